@@ -1,0 +1,1 @@
+"""The help desk and the platforms it speaks on."""

@@ -1,0 +1,1 @@
+"""The platforms. Nobody here imports another adapter."""

@@ -1,0 +1,1 @@
+"""Slack: mentions in, threaded replies out."""

@@ -1,0 +1,1 @@
+"""Microsoft Teams: messages in, replies out; the only folder that imports botbuilder."""

@@ -1,0 +1,156 @@
+"""The settings of every process, read once from the environment and ``.env``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from bot.errors import SettingInvalid
+
+NOT_FOUND = "I don't have that information in the provided knowledge base."
+ESCALATION = "I'm not certain enough to answer this, so I'd rather hand it to a person."
+
+
+class Settings(BaseSettings):
+    """Conventional variable names; every field is documented in docs/settings.md."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env",
+        env_file_encoding="utf-8",
+        extra="ignore",
+        frozen=True,
+        env_ignore_empty=True,
+        populate_by_name=True,
+    )
+
+    # The server
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(3978, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    data_dir: Path = Field(
+        Path("data"), alias="FRONTDESK_DATA_DIR", description="All that is written goes here."
+    )
+    tenant: str = Field(
+        "default",
+        alias="FRONTDESK_TENANT",
+        pattern=r"^[a-z0-9][a-z0-9-]{0,62}$",
+        description="The company's name in the index and the record.",
+    )
+    admin_token: SecretStr | None = Field(
+        None,
+        alias="FRONTDESK_ADMIN_TOKEN",
+        description="Opens the API beyond loopback.",
+    )
+    dev_identities: bool = Field(
+        default=False,
+        alias="FRONTDESK_DEV_IDENTITIES",
+        description="On loopback only: believe the `user` of a request.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severe log line that is written."
+    )
+    log_questions: bool = Field(
+        default=True, alias="LOG_QUESTIONS", description="Write the question's text to the log."
+    )
+
+    # Answering
+    top_k: int = Field(5, alias="RAG_TOP_K", ge=1, le=20, description="Passages to answer from.")
+    confidence_threshold: float = Field(
+        0.65,
+        ge=0,
+        le=1,
+        description="Below it a person is asked, until a certificate says else.",
+    )
+    escalation_message: str = Field(ESCALATION, description="What the asker is told then.")
+    not_found_message: str = Field(NOT_FOUND, description="Said when the index has no answer.")
+    router: Literal["cascade", "llm"] = Field(
+        "cascade", description="`llm`: the model alone classifies, in one word."
+    )
+
+    # The model
+    openai_base_url: str | None = Field(
+        None,
+        description="Any compatible server; for Azure https://NAME.openai.azure.com/openai/v1/",
+    )
+    openai_api_key: SecretStr | None = Field(None, description="Its key; none for azure-identity.")
+    openai_model: str | None = Field(None, description="Model or deployment name.")
+    openai_timeout_seconds: float = Field(20.0, gt=0, le=300, description="Deadline of a call.")
+
+    # Slack
+    slack_bot_token: SecretStr | None = Field(None, description="xoxb-…")
+    slack_signing_secret: SecretStr | None = Field(None, description="From Basic Information.")
+    slack_api_url: str = Field("https://slack.com/api/", description="For tests and proxies.")
+    slack_team_id: str | None = Field(None, description="The one workspace that is served.")
+    slack_escalation_channel: str | None = Field(None, description="Where people are asked.")
+
+    # Teams
+    microsoft_app_id: str | None = Field(None, description="The bot registration's id.")
+    microsoft_app_password: SecretStr | None = Field(None, description="Its client secret.")
+    microsoft_app_type: Literal["SingleTenant", "UserAssignedMSI", "MultiTenant"] = Field(
+        "SingleTenant", description="How the bot is registered."
+    )
+    microsoft_app_tenant_id: str | None = Field(None, description="The Entra tenant served.")
+    teams_dev_mode: bool = Field(
+        default=False,
+        alias="TEAMS_DEV_MODE",
+        description="Loopback only: accept unsigned activities, for the local playground.",
+    )
+
+    # Documents
+    index_spaces: Annotated[frozenset[str] | None, NoDecode] = Field(
+        None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."
+    )
+
+    @field_validator("index_spaces", mode="before")
+    @classmethod
+    def _split_spaces(cls, value: object) -> object:
+        if isinstance(value, str):
+            return frozenset(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return self.host in {"127.0.0.1", "::1", "localhost"}
+
+    @property
+    def slack_configured(self) -> bool:
+        return self.slack_bot_token is not None and self.slack_signing_secret is not None
+
+    @property
+    def teams_configured(self) -> bool:
+        return self.microsoft_app_id is not None or self.teams_dev_mode
+
+    @property
+    def model_configured(self) -> bool:
+        return self.openai_model is not None
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings. Raises SettingInvalid: one line a wrong value, with the cure."""
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
+    except ValidationError as error:
+        raise SettingInvalid("\n".join(_explain(error))) from error
+
+
+def _explain(error: ValidationError) -> list[str]:
+    return [
+        f"{_variable(str(item['loc'][0]))}={item['input']!r} is wrong: {item['msg']}. "
+        f"{_cure(str(item['loc'][0]))}"
+        for item in error.errors()
+    ]
+
+
+def _variable(location: str) -> str:
+    field = Settings.model_fields.get(location.lower())
+    return (field.alias if field and field.alias else location).upper()
+
+
+def _cure(location: str) -> str:
+    for name, field in Settings.model_fields.items():
+        if location.lower() in {name, (field.alias or "").lower()}:
+            return f"It means: {field.description} Default: {field.get_default()!r}."
+    return "See docs/settings.md."

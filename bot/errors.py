@@ -1,0 +1,40 @@
+"""What can go wrong in the bot.
+
+- BotError
+  - InboxFull              too many messages wait; ask again later
+  - InboxUnavailable       the message could not be kept
+  - InteractionUnknown     no such interaction
+  - DeliveryFailed         a platform did not take the reply
+  - SettingInvalid         a setting has a wrong value: variable, value, cure
+  - NotAllowed             the caller may not do this
+"""
+
+from __future__ import annotations
+
+
+class BotError(Exception):
+    """The bot could not do what was asked."""
+
+
+class InboxFull(BotError):
+    """Too many questions are waiting; ask again in a minute."""
+
+
+class InboxUnavailable(BotError):
+    """The message could not be kept."""
+
+
+class InteractionUnknown(BotError):
+    """There is no such interaction."""
+
+
+class DeliveryFailed(BotError):
+    """The platform did not take the reply."""
+
+
+class SettingInvalid(BotError):
+    """A setting has a wrong value."""
+
+
+class NotAllowed(BotError):
+    """The caller may not do this."""

@@ -1,0 +1,294 @@
+"""The values that pass from platform to desk and back; all frozen, all JSON-serialisable."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, NewType
+from urllib.parse import quote
+
+from rag.types import EVERYONE, FilterVerdict, ModelCall, Principal, Turn
+
+InteractionId = NewType("InteractionId", str)
+"""UUIDv5 of the message key: the same message always has the same id."""
+
+_NAMESPACE = uuid.UUID("6d1f0a52-6a3c-5a0e-9d0b-3f6f6e2f9a11")
+
+Platform = Literal["slack", "teams", "web", "rest", "cli"]
+
+
+class Intent(StrEnum):
+    """What a message wants; UNKNOWN goes the way of DOMAIN."""
+
+    GENERIC = "GENERIC"
+    DOMAIN = "DOMAIN"
+    UNKNOWN = "UNKNOWN"
+    HUMAN = "HUMAN"
+
+
+class Stage(StrEnum):
+    """What is being done to a message, as shown to the one who waits."""
+
+    RECEIVED = "received"
+    ROUTING = "routing"
+    SEARCHING = "searching"
+    READING = "reading"
+    CHECKING = "checking"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Where a conversation is. ``channel`` and ``id`` are the platform's own names."""
+
+    platform: Platform
+    tenant: str
+    channel: str
+    id: str
+
+    @property
+    def key(self) -> str:
+        """One string for the conversation, unambiguous for any part."""
+        return _join(self.platform, self.tenant, self.channel, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who asks, as far as the platform vouches for it.
+
+    ``principals`` always holds ``everyone``; ``email`` is set only when verified.
+    """
+
+    id: str
+    name: str = ""
+    email: str | None = None
+    principals: frozenset[Principal] = frozenset({EVERYONE})
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One question as it arrived, the bot's own mention already removed from ``text``.
+
+    ``id`` is the platform's id of the message within ``thread.channel``. ``private`` says that
+    nobody but the asker sees the thread. ``reply_to`` is whatever the platform needs to answer
+    (JSON), opaque to everyone but its adapter.
+    """
+
+    id: str
+    thread: Thread
+    author: Person
+    text: str
+    received_at: datetime
+    private: bool = False
+    reply_to: str = ""
+
+    @property
+    def key(self) -> str:
+        """``platform:tenant:channel:message id``, each part percent-encoded."""
+        return _join(self.thread.platform, self.thread.tenant, self.thread.channel, self.id)
+
+    @property
+    def interaction_id(self) -> InteractionId:
+        return InteractionId(str(uuid.uuid5(_NAMESPACE, self.key)))
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who will read the reply; retrieval is bounded by ``principals``, never by the asker's."""
+
+    kind: Literal["private", "channel"]
+    principals: frozenset[Principal]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a channel allows. ``spaces`` None means all."""
+
+    spaces: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """A message with all that the desk needs to answer it.
+
+    ``excluded_pages`` serves evaluation only (the withheld run).
+    """
+
+    message: Message
+    history: tuple[Turn, ...]
+    audience: Audience
+    policy: Policy = Policy()
+    excluded_pages: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The intent, how sure the router is (0..1), who decided, and the stand-alone question."""
+
+    intent: Intent
+    score: float
+    decided_by: Literal["rule", "classifier", "model", "default"]
+    question: str
+    calls: tuple[ModelCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page that is cited or offered; ``quote`` is verbatim from the stored passage.
+
+    ``relevance`` is 0..1 and comparable within one answer only.
+    """
+
+    chunk_id: str
+    page_id: str
+    title: str
+    url: str
+    section: str
+    quote: str
+    document_page: int | None
+    relevance: float
+    source_type: str
+    source_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer. ``text`` is Markdown with ``[1]``-style marks into ``sources``.
+
+    ``tone`` is how it is offered: "found" quotes what the wiki says (no model), "answer" is
+    composed by a model and checked, "generic" never touched the index.
+    """
+
+    text: str
+    tone: Literal["found", "answer", "generic"]
+    sources: tuple[Source, ...] = ()
+    confidence: float | None = None
+    refused: bool = False
+    kind: Literal["reply"] = "reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Clarification:
+    """One question back, with what could be meant."""
+
+    text: str
+    options: tuple[str, ...] = ()
+    suggestions: tuple[Source, ...] = ()
+    confidence: float | None = None
+    kind: Literal["clarification"] = "clarification"
+
+
+EscalationReason = Literal[
+    "asked_for_human", "low_confidence", "nothing_found", "unsupported", "unavailable"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """The question goes to a person. ``text`` is what the asker is told.
+
+    ``suggestions`` are the pages found, offered unconfirmed; ``question`` is what the person is
+    asked. ``consent_needed`` in a private conversation: it is offered, not yet posted.
+    """
+
+    text: str
+    reason: EscalationReason
+    question: str
+    suggestions: tuple[Source, ...] = ()
+    confidence: float | None = None
+    consent_needed: bool = False
+    kind: Literal["escalation"] = "escalation"
+
+
+Response = Reply | Clarification | Escalation
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassage:
+    """A retrieved passage as recorded: identity and signals, not its text."""
+
+    chunk_id: str
+    page_id: str
+    title: str
+    section: str
+    signals: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Why this outcome: everything the desk saw and decided, kept with the interaction."""
+
+    route: Route
+    passages: tuple[FoundPassage, ...] = ()
+    features: Mapping[str, float] = field(default_factory=dict)
+    threshold: float | None = None
+    gate: str = ""
+    calls: tuple[ModelCall, ...] = ()
+    filters: tuple[FilterVerdict, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    masked_question: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a message.
+
+    ``private`` is a fuller reply for the asker alone; it never enters the thread's history.
+    """
+
+    response: Response
+    trace: Trace
+    private: Reply | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """An outcome on its way to a platform; ``id`` is the same at every attempt."""
+
+    id: str
+    interaction_id: InteractionId
+    message: Message
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class PostedRef:
+    """Where a delivery became visible, in the platform's own names."""
+
+    channel: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """One message and what became of it, as recorded."""
+
+    id: InteractionId
+    message: Message
+    status: Literal["working", "done", "failed", "cancelled"]
+    created_at: datetime
+    outcome: Outcome | None = None
+    posted: PostedRef | None = None
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """One person's judgement of one answer; a later one replaces it."""
+
+    interaction_id: InteractionId
+    person_id: str
+    vote: Literal["up", "down"]
+    given_at: datetime
+    rating: int | None = None
+    reason: str | None = None
+    comment: str | None = None
+
+
+def _join(*parts: str) -> str:
+    return ":".join(quote(part, safe="") for part in parts)

@@ -1,0 +1,1 @@
+"""Documents in, index up to date."""

@@ -1,0 +1,1 @@
+"""Question in, grounded answer out; knows nothing of chat."""

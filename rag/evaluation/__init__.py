@@ -1,0 +1,1 @@
+"""Metrics and certificate mathematics over recorded outcomes; pure."""

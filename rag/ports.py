@@ -1,0 +1,170 @@
+"""What retrieval and answering need from outside, as Protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
+
+from pydantic import BaseModel
+
+from rag.types import (
+    Chunk,
+    Fingerprint,
+    ModelCall,
+    Page,
+    Passage,
+    Principal,
+    Question,
+    Readers,
+    Vectors,
+)
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+class Index(Protocol):
+    """Where chunks are kept and found; tenant and readers are inside every query.
+
+    Raises rag.errors.IndexUnavailable when the store cannot be reached or read.
+    """
+
+    async def search(
+        self, question: Question, readers: frozenset[Principal], k: int
+    ) -> tuple[Passage, ...]:
+        """Return at most ``k`` passages, best first, that one of ``readers`` may read.
+
+        The order is stable: the same question against the same content gives the same passages.
+        Any text is a valid question; one with nothing to search for gives an empty tuple.
+        """
+        ...
+
+    async def neighbours(
+        self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
+    ) -> tuple[Chunk, ...]:
+        """Return the chunks around one on its page, in page order, itself left out."""
+        ...
+
+    async def upsert_page(
+        self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
+    ) -> None:
+        """Replace a page and all its chunks at once; other readers see the old or the new."""
+        ...
+
+    async def delete_pages(self, tenant: str, space: str, page_ids: Collection[str]) -> int:
+        """Remove pages; return how many there were."""
+        ...
+
+    async def set_readers(self, tenant: str, space: str, page_id: str, readers: Readers) -> None:
+        """Change who may read a page and its chunks, at once, without new embeddings."""
+        ...
+
+    async def pages(self, tenant: str, space: str) -> Mapping[str, Page]:
+        """Return what the index holds of a space, by page id."""
+        ...
+
+    async def spaces(self, tenant: str) -> Mapping[str, int]:
+        """Return the number of chunks by space."""
+        ...
+
+    async def fingerprint(self) -> Fingerprint | None:
+        """Return what the index was built with, or None while it is empty."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """How many chunks a tenant has, and how many hold each (stemmed) term asked for."""
+
+    chunks: int
+    frequencies: Mapping[str, int]
+
+
+@runtime_checkable
+class KnowsVocabulary(Protocol):
+    """Optional capability of an index: how rare a word is."""
+
+    async def vocabulary(self, tenant: str, words: Sequence[str]) -> Vocabulary:
+        """Count the chunks that hold each word (by the index's own stemming)."""
+        ...
+
+
+class Embedder(Protocol):
+    """Text to unit vectors; never blocks the event loop.
+
+    Raises rag.errors.ModelUnavailable.
+    """
+
+    @property
+    def name(self) -> str:
+        """What identifies the vectors: model and revision."""
+        ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text are seen; the rest is cut off."""
+        ...
+
+    def count_tokens(self, text: str) -> int: ...
+
+    async def embed_query(self, text: str) -> Vectors:
+        """Return one vector, shape (dimensions,)."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return shape (len(texts), dimensions), in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message to a model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is sent to a model: messages, and the version of the prompt file ("answer@1")."""
+
+    id: str
+    messages: tuple[ChatMessage, ...]
+    temperature: float = 0.1
+    max_output_tokens: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's text; ``refused`` when it or its content filter declined."""
+
+    text: str
+    call: ModelCall
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Structured(Generic[Shape]):
+    """A model's answer in the shape asked for; ``value`` is None exactly when it was refused."""
+
+    value: Shape | None
+    call: ModelCall
+    refusal: str | None = None
+
+
+class ChatModel(Protocol):
+    """A chat model behind any compatible server.
+
+    Raises rag.errors.ModelUnavailable (deadline, connection, limits after retries) and
+    rag.errors.ModelAnswerInvalid (not in the shape asked for, after one repair).
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    async def complete(self, prompt: Prompt) -> Completion: ...
+
+    async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]: ...

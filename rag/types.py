@@ -1,0 +1,175 @@
+"""The values that retrieval and answering pass on; all frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NewType
+
+import numpy as np
+from numpy.typing import NDArray
+
+Principal = NewType("Principal", str)
+"""Who may read: ``everyone``, ``user:ID`` or ``group:ID``."""
+
+EVERYONE = Principal("everyone")
+
+Readers = tuple[frozenset[Principal], ...]
+"""Sets that must *all* be met by one of the asker's principals; an empty tuple means nobody."""
+
+Vectors = NDArray[np.float32]
+"""Shape (n, dimensions), float32, each row of unit length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the index keeps of a page besides its chunks.
+
+    A page is identified by ``(tenant, space, id)``. ``version`` is a fingerprint of everything
+    that shapes its chunks, so that equal versions need no work.
+    """
+
+    tenant: str
+    space: str
+    id: str
+    version: str
+    readers: Readers
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage-sized piece of a page; ``text`` is what quotes must match byte for byte.
+
+    ``id`` is unique in the index and made of ``[A-Za-z0-9_-]`` only. ``breadcrumb`` is
+    space, ancestors, title and headings, outermost first: embedded and matched, never quoted.
+    ``section`` is the innermost heading or "". ``document_page`` counts from 1 in paged
+    documents (PDF), else None. ``source_type`` is the kind of source ("folder", "confluence",
+    "upload"), ``source_id`` the document in that source that the text came from.
+    """
+
+    id: str
+    tenant: str
+    space: str
+    page_id: str
+    ordinal: int
+    title: str
+    section: str
+    breadcrumb: tuple[str, ...]
+    text: str
+    url: str
+    readers: Readers
+    source_type: str
+    source_id: str
+    document_page: int | None = None
+    updated_at: datetime | None = None
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is searched for, and within which bounds.
+
+    ``vector`` is the unit-length embedding of ``text``, or None for keyword search alone.
+    ``spaces`` limits the search (None: all). ``excluded_pages`` are left out of the search and is
+    an argument for evaluation only (the withheld run).
+    """
+
+    text: str
+    tenant: str
+    vector: Vectors | None = field(default=None, compare=False, repr=False)
+    spaces: frozenset[str] | None = None
+    excluded_pages: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that was found, with the index's raw signals by name.
+
+    ``score`` orders passages within one search (higher is better) and means nothing across
+    indexes. Signals every index gives where it has them: ``keyword`` (BM25, higher is better),
+    ``vector`` (cosine), ``keyword_rank`` and ``vector_rank`` (from 1).
+    """
+
+    chunk: Chunk
+    score: float
+    signals: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What an index was built with; a difference makes its vectors meaningless."""
+
+    embedder: str
+    dimensions: int
+    schema: int
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A verbatim quote: ``chunk.text`` contains ``quote`` byte for byte."""
+
+    chunk_id: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One statement of an answer and the quotes that support it; never without one."""
+
+    text: str
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilterVerdict:
+    """What a content filter said of one category, on the way in or out."""
+
+    direction: Literal["input", "output"]
+    category: str
+    filtered: bool
+    severity: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One request to a model, as recorded. ``cost_micro_usd`` is None where no price is known."""
+
+    purpose: str
+    model: str
+    prompt: str
+    input_tokens: int
+    output_tokens: int
+    duration_ms: float
+    cost_micro_usd: int | None = None
+    finish_reason: str = "stop"
+    attempts: int = 1
+    repaired: bool = False
+    filters: tuple[FilterVerdict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One earlier message of the conversation."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the pages say to a question; ``claims`` is empty when they say nothing.
+
+    ``features`` are named signals of retrieval and answer for the gate (rag.confidence).
+    ``refusal`` holds the model's or its filter's words when it declined.
+    """
+
+    question: str
+    claims: tuple[Claim, ...]
+    passages: tuple[Passage, ...]
+    features: Mapping[str, float]
+    composer: Literal["extractive", "model", "none"]
+    calls: tuple[ModelCall, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    refusal: str | None = None
+    dropped_claims: int = 0
