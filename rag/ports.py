@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
 from rag.types import (
     Chunk,
+    Claim,
     Fingerprint,
     ModelCall,
     Page,
@@ -168,3 +169,28 @@ class ChatModel(Protocol):
     async def complete(self, prompt: Prompt) -> Completion: ...
 
     async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What a composer made of the passages; no claims means they do not answer.
+
+    ``reading`` says how an ambiguous question was understood. ``signals`` are the composer's own
+    features for the gate, by name. ``dropped_claims`` counts claims that failed the checks.
+    """
+
+    claims: tuple[Claim, ...]
+    calls: tuple[ModelCall, ...] = ()
+    reading: str | None = None
+    refusal: str | None = None
+    dropped_claims: int = 0
+    signals: Mapping[str, float] = field(default_factory=dict)
+
+
+class Composer(Protocol):
+    """Turns passages into claims, each with verbatim quotes; nothing else may be said."""
+
+    @property
+    def name(self) -> Literal["extractive", "model"]: ...
+
+    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition: ...
