@@ -161,7 +161,8 @@ class Answer:
     """What the pages say to a question; ``claims`` is empty when they say nothing.
 
     ``features`` are named signals of retrieval and answer for the gate (rag.confidence).
-    ``refusal`` holds the model's or its filter's words when it declined.
+    ``refusal`` holds the model's or its filter's words when it declined; ``reading`` says how an
+    ambiguous question was understood.
     """
 
     question: str
@@ -173,3 +174,4 @@ class Answer:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     refusal: str | None = None
     dropped_claims: int = 0
+    reading: str | None = None

@@ -1,0 +1,150 @@
+"""Question in, answer out: search within the readers' bounds, then compose from what was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rag.confidence import features
+from rag.ports import Composer, Composition, Embedder, Index, KnowsVocabulary, Vocabulary
+from rag.types import Answer, Passage, Principal, Question
+from rag.words import content_words
+
+NEIGHBOURS_OF = 2
+"""How many of the best passages are read together with the text around them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Within which bounds a question may be answered."""
+
+    tenant: str
+    readers: frozenset[Principal]
+    spaces: frozenset[str] | None = None
+    excluded_pages: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What was found, best first, and how long the search took."""
+
+    question: str
+    passages: tuple[Passage, ...]
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+class Pipeline:
+    """Retrieval and composition over one index; keeps nothing between questions.
+
+    Args:
+        index: where chunks are found.
+        embedder: None means keyword search alone.
+        composer: turns passages into quoted claims.
+        top_k: how many passages an answer may rest on.
+        similarity_floor: cosine below which a passage without a keyword match says nothing;
+            when no passage is above it nothing is composed and no model is asked.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        embedder: Embedder | None,
+        composer: Composer,
+        *,
+        top_k: int = 5,
+        similarity_floor: float = 0.2,
+    ) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._composer = composer
+        self._top_k = top_k
+        self._floor = similarity_floor
+
+    async def retrieve(self, question: str, scope: Scope, *, k: int | None = None) -> Retrieval:
+        """Return the passages for a question. Raises IndexUnavailable or ModelUnavailable."""
+        started = time.perf_counter()
+        vector = await self._embedder.embed_query(question) if self._embedder else None
+        embedded = time.perf_counter()
+        passages = await self._index.search(
+            Question(
+                text=question,
+                tenant=scope.tenant,
+                vector=vector,
+                spaces=scope.spaces,
+                excluded_pages=scope.excluded_pages,
+            ),
+            scope.readers,
+            k or self._top_k,
+        )
+        timings = {
+            "embed": (embedded - started) * 1000,
+            "search": (time.perf_counter() - embedded) * 1000,
+        }
+        return Retrieval(question=question, passages=passages, timings_ms=timings)
+
+    def speaks(self, retrieval: Retrieval) -> bool:
+        """Whether anything found is worth reading."""
+        return any(
+            passage.signals.get("vector", 0.0) >= self._floor or "keyword" in passage.signals
+            for passage in retrieval.passages
+        )
+
+    async def compose(self, retrieval: Retrieval, scope: Scope) -> Answer:
+        """Answer from the passages alone.
+
+        Raises ModelUnavailable or ModelAnswerInvalid when the composer's model fails.
+        """
+        if not self.speaks(retrieval):
+            return _silence(retrieval)
+        started = time.perf_counter()
+        context = await self._widen(retrieval.passages, scope)
+        composition = await self._composer.compose(retrieval.question, context)
+        composed = time.perf_counter()
+        vocabulary = await self._vocabulary(retrieval.question, scope)
+        return Answer(
+            question=retrieval.question,
+            claims=composition.claims,
+            passages=context,
+            features=features(retrieval.question, retrieval.passages, composition, vocabulary),
+            composer=self._composer.name,
+            calls=composition.calls,
+            timings_ms={
+                **retrieval.timings_ms,
+                "compose": (composed - started) * 1000,
+                "features": (time.perf_counter() - composed) * 1000,
+            },
+            refusal=composition.refusal,
+            dropped_claims=composition.dropped_claims,
+            reading=composition.reading,
+        )
+
+    async def _widen(self, passages: tuple[Passage, ...], scope: Scope) -> tuple[Passage, ...]:
+        """Add the text around the best passages, so that procedures are read whole."""
+        if self._composer.name != "model":
+            return passages
+        seen = {passage.chunk.id for passage in passages}
+        around = []
+        for passage in passages[:NEIGHBOURS_OF]:
+            for chunk in await self._index.neighbours(passage.chunk.id, scope.readers):
+                if chunk.id not in seen:
+                    seen.add(chunk.id)
+                    around.append(Passage(chunk=chunk, score=0.0, signals={}))
+        return (*passages, *around)
+
+    async def _vocabulary(self, question: str, scope: Scope) -> Vocabulary | None:
+        if not isinstance(self._index, KnowsVocabulary):
+            return None
+        return await self._index.vocabulary(scope.tenant, content_words(question))
+
+
+def _silence(retrieval: Retrieval) -> Answer:
+    nothing = Composition(claims=())
+    return Answer(
+        question=retrieval.question,
+        claims=(),
+        passages=retrieval.passages,
+        features=features(retrieval.question, retrieval.passages, nothing, None),
+        composer="none",
+        timings_ms=dict(retrieval.timings_ms),
+    )
