@@ -7,7 +7,7 @@ import re
 
 import snowballstemmer
 
-TOKEN = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*", re.UNICODE)
+TOKEN = re.compile(r"[^\W_]+(?:['\u2019.][^\W_]+)*", re.UNICODE)
 
 STOP_WORDS = frozenset(
     """
@@ -28,7 +28,7 @@ STOP_WORDS = frozenset(
 
 def words(text: str) -> list[str]:
     """Return the words of a text in lower case, in order."""
-    return [match.group().lower().replace("’", "'") for match in TOKEN.finditer(text)]
+    return [match.group().lower().replace("\u2019", "'") for match in TOKEN.finditer(text)]
 
 
 def content_words(text: str) -> list[str]:
