@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.errors import SettingInvalid
@@ -99,6 +100,11 @@ class Settings(BaseSettings):
     )
 
     # Documents
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s]+[^/]$",
+        description="Where colleagues reach this server; makes links to uploaded pages absolute.",
+    )
     index_spaces: Annotated[frozenset[str] | None, NoDecode] = Field(
         None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."
     )
@@ -137,20 +143,33 @@ def load_settings(**overrides: object) -> Settings:
 
 
 def _explain(error: ValidationError) -> list[str]:
-    return [
-        f"{_variable(str(item['loc'][0]))}={item['input']!r} is wrong: {item['msg']}. "
-        f"{_cure(str(item['loc'][0]))}"
-        for item in error.errors()
-    ]
+    return [_line(str(item["loc"][0]), item["input"], item["msg"]) for item in error.errors()]
+
+
+def _line(location: str, value: object, message: str) -> str:
+    shown = "(hidden)" if _secret(location) else repr(value)
+    return f"{_variable(location)}={shown} is wrong: {message}. {_cure(location)}"
+
+
+def _field(location: str) -> FieldInfo | None:
+    for name, field in Settings.model_fields.items():
+        if location.lower() in {name, (field.alias or "").lower()}:
+            return field
+    return None
+
+
+def _secret(location: str) -> bool:
+    field = _field(location)
+    return field is not None and "SecretStr" in str(field.annotation)
 
 
 def _variable(location: str) -> str:
-    field = Settings.model_fields.get(location.lower())
+    field = _field(location)
     return (field.alias if field and field.alias else location).upper()
 
 
 def _cure(location: str) -> str:
-    for name, field in Settings.model_fields.items():
-        if location.lower() in {name, (field.alias or "").lower()}:
-            return f"It means: {field.description} Default: {field.get_default()!r}."
-    return "See docs/settings.md."
+    field = _field(location)
+    if field is None:
+        return "See docs/settings.md."
+    return f"It means: {field.description} Default: {field.get_default()!r}."

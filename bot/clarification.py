@@ -1,0 +1,53 @@
+"""When a question fits several pages equally, ask which is meant instead of guessing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.types import Clarification
+from bot.wording import suggestions_of
+from rag.types import Passage
+from rag.words import stems
+
+_MOST_SUBJECTS = 3
+_CLOSE = 0.75
+_MOST_OPTIONS = 4
+
+
+def clarify(question: str, passages: Sequence[Passage], probability: float) -> Clarification | None:
+    """Return one question back when a broad question names what several pages are about.
+
+    Broad means at most three content words; a page is a candidate when its title or section
+    shares one of them and its text all of them, and when it scores close to the best.
+    """
+    asked = set(stems(question))
+    if not asked or len(asked) > _MOST_SUBJECTS or not passages:
+        return None
+    candidates = {
+        passage.chunk.page_id: passage
+        for passage in reversed(passages)
+        if passage.score >= _CLOSE * passages[0].score and _is_about(passage, asked)
+    }
+    meant = [passage for passage in passages if candidates.get(passage.chunk.page_id) is passage]
+    if not meant[1:]:
+        return None
+    options = tuple(dict.fromkeys(_option(passage) for passage in meant))[:_MOST_OPTIONS]
+    return Clarification(
+        text="That could mean a few things. Which of these is it about?",
+        options=options,
+        suggestions=suggestions_of(meant),
+        confidence=probability,
+    )
+
+
+def _is_about(passage: Passage, asked: set[str]) -> bool:
+    chunk = passage.chunk
+    named = set(stems(f"{chunk.title} {chunk.section}"))
+    return bool(named & asked) and asked <= named | set(stems(chunk.text))
+
+
+def _option(passage: Passage) -> str:
+    chunk = passage.chunk
+    if chunk.section and chunk.section != chunk.title:
+        return f"{chunk.title}: {chunk.section}"
+    return chunk.title

@@ -1,0 +1,253 @@
+"""The desk: one message in, one outcome out; the whole way of a question on one page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import structlog
+
+from bot.clarification import clarify
+from bot.escalation import EscalationWording
+from bot.ports import ReportStage
+from bot.types import (
+    Escalation,
+    EscalationReason,
+    Inquiry,
+    Intent,
+    Outcome,
+    Reply,
+    Response,
+    Route,
+    Stage,
+    Trace,
+)
+from bot.wording import found_passages, refusal_of, reply_of, suggestions_of
+from rag.errors import RagError
+from rag.pipeline import Pipeline, Retrieval, Scope
+from rag.types import Answer, ModelCall, Turn
+
+_log = structlog.get_logger(__name__)
+
+
+class Routes(Protocol):
+    """Tells what a message wants. Never raises."""
+
+    async def route(self, text: str, history: tuple[Turn, ...]) -> Route: ...
+
+
+class AnswersGenerically(Protocol):
+    """Small talk and general knowledge, without the index. Never raises."""
+
+    async def reply(
+        self, route: Route, text: str, history: tuple[Turn, ...]
+    ) -> tuple[Reply, tuple[ModelCall, ...]]: ...
+
+
+class Gates(Protocol):
+    """One calibrated probability that an answer is right."""
+
+    def probability(self, features: Mapping[str, float], composer: str) -> float: ...
+
+    def threshold(self, composer: str) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """What the index gave and what was made of it; ``answer`` is None when composing failed."""
+
+    retrieval: Retrieval
+    answer: Answer | None
+    probability: float
+    threshold: float
+
+    @property
+    def passes(self) -> bool:
+        return bool(self.answer and self.answer.claims) and self.probability >= self.threshold
+
+
+class Desk:
+    """Routes, retrieves, answers and gates; it has no visible effect and may be run again."""
+
+    def __init__(
+        self,
+        *,
+        router: Routes,
+        generic: AnswersGenerically,
+        pipeline: Pipeline,
+        gate: Gates,
+        wording: EscalationWording,
+    ) -> None:
+        self._router = router
+        self._generic = generic
+        self._pipeline = pipeline
+        self._gate = gate
+        self._wording = wording
+
+    async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
+        """Answer from the pages the audience may read, ask back, or hand over; never guess.
+
+        Nothing that a model or the index does makes it raise.
+        """
+        await report(Stage.ROUTING)
+        started = time.perf_counter()
+        route = await self._router.route(inquiry.message.text, inquiry.history)
+        trace = Trace(route=route, calls=route.calls, timings_ms={"route": _ms_since(started)})
+        match route.intent:
+            case Intent.GENERIC:
+                return await self._generic_outcome(inquiry, trace)
+            case Intent.HUMAN:
+                return Outcome(self._hand_over("asked_for_human", inquiry), trace)
+            case Intent.DOMAIN | Intent.UNKNOWN:
+                return await self._grounded_outcome(inquiry, trace, report)
+
+    async def _generic_outcome(self, inquiry: Inquiry, trace: Trace) -> Outcome:
+        started = time.perf_counter()
+        reply, calls = await self._generic.reply(trace.route, inquiry.message.text, inquiry.history)
+        timings = {**trace.timings_ms, "generate": _ms_since(started)}
+        calls = (*trace.calls, *calls)
+        return Outcome(reply, _with_calls(replace(trace, timings_ms=timings), calls))
+
+    async def _grounded_outcome(
+        self, inquiry: Inquiry, trace: Trace, report: ReportStage
+    ) -> Outcome:
+        scope = _scope(inquiry)
+        try:
+            grounded = await self._ground(trace.route.question, scope, report)
+        except RagError:
+            _log.exception("retrieval_failed", interaction_id=inquiry.message.interaction_id)
+            return Outcome(
+                self._hand_over("unavailable", inquiry), _noted(trace, "the index did not answer")
+            )
+        trace = _explained(trace, grounded)
+        private = await self._for_the_asker(inquiry, scope, grounded)
+        return Outcome(self._respond(inquiry, grounded), trace, private)
+
+    async def _ground(self, question: str, scope: Scope, report: ReportStage) -> Grounded:
+        """Search, compose and judge. Raises RagError when the search itself fails."""
+        await report(Stage.SEARCHING)
+        retrieval = await self._pipeline.retrieve(question, scope)
+        await report(Stage.READING)
+        try:
+            answer = await self._pipeline.compose(retrieval, scope)
+        except RagError:
+            _log.exception("composing_failed")
+            return Grounded(retrieval, None, 0.0, 1.0)
+        await report(Stage.CHECKING)
+        return Grounded(
+            retrieval,
+            answer,
+            self._gate.probability(answer.features, answer.composer),
+            self._gate.threshold(answer.composer),
+        )
+
+    def _respond(self, inquiry: Inquiry, grounded: Grounded) -> Response:
+        answer = grounded.answer
+        if answer is None:
+            return self._hand_over("unavailable", inquiry, grounded)
+        if answer.refusal is not None:
+            return refusal_of(grounded.probability)
+        if grounded.passes:
+            return reply_of(answer, grounded.probability)
+        asked_back = clarify(answer.question, grounded.retrieval.passages, grounded.probability)
+        if asked_back is not None:
+            return asked_back
+        return self._hand_over(_reason(answer, self._pipeline, grounded), inquiry, grounded)
+
+    async def _for_the_asker(
+        self, inquiry: Inquiry, scope: Scope, public: Grounded
+    ) -> Reply | None:
+        """Return a fuller reply for the asker alone when a channel may not read all they may."""
+        author = inquiry.message.author.principals
+        if inquiry.audience.kind == "private" or author <= inquiry.audience.principals:
+            return None
+        own = replace(scope, readers=author)
+        try:
+            retrieval = await self._pipeline.retrieve(public.retrieval.question, own)
+            shown = {passage.chunk.id for passage in public.retrieval.passages}
+            if all(passage.chunk.id in shown for passage in retrieval.passages):
+                return None
+            answer = await self._pipeline.compose(retrieval, own)
+        except RagError:
+            _log.exception("private_reply_failed")
+            return None
+        return self._fuller(answer, shown)
+
+    def _fuller(self, answer: Answer, shown: set[str]) -> Reply | None:
+        probability = self._gate.probability(answer.features, answer.composer)
+        cited = {citation.chunk_id for claim in answer.claims for citation in claim.citations}
+        if probability < self._gate.threshold(answer.composer) or cited <= shown:
+            return None
+        return reply_of(answer, probability)
+
+    def _hand_over(
+        self, reason: EscalationReason, inquiry: Inquiry, grounded: Grounded | None = None
+    ) -> Escalation:
+        suggestions = suggestions_of(grounded.retrieval.passages) if grounded else ()
+        return Escalation(
+            text=self._wording.text(reason, private=inquiry.message.private),
+            reason=reason,
+            question=_question_for_people(inquiry, reason),
+            suggestions=() if reason == "nothing_found" else suggestions,
+            confidence=grounded.probability if grounded else None,
+            consent_needed=inquiry.message.private and reason != "asked_for_human",
+        )
+
+
+def _scope(inquiry: Inquiry) -> Scope:
+    return Scope(
+        tenant=inquiry.message.thread.tenant,
+        readers=inquiry.audience.principals,
+        spaces=inquiry.policy.spaces,
+        excluded_pages=inquiry.excluded_pages,
+    )
+
+
+def _reason(
+    answer: Answer, pipeline: Pipeline, grounded: Grounded
+) -> Literal["nothing_found", "unsupported", "low_confidence"]:
+    if not pipeline.speaks(grounded.retrieval):
+        return "nothing_found"
+    if answer.dropped_claims and not answer.claims:
+        return "unsupported"
+    return "low_confidence"
+
+
+def _question_for_people(inquiry: Inquiry, reason: EscalationReason) -> str:
+    """Return what a person is asked: for "a human, please" that is the question before it."""
+    asked = [turn.text for turn in inquiry.history if turn.role == "user"]
+    if reason == "asked_for_human" and asked:
+        return asked[-1]
+    return inquiry.message.text
+
+
+def _explained(trace: Trace, grounded: Grounded) -> Trace:
+    answer = grounded.answer
+    passages = answer.passages if answer else grounded.retrieval.passages
+    timings = answer.timings_ms if answer else grounded.retrieval.timings_ms
+    explained = replace(
+        trace,
+        passages=found_passages(passages),
+        features=dict(answer.features) if answer else {},
+        threshold=grounded.threshold,
+        gate="passed" if grounded.passes else "stopped",
+        timings_ms={**trace.timings_ms, **timings},
+    )
+    if answer is None:
+        return _noted(explained, "the answer could not be composed")
+    return _with_calls(explained, (*trace.calls, *answer.calls))
+
+
+def _with_calls(trace: Trace, calls: tuple[ModelCall, ...]) -> Trace:
+    verdicts = tuple(verdict for call in calls for verdict in call.filters)
+    return replace(trace, calls=calls, filters=verdicts)
+
+
+def _noted(trace: Trace, note: str) -> Trace:
+    return replace(trace, notes=(*trace.notes, note))
+
+
+def _ms_since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

@@ -1,0 +1,132 @@
+"""Answers as a colleague reads them: text with numbered marks, and the sources behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bot.types import FoundPassage, Reply, Source
+from rag.types import Answer, Chunk, Citation, Claim, Passage
+
+_FOUND = "From the wiki:"
+_REFUSED = "I can't help with that one. If it is about work, a person can: reply \u201chuman\u201d."
+_EXCERPT_CHARACTERS = 240
+_SUGGESTIONS = 3
+_TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
+_TABLE_RULE = re.compile(r"^[\s|:-]+$")
+
+
+def reply_of(answer: Answer, probability: float) -> Reply:
+    """Return the answer as a reply: quotes as what was found, or the model's checked claims."""
+    numbered = _numbered(answer)
+    marks = {source.chunk_id: number for number, source in enumerate(numbered, start=1)}
+    extractive = answer.composer == "extractive"
+    text = _quoted(answer.claims, marks) if extractive else _stated(answer, marks)
+    return Reply(
+        text=text,
+        tone="found" if extractive else "answer",
+        sources=numbered,
+        confidence=probability,
+    )
+
+
+def refusal_of(probability: float) -> Reply:
+    """Return a polite refusal; what the model or its filter said stays in the record."""
+    return Reply(text=_REFUSED, tone="generic", confidence=probability, refused=True)
+
+
+def suggestions_of(passages: Sequence[Passage]) -> tuple[Source, ...]:
+    """Return the best pages found, one passage each, offered without confirmation."""
+    best: dict[str, Passage] = {}
+    for passage in passages:
+        best.setdefault(passage.chunk.page_id, passage)
+    top = list(best.values())[:_SUGGESTIONS]
+    return tuple(_source(passage, _excerpt(passage.chunk.text)) for passage in top)
+
+
+def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
+    """Return what is recorded of the passages."""
+    return tuple(
+        FoundPassage(
+            chunk_id=passage.chunk.id,
+            page_id=passage.chunk.page_id,
+            title=passage.chunk.title,
+            section=passage.chunk.section,
+            signals=dict(passage.signals),
+        )
+        for passage in passages
+    )
+
+
+def _numbered(answer: Answer) -> tuple[Source, ...]:
+    """One source a cited passage, in the order of first citation."""
+    by_id = {passage.chunk.id: passage for passage in answer.passages}
+    quotes: dict[str, str] = {}
+    for claim in answer.claims:
+        for citation in claim.citations:
+            quotes.setdefault(citation.chunk_id, citation.quote)
+    return tuple(_source(by_id[chunk_id], quote) for chunk_id, quote in quotes.items())
+
+
+def _source(passage: Passage, quote: str) -> Source:
+    chunk: Chunk = passage.chunk
+    return Source(
+        chunk_id=chunk.id,
+        page_id=chunk.page_id,
+        title=chunk.title,
+        url=chunk.url,
+        section=chunk.section,
+        quote=quote,
+        document_page=chunk.document_page,
+        relevance=min(1.0, max(0.0, passage.signals.get("fused", passage.score))),
+        source_type=chunk.source_type,
+        source_id=chunk.source_id,
+    )
+
+
+def _quoted(claims: Sequence[Claim], marks: dict[str, int]) -> str:
+    lines = [_FOUND, ""]
+    for position, claim in enumerate(claims):
+        following = claims[position + 1] if position + 1 < len(claims) else None
+        last = following is None or _first(following) != _first(claim)
+        mark = f" [{marks[_first(claim)]}]" if last else ""
+        lines += [f"> {line}" for line in _readable(claim.text).splitlines() if line.strip()]
+        lines[-1] += mark
+    return "\n".join(lines)
+
+
+def _stated(answer: Answer, marks: dict[str, int]) -> str:
+    reading = [f"I read your question as: {answer.reading}", ""] if answer.reading else []
+    stated = [f"{claim.text} {_marks(claim.citations, marks)}" for claim in answer.claims]
+    joined = [" ".join(stated)] if len(stated) <= _SUGGESTIONS else [f"- {s}" for s in stated]
+    return "\n".join([*reading, *joined])
+
+
+def _marks(citations: Sequence[Citation], marks: dict[str, int]) -> str:
+    numbers = dict.fromkeys(marks[citation.chunk_id] for citation in citations)
+    return "".join(f"[{number}]" for number in numbers)
+
+
+def _first(claim: Claim) -> str:
+    return claim.citations[0].chunk_id
+
+
+def _readable(quote: str) -> str:
+    """Show table rows as text; everything else as it is written."""
+    shown = []
+    for line in quote.splitlines():
+        row = _TABLE_ROW.match(line)
+        if row and _TABLE_RULE.match(line):
+            continue
+        shown.append(
+            " \u00b7 ".join(cell.strip() for cell in row.group(1).split("|")) if row else line
+        )
+    return "\n".join(shown)
+
+
+def _excerpt(text: str) -> str:
+    """Return the beginning of a passage, cut at a word: a verbatim substring."""
+    if len(text) <= _EXCERPT_CHARACTERS:
+        return text
+    cut = text.rfind(" ", 0, _EXCERPT_CHARACTERS)
+    return text[: cut if cut > 0 else _EXCERPT_CHARACTERS]
