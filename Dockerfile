@@ -1,0 +1,26 @@
+# One image for the bot and for ingestion:
+#   docker run … frontdesk                                     serves
+#   docker run … frontdesk python -m ingestion folder /wiki …  indexes
+FROM python:3.11-slim-bookworm AS packages
+WORKDIR /app
+COPY requirements.txt .
+RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.txt
+
+FROM python:3.11-slim-bookworm
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
+    HOST=0.0.0.0 PORT=3978 FRONTDESK_DATA_DIR=/data
+RUN useradd --system --uid 10001 --home-dir /app frontdesk \
+ && install -d -o frontdesk /data
+COPY --from=packages /venv /venv
+WORKDIR /app
+COPY bot bot
+COPY rag rag
+COPY ingestion ingestion
+COPY prompts prompts
+COPY infra/sample infra/sample
+USER frontdesk
+VOLUME /data
+EXPOSE 3978
+HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
+  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:3978/health', timeout=2)"]
+CMD ["python", "-m", "bot", "serve"]

@@ -1,0 +1,70 @@
+# Frontdesk: two commands do all set-up, `make run` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.installed-run
+DEV := $(VENV)/.installed-dev
+EVALS := $(VENV)/.installed-evals
+
+.PHONY: run test check format evals bench train lock clean help
+
+help: ## Say what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+run: $(RUN) ## Serve the sample company on http://127.0.0.1:3978
+	@$(BIN)/python -m bot serve --sample
+
+test: $(DEV) ## Run all tests; no account, no network
+	@$(BIN)/python -m pytest -n 2 $(ARGS)
+
+check: $(DEV) ## Format, lint, types, import rules
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@if [ -x $(BIN)/hadolint ]; then $(BIN)/hadolint Dockerfile; fi
+
+format: $(DEV) ## Format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+evals: $(EVALS) ## Measure answers on labelled questions; writes docs/evaluation.md
+	@$(BIN)/python -m tests.evals.run $(ARGS)
+
+bench: $(DEV) ## Measure speed as ratios; writes docs/performance.md
+	@$(BIN)/python -m tests.bench.run $(ARGS)
+
+train: $(EVALS) ## Train the router's classifier and the gate again
+	@$(BIN)/python -m bot.intents.training
+	@$(BIN)/python -m tests.evals.run --train
+
+lock: $(DEV) ## Resolve requirements*.in into exact, hashed requirements*.txt
+	@for name in requirements requirements-dev requirements-evals; do \
+	  $(BIN)/uv pip compile $$name.in -o $$name.txt --universal --generate-hashes \
+	    --python-version 3.11 --quiet || exit 1; done
+
+clean: ## Remove what was made; keeps data/
+	rm -rf $(VENV) .build .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Frontdesk needs Python 3.11 or newer; name one: make run PYTHON=python3.12" >&2; exit 1; }
+	@echo "Making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(RUN): requirements.txt | $(VENV)/bin/python
+	@echo "Installing what Frontdesk needs (once, about a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(DEV): requirements-dev.txt $(RUN)
+	@echo "Installing what the tests need (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+$(EVALS): requirements-evals.txt $(DEV)
+	@echo "Installing what measuring needs (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-evals.txt
+	@touch $@
