@@ -18,7 +18,7 @@ COPY rag rag
 COPY ingestion ingestion
 COPY prompts prompts
 COPY infra/sample infra/sample
-USER frontdesk
+USER 10001
 VOLUME /data
 EXPOSE 3978
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \

@@ -1,0 +1,60 @@
+"""Stored pages as one reads them: headings once, overlaps once, the quote highlighted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from bot.adapters.web.markup import passage_html
+from rag.types import Chunk
+
+_LONGEST_OVERLAP = 600
+_SHORTEST_OVERLAP = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """A piece of a page under one heading; ``page`` counts in paged documents."""
+
+    heading: str
+    page: int | None
+    html: Markup
+
+
+def parts_of(chunks: Sequence[Chunk], *, chunk_id: str, quote: str) -> tuple[PartView, ...]:
+    """Return a page's parts, the quote highlighted in the chunk it was taken from."""
+    before = [None, *chunks[:-1]] if chunks else []
+    return tuple(
+        _part(previous, chunk, quote if chunk.id == chunk_id else "")
+        for previous, chunk in zip(before, chunks, strict=True)
+    )
+
+
+def _part(previous: Chunk | None, chunk: Chunk, quote: str) -> PartView:
+    text = chunk.text
+    if previous is not None and previous.section == chunk.section:
+        kept = text[_overlap(previous.text, text) :]
+        text = kept if quote in kept else text
+    same = previous is not None and _place(previous) == _place(chunk)
+    return PartView(
+        heading="" if same else _place(chunk),
+        page=chunk.document_page,
+        html=passage_html(text, quote),
+    )
+
+
+def _place(chunk: Chunk) -> str:
+    if chunk.document_page is not None:
+        return f"Page {chunk.document_page}"
+    return chunk.section if chunk.section != chunk.title else ""
+
+
+def _overlap(before: str, after: str) -> int:
+    """Return how many characters at the start of ``after`` repeat the end of ``before``."""
+    longest = min(len(before), len(after), _LONGEST_OVERLAP)
+    for size in range(longest, _SHORTEST_OVERLAP, -1):
+        if before.endswith(after[:size]):
+            return size
+    return 0
