@@ -4,6 +4,8 @@
   - InboxFull              too many messages wait; ask again later
   - InboxUnavailable       the message could not be kept
   - InteractionUnknown     no such interaction
+  - StoreUnavailable       the record can't be read or written
+  - FeedbackInvalid        a judgement outside of what may be given
   - DeliveryFailed         a platform did not take the reply
   - SettingInvalid         a setting has a wrong value: variable, value, cure
   - NotAllowed             the caller may not do this
@@ -26,6 +28,14 @@ class InboxUnavailable(BotError):
 
 class InteractionUnknown(BotError):
     """There is no such interaction."""
+
+
+class StoreUnavailable(BotError):
+    """The record cannot be read or written."""
+
+
+class FeedbackInvalid(BotError):
+    """The judgement has a value that may not be given."""
 
 
 class DeliveryFailed(BotError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bot.types import (
     Delivery,
@@ -71,6 +71,21 @@ class Channel(Protocol):
         ...
 
 
+@runtime_checkable
+class Withdraws(Protocol):
+    """Optional capability of a channel: take back what was posted."""
+
+    async def withdraw(self, ref: PostedRef) -> None:
+        """Remove a reply; one that is gone already is no error. Raises DeliveryFailed."""
+        ...
+
+
+class Admits(Protocol):
+    """Builds the inquiry: history, who asks, who will read the reply, the channel's policy."""
+
+    async def admit(self, message: Message) -> Inquiry: ...
+
+
 class AnswersInquiries(Protocol):
     """The desk, as the inbox and the command line see it."""
 
@@ -94,7 +109,10 @@ class Reindex(Protocol):
 
 
 class Interactions(Protocol):
-    """The record of what was asked and answered. Every write is idempotent by its key."""
+    """The record of what was asked and answered. Every write is idempotent by its key.
+
+    Raises bot.errors.StoreUnavailable when the record cannot be reached.
+    """
 
     async def open(self, message: Message) -> Interaction:
         """Record a message unless it is there already; return what is recorded."""
@@ -123,7 +141,7 @@ class Interactions(Protocol):
         ...
 
     async def unfinished(self) -> Sequence[Interaction]:
-        """Return what was accepted and has no outcome, oldest first."""
+        """Return what was accepted and is not answered or not posted yet, oldest first."""
         ...
 
     async def history(self, thread: Thread, before: Message, limit: int) -> tuple[Turn, ...]:

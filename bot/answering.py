@@ -1,0 +1,41 @@
+"""From a message to its outcome, whatever happens on the way."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from bot.outcomes import unavailable
+from bot.ports import Admits, AnswersInquiries, ReportStage
+from bot.types import Message, Outcome, Stage
+
+log = structlog.get_logger(__name__)
+
+
+class Answering:
+    """Admits a message and lets the desk handle it.
+
+    Args:
+        admission: Builds the inquiry.
+        desk: Answers it.
+        deadline_seconds: After that nobody waits any longer.
+    """
+
+    def __init__(
+        self, admission: Admits, desk: AnswersInquiries, *, deadline_seconds: float = 120.0
+    ) -> None:
+        self._admission = admission
+        self._desk = desk
+        self._deadline = deadline_seconds
+
+    async def answer(self, message: Message, report: ReportStage) -> Outcome:
+        """Return what becomes of a message; what goes wrong is logged and becomes an escalation."""
+        try:
+            async with asyncio.timeout(self._deadline):
+                inquiry = await self._admission.admit(message)
+                return await self._desk.handle(inquiry, report)
+        except Exception as error:
+            log.exception("desk.failed", interaction_id=message.interaction_id)
+            await report(Stage.FAILED)
+            return unavailable(message, f"The desk stopped on {type(error).__name__}; see the log.")

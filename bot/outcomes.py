@@ -1,0 +1,77 @@
+"""How an outcome is named and counted, the same in the API, the record and the log; pure."""
+
+from __future__ import annotations
+
+from typing import Literal, assert_never
+
+from bot.types import (
+    Clarification,
+    Escalation,
+    Intent,
+    Interaction,
+    Message,
+    Outcome,
+    Reply,
+    Route,
+    Trace,
+)
+
+AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED"]
+
+UNAVAILABLE = (
+    "Something on my side isn't working, so I can't answer this right now. "
+    "Please ask a person, or try again in a few minutes."
+)
+
+
+def answer_type(outcome: Outcome) -> AnswerType:
+    """Name the kind of answer.
+
+    A refusal counts as generic. A grounded reply without a source is none: it is escalated.
+    """
+    response = outcome.response
+    match response:
+        case Reply(refused=True) | Reply(tone="generic"):
+            return "GENERIC"
+        case Reply():
+            return "RAG" if response.sources else "ESCALATION_REQUIRED"
+        case Clarification():
+            return "CLARIFICATION"
+        case Escalation():
+            return "ESCALATION_REQUIRED"
+        case _:
+            assert_never(response)
+
+
+def retrieval_used(outcome: Outcome) -> bool:
+    """Tell whether the index was asked."""
+    return outcome.response.confidence is not None or bool(outcome.trace.passages)
+
+
+def document_ids(outcome: Outcome) -> tuple[str, ...]:
+    """Return the pages that were retrieved, best first, each once."""
+    return tuple(dict.fromkeys(passage.page_id for passage in outcome.trace.passages))
+
+
+def unavailable(message: Message, note: str) -> Outcome:
+    """Return what is said when no answer could be worked out; ``note`` is for the record."""
+    question = message.text
+    return Outcome(
+        response=Escalation(
+            text=UNAVAILABLE,
+            reason="unavailable",
+            question=question,
+            consent_needed=message.private,
+        ),
+        trace=Trace(
+            route=Route(intent=Intent.UNKNOWN, score=0.0, decided_by="default", question=question),
+            notes=(note,),
+        ),
+    )
+
+
+def unfinished(interaction: Interaction) -> bool:
+    """Tell whether there is still something to do: no outcome yet, or it was not posted."""
+    if interaction.status == "working":
+        return True
+    return interaction.status == "done" and interaction.posted is None

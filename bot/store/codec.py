@@ -1,0 +1,50 @@
+"""Frozen values to JSON text and back, exactly, with the number of their format."""
+
+from __future__ import annotations
+
+import json
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from bot.errors import StoreUnavailable
+
+FORMAT = 1
+"""Raised when a stored value changes in a way that the present types can't read."""
+
+Value = TypeVar("Value")
+
+
+class Codec(Generic[Value]):
+    """Writes ``{"format": 1, "value": …}`` and reads it back.
+
+    Half surrogates, which no database takes, become U+FFFD; everything else is kept as it is.
+    """
+
+    def __init__(self, shape: type[Value]) -> None:
+        self._shape = shape
+        self._adapter = TypeAdapter(shape)
+
+    def encode(self, value: Value) -> str:
+        plain = self._adapter.dump_python(value, mode="json")
+        return whole(json.dumps({"format": FORMAT, "value": plain}, ensure_ascii=False))
+
+    def decode(self, text: str) -> Value:
+        """Read a stored value. Raises StoreUnavailable for a format that is not known here."""
+        stored = json.loads(text)
+        if stored["format"] != FORMAT:
+            raise StoreUnavailable(
+                f"A stored {self._shape.__name__} has format {stored['format']!r}, this version "
+                f"reads {FORMAT!r}. Start the version of Frontdesk that wrote it, or a newer one."
+            )
+        return self._adapter.validate_python(stored["value"])
+
+
+def whole(text: str) -> str:
+    """Replace half surrogates, which are no characters and can't be encoded."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def storable(text: str) -> str:
+    """Make a text fit a column of any database: whole characters, and no NUL."""
+    return whole(text).replace("\x00", "\N{REPLACEMENT CHARACTER}")

@@ -1,0 +1,1 @@
+"""The schema's history, applied at every start."""

@@ -1,0 +1,63 @@
+"""Opens the record: directory, schema, connections."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, event, make_url
+from sqlalchemy.exc import SQLAlchemyError
+
+from bot.errors import StoreUnavailable
+from bot.store.interactions import StoredInteractions
+from bot.store.transactions import Transactions, begin_immediate, set_up_sqlite
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+class Store:
+    """The open record."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self.interactions = StoredInteractions(transactions)
+
+    async def close(self) -> None:
+        await self._transactions.close()
+
+
+def sqlite_url(data_dir: Path) -> str:
+    """Return where the record is when no database server is configured."""
+    return f"sqlite+aiosqlite:///{(data_dir / 'frontdesk.sqlite').absolute()}"
+
+
+async def open_store(url: str) -> Store:
+    """Bring the schema up to date and open the record. Raises StoreUnavailable."""
+    try:
+        await asyncio.to_thread(migrate, url)
+    except (SQLAlchemyError, OSError) as error:
+        raise StoreUnavailable(
+            f"The record at {make_url(url).render_as_string()!r} can't be opened: {error}. Look at "
+            "the data directory's permissions and free space, or at the database server."
+        ) from error
+    return Store(Transactions(url))
+
+
+def migrate(url: str) -> None:
+    """Apply the migrations; blocks, so it runs in a thread of its own."""
+    blocking = make_url(url.replace("sqlite+aiosqlite", "sqlite+pysqlite", 1))
+    engine = create_engine(blocking)
+    if blocking.get_backend_name() == "sqlite" and blocking.database:
+        Path(blocking.database).parent.mkdir(parents=True, exist_ok=True)
+        event.listen(engine, "connect", set_up_sqlite)
+        event.listen(engine, "begin", begin_immediate)
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    try:
+        with engine.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    finally:
+        engine.dispose()
