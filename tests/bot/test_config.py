@@ -1,0 +1,75 @@
+"""Settings: conventional names, one clear line for a wrong value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.config import NOT_FOUND, Settings, load_settings
+from bot.errors import SettingInvalid
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, field in Settings.model_fields.items():
+        monkeypatch.delenv((field.alias or name).upper(), raising=False)
+
+
+def test_defaults_need_no_environment() -> None:
+    settings = load_settings()
+
+    assert (settings.host, settings.port, settings.top_k) == ("127.0.0.1", 3978, 5)
+    assert settings.confidence_threshold == 0.65
+    assert settings.not_found_message == NOT_FOUND
+    assert not settings.slack_configured
+    assert not settings.teams_configured
+    assert not settings.model_configured
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("PORT", "99999", "99999"),
+        ("RAG_TOP_K", "zero", "Passages to answer from"),
+        ("CONFIDENCE_THRESHOLD", "1.5", "Default: 0.65"),
+        ("ROUTER", "magic", "cascade"),
+        ("FRONTDESK_TENANT", "No Spaces", "tenant"),
+        ("MICROSOFT_APP_TYPE", "Multi", "SingleTenant"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_variable_and_cure(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(SettingInvalid) as raised:
+        load_settings()
+
+    line = str(raised.value)
+    assert line.startswith(f"{variable}={value!r}")
+    assert words.lower() in line.lower()
+    assert "\n" not in line
+
+
+def test_a_file_named_env_is_read(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("PORT=4000\nFRONTDESK_SPACES=IT, HR\nUNRELATED=1\n")
+
+    settings = load_settings()
+
+    assert settings.port == 4000
+    assert settings.index_spaces == {"IT", "HR"}
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "")
+
+    assert load_settings().port == 3978
+
+
+def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-very-secret")
+
+    assert "very-secret" not in repr(load_settings())
