@@ -92,6 +92,14 @@ class StoredInteractions:
     async def find_posted(self, tenant: str, ref: PostedRef) -> Interaction | None:
         return await self._first(queries.posted_at(tenant, ref))
 
+    async def in_thread(self, thread: Thread, limit: int) -> Sequence[Interaction]:
+        """Return the last interactions of a thread, oldest first; withdrawn ones left out."""
+        return await self._oldest_first(queries.in_thread(thread, limit))
+
+    async def answered(self, tenant: str, limit: int) -> Sequence[Interaction]:
+        """Return the last interactions of a tenant that have an outcome, oldest first."""
+        return await self._oldest_first(queries.answered(tenant, limit))
+
     async def unfinished(self) -> Sequence[Interaction]:
         async with self._transactions.reading() as connection:
             rows = await connection.execute(queries.unfinished())
@@ -147,6 +155,11 @@ class StoredInteractions:
         async with self._transactions.reading() as connection:
             row = (await connection.execute(statement)).first()
         return None if row is None else self._interaction(row)
+
+    async def _oldest_first(self, newest_first: Select[InteractionRow]) -> Sequence[Interaction]:
+        async with self._transactions.reading() as connection:
+            rows = (await connection.execute(newest_first)).all()
+        return [self._interaction(row) for row in reversed(rows)]
 
     async def _one(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
         row = (await connection.execute(queries.interaction(interaction_id))).first()

@@ -42,6 +42,30 @@ def posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
     )
 
 
+def in_thread(thread: Thread, limit: int) -> Select[InteractionRow]:
+    """The last interactions of a thread, newest first; withdrawn ones are left out."""
+    return (
+        select(InteractionRow)
+        .where(
+            InteractionRow.tenant == thread.tenant,
+            InteractionRow.thread == thread.key,
+            InteractionRow.status != "cancelled",
+        )
+        .order_by(InteractionRow.number.desc())
+        .limit(limit)
+    )
+
+
+def answered(tenant: str, limit: int) -> Select[InteractionRow]:
+    """The last interactions of a tenant with an outcome, newest first."""
+    return (
+        select(InteractionRow)
+        .where(InteractionRow.tenant == tenant, InteractionRow.outcome.is_not(None))
+        .order_by(InteractionRow.number.desc())
+        .limit(limit)
+    )
+
+
 def unfinished() -> Select[InteractionRow]:
     """Work of all tenants: it is resumed by the process, shown to nobody."""
     answered = InteractionRow.status == "done"
