@@ -59,7 +59,7 @@ def test_a_file_named_env_is_read(tmp_path: Path) -> None:
     settings = load_settings()
 
     assert settings.port == 4000
-    assert settings.index_spaces == {"IT", "HR"}
+    assert settings.index_spaces == frozenset({"IT", "HR"})
 
 
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,101 @@
+"""What is configured and what is not, in lines a newcomer can act on; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from bot.config import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the system: what it is now, and the one line that adds or mends it.
+
+    ``state`` is "ready", "absent" (not configured, and nothing is broken by that) or "failed".
+    """
+
+    name: str
+    state: str
+    detail: str
+    cure: str = ""
+
+    def line(self) -> str:
+        """Return the part as it is printed at the start."""
+        sign = {"ready": "+", "absent": "-", "failed": "!"}[self.state]
+        return f"  {sign} {self.name:<16} {self.detail}" + (f" {self.cure}" if self.cure else "")
+
+
+def knowledge(spaces: Mapping[str, int]) -> Part:
+    """Say what is indexed. ``spaces`` counts chunks by space."""
+    if not spaces:
+        return Part(
+            "knowledge",
+            "absent",
+            "nothing is indexed yet.",
+            "Add pages: python -m ingestion folder PATH --space KEY",
+        )
+    listed = ", ".join(f"{space} {count}" for space, count in sorted(spaces.items()))
+    return Part("knowledge", "ready", f"{sum(spaces.values())} chunks ({listed})")
+
+
+def embedder(name: str | None, trouble: str = "") -> Part:
+    """Say whether vectors are made, or search is by keyword alone."""
+    if name is None:
+        return Part("embedder", "failed", f"keyword search only: {trouble}", "Run make run again.")
+    return Part("embedder", "ready", name)
+
+
+def model(settings: Settings) -> Part:
+    """Say who composes answers."""
+    if not settings.model_configured:
+        return Part(
+            "model",
+            "absent",
+            "answers are verbatim quotes.",
+            "Add OPENAI_MODEL and OPENAI_API_KEY (or OPENAI_BASE_URL) to .env: docs/models.md",
+        )
+    where = urlsplit(settings.openai_base_url or "https://api.openai.com").hostname
+    return Part("model", "ready", f"{settings.openai_model} at {where}")
+
+
+def slack(settings: Settings) -> Part:
+    """Say whether Slack is connected."""
+    if settings.slack_configured:
+        return Part("Slack", "ready", "events at /slack/events")
+    cure = "Add SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to .env: docs/slack.md"
+    return Part("Slack", "absent", "not configured.", cure)
+
+
+def teams(settings: Settings) -> Part:
+    """Say whether Teams is connected."""
+    if settings.microsoft_app_id is not None:
+        return Part("Teams", "ready", f"{settings.microsoft_app_type}, messages at /api/messages")
+    if settings.teams_dev_mode:
+        return Part("Teams", "ready", "development mode: unsigned messages from this machine")
+    cure = "Add MICROSOFT_APP_ID and MICROSOFT_APP_PASSWORD to .env: docs/teams.md"
+    return Part("Teams", "absent", "not configured.", cure)
+
+
+def confluence() -> Part:
+    """Say that Confluence is read as a folder for now."""
+    cure = "Index an exported folder: python -m ingestion folder PATH --space KEY --base-url URL"
+    return Part("Confluence", "absent", "no live connection in this version.", cure)
+
+
+def azure_search() -> Part:
+    """Say that the index is the embedded one for now."""
+    cure = "The embedded index in one SQLite file is used."
+    return Part("Azure AI Search", "absent", "not in this version.", cure)
+
+
+def doors(settings: Settings) -> Part:
+    """Say who gets in."""
+    open_here = settings.loopback and not settings.slack_configured
+    if open_here and settings.microsoft_app_id is None:
+        return Part("doors", "ready", "open on this machine only")
+    if settings.admin_token is None:
+        cure = "Add FRONTDESK_ADMIN_TOKEN (32 random characters) to .env"
+        return Part("doors", "absent", "web page and API are closed.", cure)
+    return Part("doors", "ready", "web page and API need the admin token")

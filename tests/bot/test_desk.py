@@ -1,0 +1,316 @@
+"""The whole way of a question through the desk, with working stand-ins at its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from bot.desk import Desk
+from bot.escalation import EscalationWording
+from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Route, Stage
+from rag.errors import IndexUnavailable, ModelUnavailable
+from rag.pipeline import Pipeline
+from rag.ports import Composition
+from rag.types import (
+    EVERYONE,
+    Chunk,
+    Citation,
+    Claim,
+    ModelCall,
+    Passage,
+    Principal,
+    Question,
+    Turn,
+)
+from tests.builders import chunk, inquiry, message, passage
+
+HR = Principal("group:hr")
+WORDING = EscalationWording(not_found="Not there.", uncertain="Not sure.", destination="#people")
+
+
+@dataclass
+class ListIndex:
+    """An index over a list: everything readable is found, in order."""
+
+    chunks: list[Chunk] = field(default_factory=list)
+    searched: list[tuple[Question, frozenset[Principal]]] = field(default_factory=list)
+    broken: bool = False
+
+    async def search(
+        self, question: Question, readers: frozenset[Principal], k: int
+    ) -> tuple[Passage, ...]:
+        self.searched.append((question, readers))
+        if self.broken:
+            raise IndexUnavailable("gone")
+        readable = [
+            each
+            for each in self.chunks
+            if each.readers and all(allowed & readers for allowed in each.readers)
+        ]
+        return tuple(passage(each, 0.9 - n / 100) for n, each in enumerate(readable[:k]))
+
+    async def neighbours(
+        self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
+    ) -> tuple[Chunk, ...]:
+        return ()
+
+
+@dataclass
+class FirstLine:
+    """Claims the first line of the best passage; can be silent, broken or a refuser."""
+
+    fails: bool = False
+    silent: bool = False
+    refusal: str | None = None
+    name: str = "extractive"
+    composed: int = 0
+
+    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
+        self.composed += 1
+        if self.fails:
+            raise ModelUnavailable("slow")
+        if self.refusal or self.silent:
+            return Composition(claims=(), refusal=self.refusal, dropped_claims=int(self.silent))
+        best = passages[0].chunk
+        line = best.text.splitlines()[0]
+        return Composition(claims=(Claim(line, (Citation(best.id, line),)),))
+
+
+@dataclass
+class FixedRouter:
+    intent: Intent
+
+    async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
+        return Route(intent=self.intent, score=0.9, decided_by="rule", question=text)
+
+
+class Greeter:
+    async def reply(
+        self, route: Route, text: str, history: tuple[Turn, ...]
+    ) -> tuple[Reply, tuple[ModelCall, ...]]:
+        return Reply(text="Hello!", tone="generic"), ()
+
+
+@dataclass
+class FixedGate:
+    value: float
+
+    def probability(self, features: Mapping[str, float], composer: str) -> float:
+        return self.value
+
+    def threshold(self, composer: str) -> float:
+        return 0.65
+
+
+@dataclass
+class Bench:
+    """A desk with its stand-ins in reach."""
+
+    intent: Intent = Intent.DOMAIN
+    sure: float = 0.9
+    index: ListIndex = field(default_factory=ListIndex)
+    composer: FirstLine = field(default_factory=FirstLine)
+    stages: list[Stage] = field(default_factory=list)
+
+    def desk(self) -> Desk:
+        return Desk(
+            router=FixedRouter(self.intent),
+            generic=Greeter(),
+            pipeline=Pipeline(self.index, None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
+            gate=FixedGate(self.sure),
+            wording=WORDING,
+        )
+
+    async def ask(self, text: str = "what is error 809", **options: object) -> Outcome:
+        async def report(stage: Stage) -> None:
+            self.stages.append(stage)
+
+        asked = message(text, **options)  # type: ignore[arg-type]  # builder's keywords
+        return await self.desk().handle(inquiry(asked), report)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench(index=ListIndex([chunk("Error 809: the port is blocked.\nCall IT.")]))
+
+
+async def test_a_generic_message_never_touches_the_index(bench: Bench) -> None:
+    bench.intent = Intent.GENERIC
+
+    outcome = await bench.ask("hi")
+
+    assert outcome.response == Reply(text="Hello!", tone="generic")
+    assert bench.index.searched == []
+
+
+async def test_a_sure_answer_is_a_reply_with_sources(bench: Bench) -> None:
+    outcome = await bench.ask()
+
+    assert isinstance(outcome.response, Reply)
+    assert outcome.response.sources[0].quote == "Error 809: the port is blocked."
+    assert outcome.response.confidence == 0.9
+    assert outcome.trace.gate == "passed"
+
+
+@pytest.mark.parametrize("intent", [Intent.DOMAIN, Intent.UNKNOWN])
+async def test_domain_and_unknown_go_the_same_way(bench: Bench, intent: Intent) -> None:
+    bench.intent = intent
+
+    assert isinstance((await bench.ask()).response, Reply)
+
+
+async def test_an_unsure_answer_is_handed_over_with_pages_unconfirmed(bench: Bench) -> None:
+    bench.sure = 0.64
+
+    response = (await bench.ask()).response
+
+    assert isinstance(response, Escalation)
+    assert response.reason == "low_confidence"
+    assert response.confidence == 0.64
+    assert [source.page_id for source in response.suggestions] == ["vpn.md"]
+
+
+async def test_nothing_found_composes_nothing(bench: Bench) -> None:
+    bench.index.chunks.clear()
+
+    response = (await bench.ask()).response
+
+    assert isinstance(response, Escalation)
+    assert (response.reason, response.suggestions) == ("nothing_found", ())
+    assert bench.composer.composed == 0
+
+
+async def test_claims_that_all_failed_their_checks_are_handed_over(bench: Bench) -> None:
+    bench.composer.silent = True
+
+    response = (await bench.ask()).response
+
+    assert isinstance(response, Escalation)
+    assert response.reason == "unsupported"
+
+
+async def test_without_claims_no_confidence_is_enough(bench: Bench) -> None:
+    bench.composer.silent, bench.sure = True, 1.0
+
+    assert isinstance((await bench.ask()).response, Escalation)
+
+
+async def test_a_failing_model_hands_over_what_was_found(bench: Bench) -> None:
+    bench.composer.fails = True
+
+    outcome = await bench.ask()
+
+    assert isinstance(outcome.response, Escalation)
+    assert outcome.response.reason == "unavailable"
+    assert [source.page_id for source in outcome.response.suggestions] == ["vpn.md"]
+    assert "slow" not in outcome.response.text
+
+
+async def test_a_failing_index_hands_over(bench: Bench) -> None:
+    bench.index.broken = True
+
+    response = (await bench.ask()).response
+
+    assert isinstance(response, Escalation)
+    assert response.reason == "unavailable"
+    assert "gone" not in response.text
+
+
+async def test_a_refusal_is_an_outcome_and_keeps_the_models_words_to_itself(bench: Bench) -> None:
+    bench.composer.refusal = "I must not."
+
+    response = (await bench.ask()).response
+
+    assert isinstance(response, Reply)
+    assert response.refused
+    assert "I must not." not in response.text
+
+
+async def test_a_person_is_asked_without_a_search(bench: Bench) -> None:
+    bench.intent = Intent.HUMAN
+
+    response = (await bench.ask("a human please", private=False)).response
+
+    assert isinstance(response, Escalation)
+    assert response.reason == "asked_for_human"
+    assert not response.consent_needed
+    assert bench.index.searched == []
+
+
+async def test_a_person_gets_the_question_before_the_wish(bench: Bench) -> None:
+    bench.intent = Intent.HUMAN
+    asked = inquiry(message("a human please"), Turn("user", "who fixes error 809?"))
+
+    async def quiet(stage: Stage) -> None: ...
+
+    response = (await bench.desk().handle(asked, quiet)).response
+
+    assert isinstance(response, Escalation)
+    assert response.question == "who fixes error 809?"
+
+
+async def test_in_private_a_hand_over_needs_consent_and_in_a_channel_not(bench: Bench) -> None:
+    bench.sure = 0.1
+
+    private = (await bench.ask(private=True)).response
+    channel = (await bench.ask(private=False)).response
+
+    assert isinstance(private, Escalation)
+    assert isinstance(channel, Escalation)
+    assert (private.consent_needed, channel.consent_needed) == (True, False)
+
+
+async def test_a_channel_is_searched_as_everyone_whoever_asks(bench: Bench) -> None:
+    await bench.ask(private=False, principals=frozenset({EVERYONE, HR}))
+
+    assert bench.index.searched[0][1] == {EVERYONE}
+
+
+async def test_what_only_the_asker_may_read_is_answered_to_them_alone(bench: Bench) -> None:
+    secret = chunk(
+        "Band 7 pays 90,000.", chunk_id="s", page_id="pay.md", readers=(frozenset({HR}),)
+    )
+    bench.index.chunks.insert(0, secret)
+
+    outcome = await bench.ask(private=False, principals=frozenset({EVERYONE, HR}))
+
+    assert isinstance(outcome.response, Reply)
+    assert "90,000" not in outcome.response.text
+    assert "90,000" not in repr(outcome.trace)
+    assert outcome.private is not None
+    assert "90,000" in outcome.private.text
+
+
+async def test_nobody_gets_a_private_reply_that_adds_nothing(bench: Bench) -> None:
+    outcome = await bench.ask(private=False, principals=frozenset({EVERYONE, HR}))
+
+    assert outcome.private is None
+
+
+async def test_a_broad_question_that_is_unsure_is_asked_back(bench: Bench) -> None:
+    bench.sure = 0.3
+    bench.index.chunks[:] = [
+        chunk("Reset the Mac password so.", chunk_id="a", page_id="a.md", title="Mac password"),
+        chunk("Reset the pay password so.", chunk_id="b", page_id="b.md", title="Pay password"),
+    ]
+
+    response = (await bench.ask("how do I reset my password")).response
+
+    assert isinstance(response, Clarification)
+    assert response.options == ("Mac password", "Pay password")
+
+
+async def test_the_one_who_waits_sees_the_stages_in_order(bench: Bench) -> None:
+    await bench.ask()
+
+    assert bench.stages == [Stage.ROUTING, Stage.SEARCHING, Stage.READING, Stage.CHECKING]
+
+
+async def test_the_record_says_what_was_read_and_how_sure(bench: Bench) -> None:
+    trace = (await bench.ask()).trace
+
+    assert [found.chunk_id for found in trace.passages] == ["c1"]
+    assert trace.threshold == 0.65
+    assert {"route", "search", "compose"} <= set(trace.timings_ms)
