@@ -1,0 +1,73 @@
+"""Slack's own notation: read what people wrote, and write text in which nothing is live."""
+
+from __future__ import annotations
+
+import re
+
+from bot.markdown import outside_code
+
+_TOKEN = re.compile(r"<([^<>\n]+)>")
+_QUOTE = re.compile(r"^( {0,3}(?:> ?)+)(.*)$", re.DOTALL)
+_BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_HEADING = re.compile(r"^ {0,3}#{1,6} +(.+?) *#*$", re.MULTILINE)
+
+
+def without_mention(text: str, bot_user_ids: frozenset[str]) -> str:
+    """Remove the mentions of these users and nothing else.
+
+    With no id known, the mention that the text begins with is taken for the bot's.
+    """
+    if bot_user_ids:
+        ids = "|".join(re.escape(user) for user in sorted(bot_user_ids))
+        mention = re.compile(rf"<@(?:{ids})(?:\|[^<>]*)?>")
+        stripped = mention.sub("", text)
+    else:
+        stripped = re.sub(r"^\s*<@[A-Z0-9]+(?:\|[^<>]*)?>", "", text)
+    if stripped == text:
+        return text.strip()
+    return re.sub(r"(?<=\S)  +", " ", stripped).strip().removeprefix(":").removeprefix(",").strip()
+
+
+def plain(text: str) -> str:
+    """Return what a person meant: tokens as words, entities as characters."""
+    words = _TOKEN.sub(_word, text)
+    return words.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def escaped(text: str) -> str:
+    """Make mentions, links and channel calls dead; a quote mark that begins a line stays."""
+    return "\n".join(_escaped_line(line) for line in text.split("\n"))
+
+
+def escaped_label(label: str) -> str:
+    """Return plain text that may stand inside ``<url|label>``."""
+    return _escaped(label).replace("|", "\u00a6")
+
+
+def mrkdwn(text: str) -> str:
+    """Return Markdown as older Slack notation, escaped: bold and headings, the rest as it is."""
+    return escaped(outside_code(text, _older))
+
+
+def _older(text: str) -> str:
+    return _BOLD.sub(r"*\1*", _HEADING.sub(r"**\1**", text))
+
+
+def _escaped_line(line: str) -> str:
+    quote = _QUOTE.match(line)
+    return quote[1] + _escaped(quote[2]) if quote else _escaped(line)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _word(token: re.Match[str]) -> str:
+    target, _, label = token[1].partition("|")
+    match target[0]:
+        case "@" | "#":
+            return f"{target[0]}{label.lstrip('@#') or target[1:]}"
+        case "!":
+            return label or f"@{target[1:].partition('^')[0]}"
+        case _:
+            return f"{label} ({target})" if label and label != target else target
