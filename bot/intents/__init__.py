@@ -1,0 +1,1 @@
+"""What a message wants, told by rules and by a small classifier."""
