@@ -1,0 +1,139 @@
+"""Sends one question to a chat server, again where that helps, and says what came of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import httpx2
+from openai import APIError, APIStatusError, AsyncOpenAI
+
+from rag.errors import ModelUnavailable
+from rag.models.dialect import Dialect, Rejection, WantedShape
+from rag.models.filters import blocked_input_verdicts, reply_verdicts
+from rag.models.retrying import Deadline, RetryPolicy, TryAgain, with_retries
+from rag.models.vendor_errors import rejection_of, translated
+from rag.models.wire import ChatReply, read_reply
+from rag.ports import ChatMessage, Prompt
+from rag.types import FilterVerdict
+
+LARGEST_REPLY_BYTES = 4 * 1024 * 1024
+
+_PLAIN_CODE = re.compile(r"[a-z_]{1,40}")
+"""An error code worth showing; anything else that a server writes is not repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One question to the server; ``reply`` is None when a filter stopped it on the way in."""
+
+    reply: ChatReply | None
+    filters: tuple[FilterVerdict, ...]
+    requests: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocked:
+    filters: tuple[FilterVerdict, ...]
+
+
+class ChatTransport:
+    """One model behind one client; remembers the dialect that its server accepts."""
+
+    def __init__(
+        self, client: AsyncOpenAI, model: str, dialect: Dialect, policy: RetryPolicy
+    ) -> None:
+        self.model = model
+        self._client = client
+        self._dialect = dialect
+        self._policy = policy
+
+    @property
+    def base_url(self) -> str:
+        return str(self._client.base_url)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def ask(
+        self,
+        prompt: Prompt,
+        messages: Sequence[ChatMessage],
+        shape: WantedShape | None,
+        deadline: Deadline,
+    ) -> Exchange:
+        """Send the messages with the prompt's limits. Raises ModelUnavailable."""
+        dialect, tried, requests = self._dialect, set[Dialect](), 0
+
+        async def post() -> ChatReply | Rejection | _Blocked:
+            nonlocal requests
+            requests += 1
+            return await self._post(dialect.body(self.model, prompt, messages, shape))
+
+        while True:
+            answer = await with_retries(post, self._policy, deadline)
+            if isinstance(answer, _Blocked):
+                return Exchange(None, answer.filters, requests)
+            if isinstance(answer, ChatReply):
+                self._dialect = dialect
+                return Exchange(answer, reply_verdicts(answer), requests)
+            tried.add(dialect)
+            other = dialect.after(answer, structured=shape is not None)
+            if other is None or other in tried:
+                raise ModelUnavailable(_not_accepted(self.model, answer))
+            dialect = other
+
+    async def _post(self, body: dict[str, object]) -> ChatReply | Rejection | _Blocked:
+        try:
+            content = await self._read(body)
+        except APIError as error:
+            return self._understood(error)
+        except httpx2.HTTPError:
+            # From nothing: what a server sent may repeat the key or the question.
+            raise TryAgain(f"The answer of the model {self.model!r} was cut off.") from None
+        reply = read_reply(content)
+        if reply is None:
+            raise TryAgain(
+                f"The model {self.model!r} answered with something that is no chat completion; "
+                "check OPENAI_BASE_URL, which usually ends in /v1."
+            )
+        return reply
+
+    async def _read(self, body: dict[str, object]) -> bytes:
+        """Return the response's body, at most LARGEST_REPLY_BYTES of it."""
+        content = bytearray()
+        request = self._client.chat.completions.with_streaming_response.create(
+            model=self.model,
+            messages=[],
+            extra_body=body,  # the whole body is the dialect's; the two above only satisfy the SDK
+        )
+        async with request as response:
+            async for part in response.iter_bytes():
+                content += part
+                if len(content) > LARGEST_REPLY_BYTES:
+                    raise ModelUnavailable(
+                        f"The model {self.model!r} sent more than {LARGEST_REPLY_BYTES} bytes; "
+                        "check OPENAI_BASE_URL."
+                    )
+        return bytes(content)
+
+    def _understood(self, error: APIError) -> Rejection | _Blocked:
+        """Return what a status says about the question; raise what it says about the server."""
+        if isinstance(error, APIStatusError):
+            blocked = blocked_input_verdicts(error.body)
+            if blocked is not None:
+                return _Blocked(blocked)
+            rejection = rejection_of(error)
+            if rejection is not None:
+                return rejection
+        # From nothing: error bodies may repeat the key or the question.
+        raise translated(error, self.model) from None
+
+
+def _not_accepted(model: str, rejection: Rejection) -> str:
+    named = (text for text in (rejection.code, rejection.param) if _PLAIN_CODE.fullmatch(text))
+    return (
+        f"The model {model!r} does not accept the request ({next(named, 'no reason given')}); "
+        "check that OPENAI_MODEL is a chat model with a context of at least 4,096 tokens."
+    )
