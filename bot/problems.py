@@ -1,0 +1,127 @@
+"""Errors over HTTP: application/problem+json, in our words, never an exception's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import structlog
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from pydantic import BaseModel, Field
+
+from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
+
+log = structlog.get_logger(__name__)
+
+MAX_BODY = 1024**2
+"""Bytes; what a client may send at once."""
+
+DETAILS: Mapping[int, str] = {
+    400: "The request can't be read. Send valid HTTP and JSON.",
+    401: "Sign in first: send `Authorization: Bearer` with the admin token, or open /session.",
+    403: "This may not be done from here.",
+    404: "There is nothing at this address. /openapi.json lists what there is.",
+    405: "This address does not take that method. The Allow header says which it takes.",
+    413: "The request is too long. Send at most 1 MB.",
+    415: "Send JSON, with the header `Content-Type: application/json`.",
+    500: "Something broke on our side. It is in the log; try again, or tell the operator.",
+    503: "This can't be done right now. Try again in a minute.",
+}
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field of a request."""
+
+    field: str = Field(description="Where in the request, with dots: user.email")
+    value: object = Field(description="What was sent there, shortened.")
+    problem: str
+    cure: str
+
+
+class ProblemDetails(BaseModel):
+    """RFC 9457. `detail` and `cure` are for people."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    cure: str | None = None
+    errors: list[FieldProblem] | None = None
+    interaction_id: str | None = Field(None, description="The question that is kept meanwhile.")
+    poll: str | None = Field(None, description="Where its answer will be.")
+
+
+class Problem(Exception):
+    """A request that gets an error; carries exactly what the client is told."""
+
+    def __init__(self, details: ProblemDetails, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(details.detail)
+        self.details = details
+        self.headers = dict(headers or {})
+
+
+def problem(
+    status: int,
+    detail: str = "",
+    *,
+    cure: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    **more: str | list[FieldProblem],
+) -> Problem:
+    """Return an error to raise; without ``detail`` it says what the status means."""
+    told = {
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail or DETAILS.get(status, HTTPStatus(status).description),
+        "cure": cure,
+        **more,
+    }
+    return Problem(ProblemDetails.model_validate(told), headers)
+
+
+@web.middleware
+async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Turn whatever goes wrong into a problem response."""
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        if error.status < HTTPStatus.BAD_REQUEST:
+            raise
+        return _response(_from_http(error))
+    except Exception as error:  # noqa: BLE001 - told apart and logged there
+        return _response(_from(request, error))
+
+
+def _from(request: web.Request, error: Exception) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case InboxFull():
+            full = "Too many questions are waiting. Ask again in a minute."
+            return problem(503, full, headers={"Retry-After": "60"})
+        case InboxUnavailable() | StoreUnavailable():
+            log.error("request.unavailable", path=request.path, exc_info=error)
+            return problem(503, headers={"Retry-After": "60"})
+        case InteractionUnknown():
+            return problem(404, "There is no such interaction, or it was withdrawn.")
+        case _:
+            log.error("request.failed", method=request.method, path=request.path, exc_info=error)
+            return problem(500)
+
+
+def _from_http(error: web.HTTPException) -> Problem:
+    """Keep what a handler wrote for people, and the Allow header."""
+    ours = error.status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    written = error.text if ours and error.text != f"{error.status}: {error.reason}" else ""
+    allow = error.headers.get("Allow")
+    return problem(error.status, written or "", headers={"Allow": allow} if allow else None)
+
+
+def _response(error: Problem) -> web.Response:
+    return web.Response(
+        status=error.details.status,
+        body=error.details.model_dump_json(exclude_none=True).encode(),
+        content_type="application/problem+json",
+        headers=error.headers,
+    )

@@ -1,0 +1,75 @@
+"""Values that a browser keeps for us and cannot change."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+from bot.errors import SettingInvalid
+
+KEY_BYTES = 32
+
+
+class Signer:
+    """Signs short values with a key; another key or purpose does not read them."""
+
+    def __init__(self, key: bytes, purpose: str) -> None:
+        self._key = hmac.digest(key, purpose.encode(), hashlib.sha256)
+
+    def sign(self, value: str) -> str:
+        return f"{value}.{self._mark(value)}"
+
+    def read(self, signed: str) -> str | None:
+        """Return the value, or None for what was not signed here."""
+        value, _, mark = signed.rpartition(".")
+        if value and hmac.compare_digest(mark.encode(), self._mark(value).encode()):
+            return value
+        return None
+
+    def _mark(self, value: str) -> str:
+        digest = hmac.digest(self._key, value.encode("utf-8", "replace"), hashlib.sha256)
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def signing_key(path: Path) -> bytes:
+    """Return the key in a file that only we may read; made on the first call.
+
+    Raises SettingInvalid when the file is not a key.
+    """
+    if not path.exists():
+        _make_key(path)
+    key = path.read_bytes()
+    if len(key) != KEY_BYTES:
+        raise SettingInvalid(
+            f"{str(path)!r} has {len(key)} bytes, a key has {KEY_BYTES}. Delete it; a new one is "
+            "made at the next start, and everybody signs in again."
+        )
+    return key
+
+
+def same_secret(given: str, expected: str) -> bool:
+    """Compare in a time that tells nothing about the expected value."""
+    return hmac.compare_digest(_digest(given), _digest(expected))
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+
+
+def _make_key(path: Path) -> None:
+    """Put a whole key in place at once; of two processes the first one wins."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(secrets.token_bytes(KEY_BYTES))
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        Path(draft).unlink()
