@@ -25,6 +25,8 @@ from bot.adapters.slack.calls import error_code
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.events import Event, bot_users_of, message_of, team_of
 from bot.adapters.slack.signing import parse, read_signed
+from bot.config import Settings
+from bot.errors import BotError
 from bot.ports import Inbox
 
 PATH = "/slack/events"
@@ -59,7 +61,7 @@ class Endpoint:
         secret = settings.slack_signing_secret
         signing_secret = secret.get_secret_value() if secret else ""
         self._verifier = SignatureVerifier(signing_secret)
-        self._bolt = _bolt(signing_secret, settings.slack_api_url, self._authorize)
+        self._bolt = _bolt(signing_secret, settings)
         self._bolt.event("app_mention")(self._on_message)
         self._bolt.event("message")(self._on_message)
         self._bolt.event(re.compile(".*"))(_acknowledge)
@@ -101,16 +103,6 @@ class Endpoint:
             async with asyncio.timeout(_ACCEPT_SECONDS):
                 await self._inbox.accept(message)
 
-    async def _authorize(self, enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
-        """Vouch for the configured token; Bolt's own way asks Slack and drops the event if down."""
-        token = self._channel.settings.slack_bot_token
-        return AuthorizeResult(
-            enterprise_id=enterprise_id,
-            team_id=team_id,
-            bot_token=token.get_secret_value() if token else None,
-            bot_user_id=next(iter(self._bot_users), None),
-        )
-
     async def _learn_own_id(self) -> None:
         """Ask who we are until Slack says it; until then each event's envelope tells."""
         pause = _FIRST_PAUSE_SECONDS
@@ -130,7 +122,7 @@ class Endpoint:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
-def _bolt(secret: str, api_url: str, authorize: Authorize) -> AsyncApp:
+def _bolt(secret: str, settings: Settings) -> AsyncApp:
     # Bolt runs listeners before it answers, so that a failing inbox is seen; its logger would
     # otherwise write whole events and warn of the token that is also in the environment.
     logger = logging.getLogger("frontdesk.slack.bolt")
@@ -138,11 +130,25 @@ def _bolt(secret: str, api_url: str, authorize: Authorize) -> AsyncApp:
     return AsyncApp(
         name="frontdesk",
         logger=logger,
-        client=AsyncWebClient(base_url=api_url),
+        client=AsyncWebClient(base_url=settings.slack_api_url),
         signing_secret=secret,
-        authorize=authorize,
+        authorize=_vouching(settings),
         process_before_response=True,
     )
+
+
+def _vouching(settings: Settings) -> Authorize:
+    """Vouch for the configured token; Bolt's own way asks Slack, and drops the event if down."""
+    token = settings.slack_bot_token
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=team_id,
+            bot_token=token.get_secret_value() if token else None,
+        )
+
+    return authorize
 
 
 async def _acknowledge() -> None:
@@ -150,7 +156,8 @@ async def _acknowledge() -> None:
 
 
 async def _refuse(error: Exception) -> BoltResponse:
-    _log.error("slack.not_kept", error=type(error).__name__, exc_info=error)
+    known = isinstance(error, BotError | TimeoutError)
+    _log.error("slack.not_kept", error=type(error).__name__, exc_info=None if known else error)
     return BoltResponse(status=503, body="")
 
 

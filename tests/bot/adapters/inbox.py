@@ -1,0 +1,39 @@
+"""An inbox that only keeps what it is given, or refuses it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bot.types import InteractionId, Message, Outcome
+
+
+class KeepingInbox:
+    """Keeps messages by id; ``error`` is raised instead, ``delay`` is waited before."""
+
+    def __init__(self) -> None:
+        self.messages: dict[InteractionId, Message] = {}
+        self.accepted = 0
+        self.error: Exception | None = None
+        self.delay = 0.0
+
+    @property
+    def only(self) -> Message:
+        (message,) = self.messages.values()
+        return message
+
+    async def accept(self, message: Message) -> InteractionId:
+        await asyncio.sleep(self.delay)
+        if self.error is not None:
+            raise self.error
+        self.accepted += 1
+        self.messages.setdefault(message.interaction_id, message)
+        return message.interaction_id
+
+    async def amend(self, message: Message) -> None:
+        self.messages[message.interaction_id] = message
+
+    async def cancel(self, interaction_id: InteractionId) -> None:
+        del self.messages[interaction_id]
+
+    async def outcome(self, interaction_id: InteractionId) -> Outcome:
+        raise NotImplementedError(interaction_id)

@@ -1,0 +1,61 @@
+"""A local workspace, and the bot in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bot.adapters.slack import SlackChannel, connect, mount
+from bot.adapters.slack.calls import Caller
+from bot.config import Settings, load_settings
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.slack.events import SECRET, Client
+from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack().serving() as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def settings(slack: FakeSlack) -> Settings:
+    return load_settings(
+        _env_file=None,
+        slack_bot_token=TOKEN,
+        slack_signing_secret=SECRET,
+        slack_api_url=slack.url,
+        slack_team_id=TEAM,
+        slack_escalation_channel="C0PEOPLE0",
+        tenant="acme",
+    )
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def channel(settings: Settings, waits: list[float]) -> SlackChannel:
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
+
+    return connect(settings, caller=Caller(pause))
+
+
+@pytest.fixture
+def inbox() -> KeepingInbox:
+    return KeepingInbox()
+
+
+@pytest.fixture
+async def client(channel: SlackChannel, inbox: KeepingInbox) -> AsyncIterator[Client]:
+    app = web.Application()
+    mount(app, channel, inbox)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        yield client
