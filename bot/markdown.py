@@ -12,12 +12,13 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\n]*\)")
 _AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^<>\s]*)>", re.IGNORECASE)
 _DEFINITION = re.compile(r"^([ >*+-]*\[[^\[\]\n]+\]):", re.MULTILINE)
 _ADDRESS = re.compile(
-    r"(?<![\w@.`-])"
-    r"(?:[a-z][a-z0-9+.-]{1,31}://[^\s<>`]+"
-    r"|(?:[a-z0-9_-]+\.)+[a-z]{2,}(?![\w@])(?:[:/?#][^\s<>`]*)?)",
+    r"\\*"
+    r"(?:[a-z][a-z0-9+.-]{0,31}://[^\s<>]+"
+    r"|(?<![\w@])(?:[a-z0-9_-]+\.)+[a-z]{2,}(?![\w@])(?:[:/?#][^\s<>]*)?)",
     re.IGNORECASE,
 )
-_TRAILING = ".,;:!?)]}'\"*_"
+_LONE_BACKTICK = "\u02cb"
+_TRAILING = ".,;:!?)]}'\"*_\\"
 
 
 def disarm(text: str) -> str:
@@ -61,6 +62,8 @@ def _disarm_prose(text: str) -> str:
 
 
 def _disarm_span(text: str) -> str:
+    # A backtick without its pair would pair with one of ours and set an address free.
+    text = text.replace("`", _LONE_BACKTICK)
     text = _IMAGE.sub(r"\1", text)
     text = _LINK.sub(r"\1", text)
     text = text.replace("](", "] (")
@@ -70,18 +73,24 @@ def _disarm_span(text: str) -> str:
 
 
 def _as_code(match: re.Match[str]) -> str:
-    address = match[0].rstrip(_TRAILING)
-    return f"`{address}`{match[0][len(address) :]}"
+    found = match[0].lstrip("\\")
+    address = found.rstrip(_TRAILING)
+    return f"`{address}`{found[len(address) :]}"
 
 
 def _between_code(text: str, change: Callable[[str], str]) -> str:
     """Apply a change around the inline code of a text without fences."""
-    shown: list[str] = []
+    shown = ""
     end = 0
     for code in _INLINE_CODE.finditer(text):
-        shown += [change(text[end : code.start()]), code[0]]
+        shown = _apart(_apart(shown, change(text[end : code.start()])), code[0])
         end = code.end()
-    return "".join([*shown, change(text[end:])])
+    return _apart(shown, change(text[end:]))
+
+
+def _apart(before: str, after: str) -> str:
+    """Join two pieces so that their backticks do not run into one."""
+    return f"{before} {after}" if before[-1:] == after[:1] == "`" else before + after
 
 
 def _is_fence(block: str) -> bool:

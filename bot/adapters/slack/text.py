@@ -19,13 +19,13 @@ def without_mention(text: str, bot_user_ids: frozenset[str]) -> str:
     """
     if bot_user_ids:
         ids = "|".join(re.escape(user) for user in sorted(bot_user_ids))
-        mention = re.compile(rf"<@(?:{ids})(?:\|[^<>]*)?>")
+        mention = re.compile(rf" ?<@(?:{ids})(?:\|[^<>]*)?>")
         stripped = mention.sub("", text)
     else:
         stripped = re.sub(r"^\s*<@[A-Z0-9]+(?:\|[^<>]*)?>", "", text)
     if stripped == text:
         return text.strip()
-    return re.sub(r"(?<=\S)  +", " ", stripped).strip().removeprefix(":").removeprefix(",").strip()
+    return stripped.strip().removeprefix(":").removeprefix(",").strip()
 
 
 def plain(text: str) -> str:
