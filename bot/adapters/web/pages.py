@@ -15,7 +15,6 @@ from bot.adapters.web.ports import Conversations, Identify, StoredPages
 from bot.adapters.web.reading import parts_of
 from bot.adapters.web.view import ExchangeView, exchange_view
 from bot.adapters.web.why import why_view
-from bot.errors import BotError
 from bot.ports import Inbox, Interactions
 from bot.types import Feedback, Interaction, InteractionId, Message, Person, Stage, Thread
 from rag.types import EVERYONE
@@ -28,7 +27,7 @@ SHOWN = 50
 
 
 class WebChat:
-    """Handlers of the chat page; holds no state of its own."""
+    """Handlers of the chat page; holds no state of its own. bot.problems words its errors."""
 
     def __init__(
         self,
@@ -172,11 +171,7 @@ class WebChat:
             received_at=datetime.now(UTC),
             private=True,
         )
-        try:
-            interaction_id = await self._inbox.accept(message)
-        except BotError as error:
-            raise web.HTTPServiceUnavailable(text=str(error)) from error
-        interaction = await self._interactions.get(interaction_id)
+        interaction = await self._interactions.get(await self._inbox.accept(message))
         if interaction is None:
             raise web.HTTPServiceUnavailable(text="Your question could not be kept; ask again.")
         return await self._fragment(request, "exchange.html", interaction)

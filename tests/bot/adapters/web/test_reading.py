@@ -1,0 +1,52 @@
+"""Stored pages as one reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.adapters.web.reading import parts_of
+from tests.builders import chunk
+
+OVERLAP = "The last sentence of the first part is repeated. "
+
+
+def test_an_overlap_between_two_parts_of_a_section_is_shown_once() -> None:
+    first = chunk("One. " + OVERLAP.strip(), chunk_id="a", section="Setup")
+    second = chunk(OVERLAP + "Two.", chunk_id="b", section="Setup", ordinal=1)
+
+    parts = parts_of([first, second], chunk_id="", quote="")
+
+    assert "repeated" in parts[0].html
+    assert "repeated" not in parts[1].html
+
+
+def test_an_overlap_that_is_quoted_stays() -> None:
+    first = chunk("One. " + OVERLAP.strip(), chunk_id="a", section="Setup")
+    second = chunk(OVERLAP + "Two.", chunk_id="b", section="Setup", ordinal=1)
+
+    parts = parts_of([first, second], chunk_id="b", quote=OVERLAP.strip())
+
+    assert "<mark>" in parts[1].html
+
+
+def test_a_heading_is_shown_once() -> None:
+    parts = parts_of(
+        [
+            chunk("One.", chunk_id="a", section="Setup"),
+            chunk("Two.", chunk_id="b", section="Setup"),
+        ],
+        chunk_id="",
+        quote="",
+    )
+
+    assert [part.heading for part in parts] == ["Setup", ""]
+
+
+def test_a_paged_document_shows_its_pages() -> None:
+    pages = [replace(chunk(f"Text {n}.", chunk_id=str(n)), document_page=n) for n in (1, 2)]
+
+    assert [part.heading for part in parts_of(pages, chunk_id="", quote="")] == ["Page 1", "Page 2"]
+
+
+def test_an_empty_page_has_no_parts() -> None:
+    assert parts_of([], chunk_id="", quote="") == ()
