@@ -20,9 +20,7 @@ ROOT = Path(__file__).parents[2] / "infra" / "sample"
 SPACES: Mapping[str, Path] = {"IT": ROOT / "it", "HR": ROOT / "hr"}
 QUESTIONS = Path(__file__).with_name("questions.jsonl")
 
-Kind = Literal[
-    "answerable", "near_miss", "far", "generic", "human", "multi_turn", "underspecified"
-]
+Kind = Literal["answerable", "near_miss", "far", "generic", "human", "multi_turn", "underspecified"]
 
 
 @dataclass(frozen=True, slots=True)

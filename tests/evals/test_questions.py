@@ -44,7 +44,8 @@ def test_no_question_is_asked_twice_in_one_kind_or_in_two() -> None:
     for (one, words), (other, others) in combinations(alone, 2):
         same = words == others
         near = len(words) > 3 and len(words & others) > 0.7 * len(words | others)
-        assert not (same or near), (one, other)
+        assert not same, (one, other)
+        assert not near, (one, other)
 
 
 @_each(QUESTIONS)
