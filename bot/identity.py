@@ -90,7 +90,7 @@ class Identities:
         """Return who asks. Raises Problem (403) for a claim that is not believed."""
         if claimed is None:
             return Person(self._own_id(request))
-        if not (self._believes_all or self.is_admin(request)):
+        if not self.sees_all(request):
             raise problem(
                 403,
                 f"The user {claimed.id!r} is not believed here.",
@@ -101,12 +101,16 @@ class Identities:
         principals = frozenset({EVERYONE, *map(Principal, names)})
         return Person(claimed.id, email=claimed.email, principals=principals)
 
+    def sees_all(self, request: web.Request) -> bool:
+        """Admins do; and everybody where anybody may say to be anybody."""
+        return self._believes_all or self.is_admin(request)
+
     def may_see(self, request: web.Request, interaction: Interaction) -> bool:
         """An interaction is for its asker and for admins; another tenant's is for nobody."""
         message = interaction.message
         if message.thread.tenant != self._tenant:
             return False
-        if self._believes_all or self.is_admin(request):
+        if self.sees_all(request):
             return True
         own = message.thread.platform in {"rest", "web"}
         return own and message.author.id == self._own_id(request)
@@ -135,6 +139,16 @@ def person_of(request: web.Request, claimed: ClaimedUser | None = None) -> Perso
 def may_see(request: web.Request, interaction: Interaction) -> bool:
     """Tell whether the one who makes a request may see an interaction."""
     return request.config_dict[IDENTITIES].may_see(request, interaction)
+
+
+def is_admin(request: web.Request) -> bool:
+    """Tell whether a request comes with the admin token or a session given for it."""
+    return request.config_dict[IDENTITIES].is_admin(request)
+
+
+def sees_all(request: web.Request) -> bool:
+    """Tell whether nothing is hidden from the one who makes a request."""
+    return request.config_dict[IDENTITIES].sees_all(request)
 
 
 def new_visitor() -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from numbers import Real
 from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter
@@ -26,7 +28,7 @@ class Codec(Generic[Value]):
         self._adapter = TypeAdapter(shape)
 
     def encode(self, value: Value) -> str:
-        plain = self._adapter.dump_python(value, mode="json")
+        plain = self._adapter.dump_python(value, mode="json", fallback=_plain, warnings="none")
         return whole(json.dumps({"format": FORMAT, "value": plain}, ensure_ascii=False))
 
     def decode(self, text: str) -> Value:
@@ -38,6 +40,15 @@ class Codec(Generic[Value]):
                 f"reads {FORMAT!r}. Start the version of Frontdesk that wrote it, or a newer one."
             )
         return self._adapter.validate_python(stored["value"])
+
+
+def _plain(value: object) -> object:
+    """Take what a library's own mapping or number holds."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} can't be kept; use a type of bot.types or rag.types.")
 
 
 def whole(text: str) -> str:

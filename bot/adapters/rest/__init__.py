@@ -1,1 +1,52 @@
 """The JSON API."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bot.adapters.rest.handlers import CheckParts, Rest
+from bot.adapters.rest.openapi import document
+from bot.adapters.rest.operations import OPERATIONS
+from bot.config import Settings
+from bot.ports import Inbox, Interactions
+
+__all__ = ["CheckParts", "mount"]
+
+
+def mount(
+    app: web.Application,
+    *,
+    inbox: Inbox,
+    interactions: Interactions,
+    settings: Settings,
+    check_parts: CheckParts,
+    ask_seconds: float = 60.0,
+) -> None:
+    """Add the API's routes; the doors (bot.doors) must be mounted on the same app."""
+    rest = Rest(
+        inbox=inbox,
+        interactions=interactions,
+        settings=settings,
+        check_parts=check_parts,
+        ask_seconds=ask_seconds,
+    )
+    described = document()
+
+    async def openapi(_: web.Request) -> web.Response:
+        return web.json_response(described)
+
+    handlers = {
+        "ask": rest.ask,
+        "interaction": rest.interaction,
+        "judge": rest.judge,
+        "unjudge": rest.unjudge,
+        "health": rest.health,
+        "ready": rest.ready,
+        "document": openapi,
+    }
+    for operation in OPERATIONS:
+        handler = handlers[operation.handler]
+        if operation.method == "GET":
+            app.router.add_get(operation.path, handler)
+        else:
+            app.router.add_route(operation.method, operation.path, handler)

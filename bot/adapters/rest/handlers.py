@@ -1,0 +1,225 @@
+"""The API's routes over the same inbox as every platform."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+
+from aiohttp import web
+from pydantic import BaseModel
+
+from bot import feedback as judging
+from bot.adapters.rest import wire
+from bot.adapters.rest.mapping import answer_of, pipeline_of
+from bot.adapters.rest.reading import (
+    IDEMPOTENCY_KEY,
+    body_of,
+    claimed,
+    idempotency_key,
+    truth,
+    user_of_query,
+)
+from bot.config import Settings
+from bot.errors import InboxUnavailable
+from bot.identity import is_admin, may_see, person_of, sees_all
+from bot.ports import Inbox, Interactions
+from bot.problems import problem
+from bot.startup import Part
+from bot.types import Feedback, Interaction, InteractionId, Message, Outcome, Person, Stage, Thread
+
+CheckParts = Callable[[], Awaitable[Sequence[Part]]]
+"""Looks at every part; quick, because it is asked every few seconds."""
+
+
+class Rest:
+    """Handlers of the API; holds no state of its own.
+
+    Args:
+        ask_seconds: How long a client is kept waiting for an answer.
+    """
+
+    def __init__(
+        self,
+        *,
+        inbox: Inbox,
+        interactions: Interactions,
+        settings: Settings,
+        check_parts: CheckParts,
+        ask_seconds: float,
+    ) -> None:
+        self._inbox = inbox
+        self._interactions = interactions
+        self._settings = settings
+        self._check_parts = check_parts
+        self._ask_seconds = ask_seconds
+
+    async def ask(self, request: web.Request) -> web.Response:
+        """Answer a question."""
+        asked = await body_of(request, wire.Ask)
+        key = idempotency_key(request)
+        person = person_of(request, claimed(asked.user))
+        message = self._message(asked, person, key)
+        interaction_id = await self._inbox.accept(message)
+        conversation = message.thread.id
+        if key is not None:
+            conversation = await self._first_with_key(interaction_id, message)
+        outcome = await self._wait(interaction_id)
+        return _json(
+            self._answer(interaction_id, conversation, outcome, show_pipeline=asked.show_pipeline)
+        )
+
+    async def interaction(self, request: web.Request) -> web.Response:
+        """Show one question and what became of it."""
+        show_pipeline = truth(request, "show_pipeline")
+        interaction = await self._visible(request)
+        if interaction.outcome is None and interaction.status == "working":
+            return _json(await self._working(interaction), 202, {"Retry-After": "1"})
+        outcome = interaction.outcome or await self._inbox.outcome(interaction.id)
+        thread = interaction.message.thread
+        answer = self._answer(interaction.id, thread.id, outcome, show_pipeline=show_pipeline)
+        feedback = await self._interactions.feedback(interaction.id)
+        return _json(
+            wire.Interaction(
+                **answer.model_dump(),
+                question=interaction.message.text,
+                created_at=interaction.created_at,
+                feedback=[_told(item) for item in feedback if _may_read(request, item)],
+            )
+        )
+
+    async def judge(self, request: web.Request) -> web.Response:
+        """Keep a judgement of an answer."""
+        given = await body_of(request, wire.Judge)
+        interaction = await self._visible(request)
+        if interaction.outcome is None:
+            raise problem(409, "There is no answer to judge yet.", cure="Wait for the answer.")
+        kept = judging.judgement(
+            interaction.id,
+            person_of(request, claimed(given.user)).id,
+            given.vote,
+            rating=given.rating,
+            reason=given.reason,
+            comment=given.comment,
+        )
+        await self._interactions.rate(kept)
+        return _json(_told(kept))
+
+    async def unjudge(self, request: web.Request) -> web.Response:
+        """Take a judgement back; one that was never given is no error."""
+        interaction = await self._visible(request)
+        person = person_of(request, user_of_query(request))
+        await self._interactions.unrate(interaction.id, person.id)
+        return web.Response(status=204)
+
+    async def health(self, _: web.Request) -> web.Response:
+        """Say that the process runs."""
+        return _json(wire.Health(status="ok"))
+
+    async def ready(self, request: web.Request) -> web.Response:
+        """Say whether questions can be answered now."""
+        parts = await self._check_parts()
+        failed = any(part.state == "failed" for part in parts)
+        told = self._settings.loopback or is_admin(request)
+        shown = [
+            wire.Part(
+                name=part.name,
+                state=part.state,
+                detail=part.detail if told else None,
+                cure=part.cure if told else None,
+            )
+            for part in parts
+        ]
+        body = wire.Readiness(status="not_ready" if failed else "ready", parts=shown)
+        return _json(body, 503 if failed else 200)
+
+    def _message(self, asked: wire.Ask, person: Person, key: str | None) -> Message:
+        """Build the message; a person's conversations are apart from everybody else's."""
+        conversation = asked.conversation_id or str(uuid.uuid4())
+        return Message(
+            id=f"key:{key}" if key is not None else str(uuid.uuid4()),
+            thread=Thread("rest", self._settings.tenant, person.id, conversation),
+            author=person,
+            text=asked.question,
+            received_at=datetime.now(UTC),
+            private=True,
+        )
+
+    async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
+        """Return the conversation of the first request with a key; it must ask the same."""
+        first = await self._interactions.get(interaction_id)
+        if first is not None and first.message.text != message.text:
+            raise problem(
+                409,
+                f"This {IDEMPOTENCY_KEY} was used for another question.",
+                cure="Send a new key with a new question.",
+                interaction_id=interaction_id,
+            )
+        return message.thread.id if first is None else first.message.thread.id
+
+    async def _wait(self, interaction_id: InteractionId) -> Outcome:
+        poll = f"/api/v1/interactions/{interaction_id}"
+        try:
+            async with asyncio.timeout(self._ask_seconds):
+                return await self._inbox.outcome(interaction_id)
+        except TimeoutError as error:
+            late = "The answer takes longer than you should wait. It is still being worked on."
+            raise problem(504, late, interaction_id=interaction_id, poll=poll) from error
+        except InboxUnavailable as error:
+            kept = "Your question is kept; it is answered after the server's next start."
+            raise problem(503, kept, interaction_id=interaction_id, poll=poll) from error
+
+    def _answer(
+        self, interaction_id: str, conversation: str, outcome: Outcome, *, show_pipeline: bool
+    ) -> wire.Answer:
+        answer = answer_of(interaction_id, conversation, outcome, self._settings.not_found_message)
+        if show_pipeline:
+            return answer.model_copy(update={"pipeline": pipeline_of(outcome)})
+        return answer
+
+    async def _working(self, interaction: Interaction) -> wire.Working:
+        stages = await self._interactions.stages(interaction.id)
+        return wire.Working(
+            interaction_id=interaction.id,
+            status="working",
+            stage=stages[-1].value if stages else Stage.RECEIVED.value,
+            conversation_id=interaction.message.thread.id,
+            question=interaction.message.text,
+            created_at=interaction.created_at,
+        )
+
+    async def _visible(self, request: web.Request) -> Interaction:
+        """Return the interaction of the path; what may not be seen looks like what is not there."""
+        wanted = request.match_info["id"]
+        interaction = await self._interactions.get(InteractionId(wanted))
+        gone = interaction is None or interaction.status == "cancelled"
+        if interaction is None or gone or not may_see(request, interaction):
+            raise problem(404, f"There is no interaction {wanted[:64]!r} of yours.")
+        return interaction
+
+
+def _may_read(request: web.Request, feedback: Feedback) -> bool:
+    return sees_all(request) or feedback.person_id == person_of(request).id
+
+
+def _told(feedback: Feedback) -> wire.Feedback:
+    return wire.Feedback(
+        person_id=feedback.person_id,
+        vote=feedback.vote,
+        rating=feedback.rating,
+        reason=feedback.reason,
+        comment=feedback.comment,
+        given_at=feedback.given_at,
+    )
+
+
+def _json(
+    model: BaseModel, status: int = 200, headers: dict[str, str] | None = None
+) -> web.Response:
+    """Return a model as JSON; `pipeline` is left out where nobody asked for it."""
+    unasked = isinstance(model, wire.Answer) and model.pipeline is None
+    body = model.model_dump_json(exclude={"pipeline"} if unasked else None)
+    return web.Response(
+        body=body.encode(), status=status, headers=headers, content_type="application/json"
+    )

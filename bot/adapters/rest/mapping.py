@@ -1,0 +1,104 @@
+"""An outcome as the API tells it; pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Literal
+
+from bot.adapters.rest import wire
+from bot.outcomes import answer_type
+from bot.types import Clarification, Escalation, Outcome, Reply, Response, Source, Trace
+
+Status = Literal["answered", "unknown", "error"]
+
+NOT_FOUND_REASONS = frozenset({"low_confidence", "nothing_found", "unsupported"})
+
+
+def answer_of(
+    interaction_id: str, conversation_id: str, outcome: Outcome, not_found: str
+) -> wire.Answer:
+    """Return what a client gets; ``not_found`` is said instead of an unconfirmed answer."""
+    response = outcome.response
+    kind = answer_type(outcome)
+    status = _status(response, escalated=kind == "ESCALATION_REQUIRED")
+    return wire.Answer(
+        interaction_id=interaction_id,
+        status=status,
+        answer_type=kind,
+        intent=outcome.trace.route.intent.value,
+        answer=not_found if status == "unknown" else _text(response),
+        confidence=_share(response.confidence),
+        requires_escalation=kind == "ESCALATION_REQUIRED",
+        sources=_sources(response.sources if isinstance(response, Reply) and kind == "RAG" else ()),
+        suggestions=_sources(() if isinstance(response, Reply) else response.suggestions),
+        conversation_id=conversation_id,
+    )
+
+
+def pipeline_of(outcome: Outcome) -> wire.Pipeline:
+    """Return why this outcome, as recorded."""
+    trace = outcome.trace
+    return wire.Pipeline(
+        route=wire.Routed(
+            intent=trace.route.intent.value,
+            score=trace.route.score,
+            decided_by=trace.route.decided_by,
+            question=trace.route.question,
+        ),
+        passages=[
+            wire.Passage(
+                chunk_id=passage.chunk_id,
+                page_id=passage.page_id,
+                title=passage.title,
+                section=passage.section,
+                signals=_finite(passage.signals),
+            )
+            for passage in trace.passages
+        ],
+        model_calls=_calls(trace),
+        filters=[wire.FilterVerdict.model_validate(asdict(verdict)) for verdict in trace.filters],
+        gate=wire.Gate(
+            name=trace.gate, threshold=trace.threshold, features=_finite(trace.features)
+        ),
+        timings_ms=_finite(trace.timings_ms),
+        masked_question=trace.masked_question,
+        notes=list(trace.notes),
+    )
+
+
+def _status(response: Response, *, escalated: bool) -> Status:
+    if isinstance(response, Escalation):
+        if response.reason in NOT_FOUND_REASONS:
+            return "unknown"
+        return "error" if response.reason == "unavailable" else "answered"
+    return "unknown" if escalated else "answered"
+
+
+def _text(response: Response) -> str:
+    if isinstance(response, Clarification) and response.options:
+        options = "\n".join(f"- {option}" for option in response.options)
+        return f"{response.text}\n\n{options}"
+    return response.text
+
+
+def _calls(trace: Trace) -> list[wire.ModelCall]:
+    """Return the router's calls and the pipeline's, each once."""
+    calls = [*trace.route.calls, *(call for call in trace.calls if call not in trace.route.calls)]
+    return [wire.ModelCall.model_validate(asdict(call)) for call in calls]
+
+
+def _sources(sources: Iterable[Source]) -> list[wire.Source]:
+    return [wire.Source.model_validate(asdict(source)) for source in sources]
+
+
+def _share(value: float | None) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return min(1.0, max(0.0, value))
+
+
+def _finite(signals: Mapping[str, float]) -> wire.Signals:
+    """JSON has no infinity."""
+    return {name: value if math.isfinite(value) else None for name, value in signals.items()}

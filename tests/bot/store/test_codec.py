@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from collections import ChainMap
+from datetime import UTC
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.errors import StoreUnavailable
+from bot.store.codec import Codec, storable, whole
+from bot.types import (
+    Clarification,
+    Escalation,
+    FoundPassage,
+    Intent,
+    Message,
+    Outcome,
+    Reply,
+    Route,
+    Source,
+    Trace,
+)
+from rag.types import ModelCall
+from tests.builders import message
+
+OUTCOMES = Codec(Outcome)
+MESSAGES = Codec(Message)
+
+
+NUMBERS = st.floats(allow_nan=False) | st.none()
+SIGNALS = st.dictionaries(st.text(max_size=5), st.floats(allow_nan=False), max_size=3)
+SOURCES = st.builds(Source, relevance=st.floats(0, 1), document_page=st.none() | st.integers())
+CALLS = st.builds(ModelCall, duration_ms=st.floats(0, 1e9))
+FEW_SOURCES = st.lists(SOURCES, max_size=2).map(tuple)
+FEW_CALLS = st.lists(CALLS, max_size=2).map(tuple)
+RESPONSES = st.one_of(
+    st.builds(Reply, sources=FEW_SOURCES, confidence=NUMBERS),
+    st.builds(Clarification, suggestions=FEW_SOURCES, confidence=NUMBERS),
+    st.builds(Escalation, suggestions=FEW_SOURCES, confidence=NUMBERS),
+)
+TRACES = st.builds(
+    Trace,
+    route=st.builds(Route, score=st.floats(0, 1), calls=FEW_CALLS),
+    passages=st.lists(st.builds(FoundPassage, signals=SIGNALS), max_size=2).map(tuple),
+    features=SIGNALS | SIGNALS.map(MappingProxyType),
+    threshold=NUMBERS,
+    calls=FEW_CALLS,
+    timings_ms=SIGNALS,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.builds(Outcome, response=RESPONSES, trace=TRACES))
+def test_every_outcome_comes_back_as_it_was(outcome: Outcome) -> None:
+    assert OUTCOMES.decode(OUTCOMES.encode(outcome)) == outcome
+
+
+def test_a_number_of_another_library_is_kept_as_a_number() -> None:
+    route = Route(Intent.DOMAIN, 1.0, "rule", "?")
+    trace = Trace(route, features=ChainMap({"a": np.float64(0.5)}))
+    outcome = Outcome(Reply("ok", "generic"), trace)
+
+    assert OUTCOMES.decode(OUTCOMES.encode(outcome)).trace.features == {"a": 0.5}
+
+
+@given(st.builds(Message, received_at=st.datetimes(timezones=st.just(UTC))))
+def test_every_message_comes_back_as_it_was(value: Message) -> None:
+    back = MESSAGES.decode(MESSAGES.encode(value))
+
+    assert back == value
+    assert back.interaction_id == value.interaction_id
+
+
+def test_the_number_of_the_format_is_kept_with_the_value() -> None:
+    assert json.loads(MESSAGES.encode(message("hello")))["format"] == 1
+
+
+def test_another_format_is_refused_with_the_cure() -> None:
+    stored = MESSAGES.encode(message("hello")).replace('"format": 1', '"format": 2')
+
+    with pytest.raises(StoreUnavailable, match=r"format 2.*Start the version"):
+        MESSAGES.decode(stored)
+
+
+def test_half_a_surrogate_becomes_a_replacement_character() -> None:
+    assert (
+        MESSAGES.decode(MESSAGES.encode(message("a\ud83db"))).text == "a\N{REPLACEMENT CHARACTER}b"
+    )
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_what_is_storable_can_be_encoded_and_has_no_nul(text: str) -> None:
+    kept = storable(text)
+
+    assert "\x00" not in kept
+    assert kept.encode().decode() == kept
+    assert whole(kept) == kept

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import ClauseElement
+from sqlalchemy.engine.url import URL
+
+from bot.store import queries
+from bot.store.tables import InteractionRow
+from bot.types import PostedRef, Stage, Thread
+from tests.builders import NOON
+
+POSTGRESQL = URL.create("postgresql").get_dialect()()
+SQLITE = URL.create("sqlite").get_dialect()()
+THREAD = Thread("slack", "acme", "C1", "1")
+REF = PostedRef("C1", "2")
+
+STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
+    "insert_once": lambda dialect: queries.insert_once(dialect, InteractionRow, {"id": "i"}),
+    "interaction": lambda _: queries.interaction("i"),
+    "posted_at": lambda _: queries.posted_at("acme", REF),
+    "answered": lambda _: queries.answered("acme", 5),
+    "in_thread": lambda _: queries.in_thread(THREAD, 5),
+    "unfinished": lambda _: queries.unfinished(),
+    "finish": lambda _: queries.finish("i", "done", NOON, "{}"),
+    "forget": lambda _: queries.forget("i", "{}", NOON),
+    "replace_message": lambda _: queries.replace_message("i", "{}"),
+    "mark_posted": lambda _: queries.mark_posted("i", REF),
+    "history": lambda _: queries.history(THREAD, "i", 5),
+    "append_stage": lambda _: queries.append_stage("i", Stage.READING, NOON),
+    "stages": lambda _: queries.stages("i", 0),
+    "rate": lambda dialect: queries.rate(dialect, "acme", {"interaction_id": "i", "person": "p"}),
+    "unrate": lambda _: queries.unrate("i", "p"),
+    "feedback": lambda _: queries.feedback("i"),
+    "forget_rows": lambda _: queries.forget_rows("i")[0],
+}
+LISTS = ("posted_at", "answered", "in_thread", "history")
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_every_statement_is_valid_for_both_databases(name: str) -> None:
+    build = STATEMENTS[name]
+
+    assert str(build("postgresql").compile(dialect=POSTGRESQL))
+    assert str(build("sqlite").compile(dialect=SQLITE))
+
+
+def test_the_table_of_statements_is_complete() -> None:
+    made = {name for name, value in vars(queries).items() if callable(value)}
+    ours = {name for name in made if getattr(queries, name).__module__ == queries.__name__}
+
+    assert set(STATEMENTS) == ours
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_are_bounded_by_the_tenant(name: str) -> None:
+    compiled = STATEMENTS[name]("postgresql").compile(dialect=POSTGRESQL)
+
+    assert "tenant = " in str(compiled)
+    assert "acme" in compiled.params.values()
