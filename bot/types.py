@@ -134,6 +134,7 @@ class Route:
     decided_by: Literal["rule", "classifier", "model", "default"]
     question: str
     calls: tuple[ModelCall, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
