@@ -1,0 +1,167 @@
+"""What of a text must be word for word in its sources: figures, dates, codes, addresses. Pure.
+
+The vocabulary of dates and of numbers in words is English; digits are understood in any script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from rag.plain_text import addresses, visible, without_addresses
+
+_TOKEN = re.compile(r"[^\s\"'()\u2018\u2019\u201c\u201d\u2039\u203a,;!?*]+")
+_OUTER = ".:\u2026`|\u2013\u2014"
+_GROUPED = r"\d{1,3}(?:[.,' \u2019]\d{3})+(?![\d])|\d+(?:[.,]\d+)*"
+_NUMBER = re.compile(rf"(?<!\d)(?:{_GROUPED})")
+_DOTTED_DATE = re.compile(r"(?<!\d)(\d{1,2})\.(\d{1,2})\.(\d{2,4})(?!\d)")
+_NUMBER_WITH_UNIT = re.compile(
+    r"[~\u2248\u2264\u2265<>=+\u00b1-]?[$\u20ac\u00a3\u00a5#]?\d[\d.,:/'\u2013-]*"
+    r"(?:%|\u00b0?[^\W\d_]{0,4}|-[^\W\d_]+)[$\u20ac\u00a3\u00a5]?"
+)
+_SHOUTED = re.compile(r"[A-Z]{4,}")
+_TECHNICAL = re.compile(r"[\\_]|::|^[/-]{1,2}\w|\w/\w+/\w")
+_RUN = re.compile(r"[^\W_]+")
+
+_UNITS = "one two three four five six seven eight nine".split()
+_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_VALUES = {word: value for value, word in enumerate([*_UNITS, *_TEENS], start=1)}
+_VALUES |= {word: value for value, word in zip(range(20, 100, 10), _TENS, strict=True)}
+_WORDED = re.compile(
+    rf"\b(?:({'|'.join(_TENS)})(?:[ -]({'|'.join(_UNITS)}))?|({'|'.join([*_TEENS, *_UNITS])}))\b",
+    re.IGNORECASE,
+)
+
+_MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
+_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DATE_WORD = re.compile(
+    rf"\b(?:{'|'.join(name for name in [*_MONTHS, *_DAYS] if name != 'May')})\b"
+    r"|\bMay(?=\s+\d)|(?<=\d )May\b|(?<=\b[iI]n )May\b|(?<=\b[bB]y )May\b"
+)
+
+
+def unsupported(text: str, sources: Sequence[str]) -> tuple[str, ...]:
+    """Return the figures, dates, codes and addresses of a text that are in none of the sources.
+
+    A number counts as the same however its thousands are grouped and whether it is written in
+    digits or words; a code as the same in any case; an address only as it is written.
+    """
+    texts = tuple(visible(source) for source in sources)
+    return tuple(dict.fromkeys(_missing(text, texts)))
+
+
+def _missing(text: str, sources: Sequence[str]) -> Iterator[str]:
+    lowered = [source.casefold() for source in sources]
+    rest = without_addresses(text)
+    yield from (
+        address for address in addresses(text) if not _any(_stands_in, address.casefold(), lowered)
+    )
+    yield from (code for code in _codes(rest) if not _any(_has_code, code, lowered))
+    known = frozenset[str]().union(*(_readings(source) for source in sources))
+    yield from (number for number, readings in _numbers(rest) if not readings & known)
+    yield from (name for name in _DATE_WORD.findall(rest) if not _any(_names_date, name, lowered))
+
+
+def _any(check: Callable[[str, str], bool], particular: str, sources: Sequence[str]) -> bool:
+    return any(check(particular, source) for source in sources)
+
+
+def _tokens(text: str) -> Iterator[str]:
+    for match in _TOKEN.finditer(text):
+        token = match.group().strip(_OUTER)
+        if token:
+            yield token
+
+
+def _codes(text: str) -> Iterator[str]:
+    for token in _tokens(text):
+        if _NUMBER_WITH_UNIT.fullmatch(token):
+            if _is_version(token):
+                yield token
+            continue
+        letters = any(character.isalpha() for character in token)
+        digits = any(character.isdigit() for character in token)
+        if letters and (digits or _SHOUTED.search(token) or _TECHNICAL.search(token)):
+            yield token
+
+
+def _is_version(token: str) -> bool:
+    """Whether a token is a number in three or more parts that are no thousands."""
+    groups = token.split(".")
+    return len(groups) > 2 and not all(len(group) == 3 for group in groups[1:])  # noqa: PLR2004
+
+
+def _has_code(code: str, source: str) -> bool:
+    """Whether a code is in a lower-case source, its parts joined in any way, but not as a part."""
+    runs = _RUN.findall(code.casefold())
+    lead = re.match(r"[\W_]*", code)
+    start = re.escape(lead[0] if lead else "")
+    pattern = rf"(?<![^\W_]){start}" + r"[\W_]{1,3}".join(runs) + r"(?![^\W_])"
+    return re.search(pattern, source) is not None
+
+
+def _stands_in(address: str, source: str) -> bool:
+    """Whether an address is in the source as a whole, not as the beginning of a longer host."""
+    written = address.replace("(.)", ".").replace("(dot)", ".")
+    return re.search(rf"(?<![\w@.-]){re.escape(written)}(?![\w-]|\.\w)", source) is not None
+
+
+def _numbers(text: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Return the numbers of a claim with their readings; "one" is too common a word to count."""
+    for token in _NUMBER.finditer(_without_codes(text)):
+        yield token.group(), _digit_readings(token.group())
+    for match in _WORDED.finditer(text):
+        if match.group().lower() != "one":
+            yield match.group(), frozenset({_worded_value(match)})
+
+
+def _without_codes(text: str) -> str:
+    """Leave out the tokens that are compared as codes."""
+    codes = set(_codes(text))
+    return _TOKEN.sub(
+        lambda match: " " if match.group().strip(_OUTER) in codes else match.group(), text
+    )
+
+
+def _readings(source: str) -> frozenset[str]:
+    """Return every reading of every number in a source, in digits or words."""
+    digits = (_digit_readings(match.group()) for match in _NUMBER.finditer(source))
+    # The parts of 01.03.2026 too, which reads like a number with thousands.
+    parts = {str(int(part)) for date in _DOTTED_DATE.finditer(source) for part in date.groups()}
+    words = {_worded_value(match) for match in _WORDED.finditer(source)}
+    return frozenset(parts | words).union(*digits)
+
+
+def _digit_readings(number: str) -> frozenset[str]:
+    """Return what a number may mean: its separators as thousands, or the last as decimal."""
+    whole, *groups = re.split(r"\D", number)
+    if not groups:
+        return frozenset({str(int(whole))})
+    readings = set()
+    if all(len(group) == 3 for group in groups):  # noqa: PLR2004
+        readings.add(str(int("".join([whole, *groups]))))
+    *thousands, fraction = groups
+    integer = str(int("".join([whole, *thousands])))
+    decimals = "".join(str(int(digit)) for digit in fraction).rstrip("0")
+    readings.add(f"{integer}.{decimals}" if decimals else integer)
+    return frozenset(readings)
+
+
+def _worded_value(match: re.Match[str]) -> str:
+    tens, unit, alone = (part.lower() if part else "" for part in match.groups())
+    return str(_VALUES.get(tens, 0) + _VALUES.get(unit, 0) + _VALUES.get(alone, 0))
+
+
+def _names_date(name: str, source: str) -> bool:
+    """Whether a lower-case source has a month or a day: in full, shortened, or in figures."""
+    full = name.lower()
+    forms = "|".join({full, full[:3], "sept" if full == "september" else full})
+    if re.search(rf"(?<![^\W_])(?:{forms})s?(?![^\W_])", source):
+        return True
+    if name not in _MONTHS:
+        return False
+    month = _MONTHS.index(name) + 1
+    return re.search(rf"\d{{4}}-{month:02d}\b|\b\d{{1,2}}[./]0?{month}[./]", source) is not None
