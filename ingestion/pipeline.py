@@ -1,0 +1,159 @@
+"""Pages through conversion, embedding and the index, side by side, in bounded memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ingestion.chunk import Place, Ruler, chunk_document
+from ingestion.errors import PageUnreadable
+from ingestion.plan import Versions
+from ingestion.ports import Progress, Source
+from ingestion.types import Finding, SourcePage
+from rag.embedding_text import embedding_text
+from rag.ports import Embedder, Index
+from rag.types import Chunk, Page, Vectors
+
+_BATCH = 64
+_IN_FLIGHT = 2
+_PREPARED = 16
+
+
+@dataclass(slots=True)
+class Written:
+    """What became of the pages so far."""
+
+    pages: list[str] = field(default_factory=list)
+    failed: list[Finding] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
+    chunks: int = 0
+    embedded: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Prepared:
+    """A page with its chunks, and the vectors that are there so far."""
+
+    page: Page
+    chunks: tuple[Chunk, ...]
+    vectors: Vectors | None
+    missing: int
+
+
+_Row = tuple[_Prepared, int]
+
+
+class Pipeline:
+    """Converts and chunks the next pages while others are embedded; one page is one upsert."""
+
+    def __init__(
+        self,
+        *,
+        source: Source,
+        index: Index,
+        embedder: Embedder | None,
+        place: Place,
+        ruler: Ruler,
+        versions: Versions,
+        progress: Progress,
+    ) -> None:
+        self._source = source
+        self._index = index
+        self._embedder = embedder
+        self._place = place
+        self._ruler = ruler
+        self._versions = versions
+        self._progress = progress
+        self._queue: asyncio.Queue[_Prepared | None] = asyncio.Queue(_PREPARED)
+        self._slots = asyncio.Semaphore(_IN_FLIGHT)
+        self.written = Written()
+
+    async def write(self, pages: Sequence[SourcePage]) -> Written:
+        """Write all pages. Raises the first error of index or embedder; what is written stays."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._prepare_all(pages))
+                tasks.create_task(self._embed_all(tasks))
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from group
+        return self.written
+
+    async def _prepare_all(self, pages: Sequence[SourcePage]) -> None:
+        for page in pages:
+            try:
+                document = await self._source.read(page)
+            except PageUnreadable as error:
+                self.written.failed.append(Finding(page.id, str(error)))
+                self._progress.advance(pages=1)
+                continue
+            notes = document.notes if document.blocks else (*document.notes, "has no text")
+            self.written.notes += [Finding(page.id, note) for note in notes]
+            chunks = await asyncio.to_thread(
+                chunk_document, document, page, self._place, self._ruler
+            )
+            await self._queue.put(self._prepared(page, chunks))
+        await self._queue.put(None)
+
+    def _prepared(self, page: SourcePage, chunks: tuple[Chunk, ...]) -> _Prepared:
+        vectors = None
+        if self._embedder:
+            vectors = np.zeros((len(chunks), self._embedder.dimensions), dtype=np.float32)
+        stored = Page(
+            tenant=self._place.tenant,
+            space=self._place.space,
+            id=page.id,
+            version=self._versions.of(page),
+            readers=page.readers,
+        )
+        return _Prepared(stored, chunks, vectors, missing=len(chunks))
+
+    async def _embed_all(self, tasks: asyncio.TaskGroup) -> None:
+        """Pool the texts of many pages, so that small pages cost no more than large ones."""
+        rows: list[_Row] = []
+        while (prepared := await self._queue.get()) is not None:
+            if self._embedder is None or not prepared.chunks:
+                await self._store(prepared)
+                continue
+            for row in range(len(prepared.chunks)):
+                rows.append((prepared, row))
+                if len(rows) == _BATCH:
+                    await self._start(tasks, rows)
+                    rows = []
+        if rows:
+            await self._start(tasks, rows)
+
+    async def _start(self, tasks: asyncio.TaskGroup, rows: list[_Row]) -> None:
+        await self._slots.acquire()
+        tasks.create_task(self._embed(rows))
+
+    async def _embed(self, rows: list[_Row]) -> None:
+        try:
+            if self._embedder is not None:
+                texts = [embedding_text(prepared.chunks[row]) for prepared, row in rows]
+                vectors = await self._embedder.embed(texts)
+                await self._take(rows, vectors)
+        finally:
+            self._slots.release()
+
+    async def _take(self, rows: Iterable[_Row], vectors: Vectors) -> None:
+        done = []
+        for (prepared, row), vector in zip(rows, vectors, strict=True):
+            if prepared.vectors is not None:
+                prepared.vectors[row] = vector
+            prepared.missing -= 1
+            if prepared.missing == 0:
+                done.append(prepared)
+        self.written.embedded += len(vectors)
+        self._progress.advance(chunks=len(vectors))
+        for prepared in done:
+            await self._store(prepared)
+
+    async def _store(self, prepared: _Prepared) -> None:
+        await self._index.upsert_page(prepared.page, prepared.chunks, prepared.vectors)
+        self.written.pages.append(prepared.page.id)
+        self.written.chunks += len(prepared.chunks)
+        chunks = len(prepared.chunks) if self._embedder is None else 0
+        self._progress.advance(pages=1, chunks=chunks)

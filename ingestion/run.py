@@ -1,0 +1,66 @@
+"""One folder into one space: the run that the command line and the bot's start share."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingestion.folder import FolderSource
+from ingestion.ports import Progress
+from ingestion.progress import Silent
+from ingestion.state import lease
+from ingestion.sync import sync
+from ingestion.types import Report
+from rag.ports import Embedder, Index
+from rag.types import EVERYONE, Readers
+
+ALL: Readers = (frozenset({EVERYONE}),)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that fills a space.
+
+    ``readers`` hold for pages whose front matter does not say who may read them. Page paths are
+    joined to ``base_url``; without it they become paths on this server (``/pages/SPACE/…``).
+    """
+
+    path: Path
+    space: str
+    readers: Readers = ALL
+    base_url: str | None = None
+
+
+async def sync_folder(
+    folder: Folder,
+    index: Index,
+    embedder: Embedder | None,
+    *,
+    tenant: str,
+    data_dir: Path,
+    dry_run: bool = False,
+    allow_mass_delete: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Bring a space up to date with a folder; one run at a time a space and data directory.
+
+    A dry run takes no lease and changes nothing.
+
+    Raises:
+        RunInProgress: another run works on the space.
+        SourceUnavailable, TooManyRemoved, rag.errors.RagError: as ingestion.sync.sync.
+    """
+    source = FolderSource(
+        folder.path, space=folder.space, readers=folder.readers, base_url=folder.base_url
+    )
+    with nullcontext() if dry_run else lease(data_dir, tenant, folder.space):
+        return await sync(
+            source,
+            index,
+            embedder,
+            tenant=tenant,
+            dry_run=dry_run,
+            allow_mass_delete=allow_mass_delete,
+            progress=progress or Silent(),
+        )

@@ -1,0 +1,92 @@
+"""Bytes to clean characters: encodings, control and invisible characters, line ends; pure."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from ingestion.errors import PageUnreadable
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})", re.IGNORECASE)
+_LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
+# Shown by no browser: controls, soft hyphen, zero width, direction overrides, tag characters.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069"
+    "\ufdd0-\ufdef\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
+_BINARY = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]")
+_SAMPLE = 65536
+_LEAST_BINARY = 4
+_BINARY_SHARE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text of a file, and what was odd about its bytes."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+def decode(content: bytes, *, html: bool = False) -> Decoded:
+    """Return a file's text with every line end as one newline.
+
+    A byte order mark decides, then UTF-8, then (``html``) the declared charset, then cp1252.
+
+    Raises:
+        PageUnreadable: the bytes are no text.
+    """
+    text, notes = _characters(content, html=html)
+    sample = text[:_SAMPLE]
+    odd = len(_BINARY.findall(sample))
+    if odd > max(_LEAST_BINARY, len(sample) * _BINARY_SHARE):
+        raise PageUnreadable("does not look like text; save it as UTF-8")
+    if "\x00" in text:
+        notes.append("NUL bytes were left out")
+    return Decoded(_LINE_ENDS.sub("\n", text), tuple(notes))
+
+
+def clean(text: str) -> str:
+    """Return text in the one form that chunks have: NFC, no invisible or control characters."""
+    text = _SPACES.sub(" ", _INVISIBLE.sub("", text))
+    return unicodedata.normalize("NFC", text)
+
+
+def _characters(content: bytes, *, html: bool) -> tuple[str, list[str]]:
+    for mark, encoding in _BOMS:
+        if content.startswith(mark):
+            return _with_mark(content, encoding, mark)
+    try:
+        return content.decode("utf-8"), []
+    except UnicodeDecodeError:
+        return _without_utf8(content, html=html)
+
+
+def _with_mark(content: bytes, encoding: str, mark: bytes) -> tuple[str, list[str]]:
+    content = content[len(mark) :] if encoding == "utf-8" else content
+    try:
+        return content.decode(encoding), []
+    except UnicodeDecodeError:
+        note = f"broken {encoding.upper()}; unreadable characters were replaced"
+        return content.decode(encoding, errors="replace"), [note]
+
+
+def _without_utf8(content: bytes, *, html: bool) -> tuple[str, list[str]]:
+    declared = _CHARSET.search(content[:4096]) if html else None
+    if declared:
+        try:
+            return content.decode(declared.group(1).decode("ascii")), []
+        except (LookupError, UnicodeDecodeError):
+            pass
+    note = "not UTF-8; read as Windows-1252"
+    return content.decode("cp1252", errors="replace"), [note]

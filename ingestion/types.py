@@ -1,0 +1,151 @@
+"""The values that pass from a source to the index; all frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from rag.types import Readers
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of level 1 (outermost) to 6. ``page`` counts from 1 in paged documents."""
+
+    level: int
+    text: str
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Running text; a line break in it is one the reader sees."""
+
+    text: str
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemList:
+    """A list; each item is Markdown with its marker, nested content indented below it."""
+
+    items: tuple[str, ...]
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of clean cells; ``header`` is empty where the source has none."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Verbatim lines; ``language`` is "" when unknown."""
+
+    text: str
+    language: str = ""
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Running text that the page quotes or sets apart."""
+
+    text: str
+    page: int | None = None
+
+
+Block = Heading | Paragraph | ItemList | Table | Code | Quote
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page as its reader sees it.
+
+    ``url`` overrides where the page is found; ``notes`` say what was odd about the source.
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    labels: tuple[str, ...] = ()
+    updated_at: datetime | None = None
+    url: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to tell about one page (or folder): why it was left out, or what was odd."""
+
+    page: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """A page that a source offers, before it is read.
+
+    ``version`` is a fingerprint of all that shapes the page's document and its place; readers
+    are no part of it. ``ancestors`` are titles, outermost first.
+    """
+
+    id: str
+    version: str
+    readers: Readers
+    url: str
+    ancestors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a source holds.
+
+    ``failed`` pages exist and cannot be read now; ``failed`` ids that end in ``/`` stand for all
+    pages below. What the index has of them is kept. ``skipped`` is left out on purpose.
+    """
+
+    pages: tuple[SourcePage, ...]
+    skipped: tuple[Finding, ...] = ()
+    failed: tuple[Finding, ...] = ()
+    notes: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Source minus index: what a run will do. ``removed`` is out of ``indexed`` pages."""
+
+    added: tuple[SourcePage, ...]
+    changed: tuple[SourcePage, ...]
+    readers_changed: tuple[SourcePage, ...]
+    removed: tuple[str, ...]
+    unchanged: int
+    indexed: int
+
+    @property
+    def to_write(self) -> tuple[SourcePage, ...]:
+        """The pages to convert and embed, in source order."""
+        return tuple(sorted((*self.added, *self.changed), key=lambda page: page.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run did, or with ``dry_run`` what it would have done. Page ids, in order."""
+
+    space: str
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    readers_changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    unchanged: int = 0
+    skipped: tuple[Finding, ...] = ()
+    failed: tuple[Finding, ...] = ()
+    notes: tuple[Finding, ...] = ()
+    chunks: int = 0
+    embedded: int = 0
+    seconds: float = 0.0
+    dry_run: bool = False
+    warnings: tuple[str, ...] = field(default=())
