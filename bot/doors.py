@@ -13,7 +13,7 @@ from bot.config import Settings
 from bot.errors import SettingInvalid
 from bot.identity import (
     IDENTITIES,
-    VISITOR,
+    NEWCOMER,
     ClaimedUser,
     Identities,
     may_see,
@@ -48,7 +48,7 @@ HEADERS = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Server": "frontdesk",
@@ -92,18 +92,18 @@ class Doors:
     @web.middleware
     async def recognise(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Give a browser that comes for the first time an id of its own."""
-        if _is_page_view(request) and self._identities.visitor(request) is None:
-            request[VISITOR] = new_visitor()
-        return await handler(request)
+        if not _is_page_view(request) or self._identities.visitor(request) is not None:
+            return await handler(request)
+        visitor = request[NEWCOMER] = new_visitor()
+        response = await handler(request)
+        self._identities.remember(request, response, visitor)
+        return response
 
     async def dress(self, request: web.Request, response: web.StreamResponse) -> None:
         """Add what every response carries; also to streams."""
         response.headers.update(HEADERS)
         if not request.path.startswith("/static/"):
             response.headers.setdefault("Cache-Control", "no-store")
-        visitor = request.get(VISITOR)
-        if visitor is not None:
-            self._identities.remember(request, response, visitor)
 
     def _check_caller(self, request: web.Request) -> None:
         if self._identities.has_token(request):

@@ -16,6 +16,8 @@ from rag.types import EVERYONE, Principal
 
 SESSION = "frontdesk_session"
 VISITOR = "frontdesk_visitor"
+NEWCOMER = web.RequestKey("newcomer", str)
+"""The id of a browser that has no cookie yet."""
 SESSION_SECONDS = 12 * 3600
 VISITOR_SECONDS = 365 * 24 * 3600
 
@@ -116,7 +118,7 @@ class Identities:
         return own and message.author.id == self._own_id(request)
 
     def _own_id(self, request: web.Request) -> str:
-        visitor: str | None = request.get(VISITOR) or self.visitor(request)
+        visitor: str | None = request.get(NEWCOMER) or self.visitor(request)
         if visitor is not None:
             return visitor
         return ADMIN if self.is_admin(request) else LOCAL
