@@ -28,7 +28,7 @@ _LATE = timedelta(seconds=10)
 _STATUS_PAUSE_SECONDS = 600.0
 _TIMEOUT_SECONDS = 15
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 def connect(settings: Settings, *, caller: Caller | None = None) -> SlackChannel:
@@ -105,7 +105,7 @@ class SlackChannel:
             )
         except DeliveryFailed as error:
             self._status_again_at = time.monotonic() + _STATUS_PAUSE_SECONDS
-            _log.info("slack.status_unavailable", error=str(error))
+            log.info("slack.status_unavailable", error=str(error))
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         message = delivery.message
@@ -157,7 +157,7 @@ class SlackChannel:
                 ),
             )
         except DeliveryFailed as error:
-            _log.warning("slack.no_permalink", error=str(error))
+            log.warning("slack.no_permalink", error=str(error))
             return None
         return str(answer["permalink"])
 
@@ -170,7 +170,7 @@ class SlackChannel:
             try:
                 await self._post_ephemeral(delivery.message, forms[0])
             except DeliveryFailed as error:
-                _log.warning("slack.private_reply_failed", error=str(error))
+                log.warning("slack.private_reply_failed", error=str(error))
 
     async def _post_ephemeral(self, message: Message, form: Form) -> None:
         await self._caller.call(

@@ -40,7 +40,7 @@ _HOPELESS = frozenset({"invalid_auth", "not_authed", "account_inactive", "token_
 
 Authorize = Callable[..., Awaitable[AuthorizeResult]]
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 def mount(app: web.Application, channel: SlackChannel, inbox: Inbox) -> None:
@@ -89,7 +89,7 @@ class Endpoint:
         wanted, team = self._channel.settings.slack_team_id, team_of(body)
         if wanted is None or wanted == team:
             return True
-        _log.warning("slack.workspace_refused", team=team, cure="Set SLACK_TEAM_ID to serve it.")
+        log.warning("slack.workspace_refused", team=team, cure="Set SLACK_TEAM_ID to serve it.")
         return False
 
     async def _on_message(self, body: dict[str, object], event: dict[str, object]) -> None:
@@ -111,10 +111,10 @@ class Endpoint:
                 answer = await self._channel.client.auth_test()
             except SlackApiError as error:
                 if error_code(error) in _HOPELESS:
-                    _log.error("slack.token_refused", error=error_code(error))
+                    log.warning("slack.token_refused", error=error_code(error))
                     return
             except (aiohttp.ClientError, OSError, TimeoutError) as error:
-                _log.warning("slack.unreachable", error=type(error).__name__)
+                log.warning("slack.unreachable", error=type(error).__name__)
             else:
                 self._bot_users = frozenset({str(answer["user_id"])})
                 return
@@ -157,7 +157,7 @@ async def _acknowledge() -> None:
 
 async def _refuse(error: Exception) -> BoltResponse:
     known = isinstance(error, BotError | TimeoutError)
-    _log.error("slack.not_kept", error=type(error).__name__, exc_info=None if known else error)
+    log.error("slack.not_kept", error=type(error).__name__, exc_info=None if known else error)
     return BoltResponse(status=503, body="")
 
 

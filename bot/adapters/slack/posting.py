@@ -21,7 +21,7 @@ EVENT_TYPE = "frontdesk_reply"
 _REMEMBERED = 10_000
 _LOOKED_THROUGH = 100
 
-_log = structlog.get_logger(__name__)
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Poster:
             try:
                 ts = await self._send(place, form, label)
             except FormRefused as error:
-                _log.warning("slack.form_refused", part=label.part, error=str(error))
+                log.warning("slack.form_refused", part=label.part, error=str(error))
             except ResultUnknown:
                 return await self._after_all(place, label)
             else:

@@ -1,0 +1,101 @@
+"""The keys that Microsoft signs with, fetched without holding up the event loop.
+
+botbuilder fetches them with a blocking call without a deadline, and fails on a key it does not
+know instead of fetching anew. Here its store is filled beforehand, so that it never has to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+
+import aiohttp
+from botframework.connector.auth.jwt_token_extractor import JwtTokenExtractor
+
+from bot.adapters.teams.errors import KeysUnavailable
+
+_FRESH_SECONDS = 12 * 3600.0
+_USABLE_SECONDS = 23 * 3600.0
+_UNKNOWN_KEY_PAUSE_SECONDS = 300.0
+_TIMEOUT_SECONDS = 10.0
+
+
+class SigningKeys:
+    """The keys behind one metadata address."""
+
+    def __init__(self, metadata_url: str) -> None:
+        self._url = metadata_url
+        self._store = JwtTokenExtractor.get_open_id_metadata(metadata_url)
+        self._fetched_at: float | None = None
+        self._tried_at: float | None = None
+        self._lock = asyncio.Lock()
+
+    async def has(self, key_id: str) -> bool:
+        """Tell whether a key is known, after fetching when that may help.
+
+        Raises KeysUnavailable.
+        """
+        if self._is_stale() or (key_id not in self._ids() and self._may_try()):
+            async with self._lock:
+                await self._refresh(key_id)
+        return key_id in self._ids()
+
+    async def prefetch(self) -> None:
+        """Fetch the keys unless they are fresh. Raises KeysUnavailable."""
+        async with self._lock:
+            if self._is_stale():
+                await self._fetch()
+
+    async def _refresh(self, key_id: str) -> None:
+        """Fetch unless another request did so meanwhile; yesterday's keys outlive an outage."""
+        if not self._is_stale() and (key_id in self._ids() or not self._may_try()):
+            return
+        try:
+            await self._fetch()
+        except KeysUnavailable:
+            if self._age() > _USABLE_SECONDS:
+                raise
+
+    async def _fetch(self) -> None:
+        self._tried_at = time.monotonic()
+        try:
+            keys = await _download(self._url)
+        except (
+            aiohttp.ClientError,
+            TimeoutError,
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+        ) as error:
+            raise KeysUnavailable(f"{self._url!r} gives no keys. Check the network.") from error
+        self._store.keys = keys
+        self._store.last_updated = datetime.now(UTC).astimezone().replace(tzinfo=None)
+        self._fetched_at = time.monotonic()
+
+    def _ids(self) -> frozenset[str]:
+        return (
+            frozenset(key["kid"] for key in self._store.keys) if self._fetched_at else frozenset()
+        )
+
+    def _age(self) -> float:
+        return float("inf") if self._fetched_at is None else time.monotonic() - self._fetched_at
+
+    def _is_stale(self) -> bool:
+        return self._age() > _FRESH_SECONDS
+
+    def _may_try(self) -> bool:
+        return (
+            self._tried_at is None or time.monotonic() - self._tried_at > _UNKNOWN_KEY_PAUSE_SECONDS
+        )
+
+
+async def _download(url: str) -> list[dict[str, object]]:
+    timeout = aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
+    async with aiohttp.ClientSession(timeout=timeout, raise_for_status=True) as session:
+        async with session.get(url) as response:
+            keys_url = (await response.json(content_type=None))["jwks_uri"]
+        async with session.get(keys_url) as response:
+            keys = (await response.json(content_type=None))["keys"]
+    return [key for key in keys if key.get("kty") == "RSA" and isinstance(key.get("kid"), str)]

@@ -1,0 +1,115 @@
+"""An outcome as Teams activities: pure JSON, each within what Teams takes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from bot.adapters.teams.text import teams_label, teams_markdown
+from bot.markdown import clip, split
+from bot.rendering import Rendered, SourceLine
+
+BUDGET = 25_000
+"""Bytes of a whole activity as UTF-16; Teams refuses more, and counts more than it says."""
+
+_TEXT_BUDGET = 12_000
+_CITATIONS_BUDGET = 8_000
+_MOST_CITATIONS = 10
+_NAME_LENGTH = 80
+_ABSTRACT_LENGTH = 160
+_MARK = re.compile(r"\[(\d{1,3})\]")
+
+Json = Mapping[str, object]
+
+
+def size(value: object) -> int:
+    """Return the bytes of a value as JSON in UTF-16."""
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass"))
+
+
+def activities(rendered: Rendered, *, feedback: bool) -> tuple[Json, ...]:
+    """Return the activities that show a response, in order.
+
+    What the text marks becomes citations; other pages, and those beyond what Teams takes, are
+    listed. ``feedback`` asks for a judgement below the last.
+    """
+    text = teams_markdown(rendered.text)
+    cited = _cited(rendered.lines, text)
+    listed = [line for line in rendered.lines if line.number not in cited]
+    whole = "\n\n".join(
+        part for part in (text, _list(rendered.heading, listed), _italic(rendered.footer)) if part
+    )
+    parts = split(whole, _TEXT_BUDGET, size)
+    last = len(parts) - 1
+    return tuple(
+        _activity(part, cited, feedback=feedback and position == last)
+        for position, part in enumerate(parts)
+    )
+
+
+def typing() -> Json:
+    """Return what shows that the bot is at work."""
+    return {"type": "typing"}
+
+
+def _activity(text: str, cited: Mapping[int, Json], *, feedback: bool) -> Json:
+    marked = {int(number) for number in _MARK.findall(text)}
+    entity = {
+        "type": "https://schema.org/Message",
+        "@type": "Message",
+        "@context": "https://schema.org",
+        "@id": "",
+        "additionalType": ["AIGeneratedContent"],
+    }
+    citations = [citation for number, citation in cited.items() if number in marked]
+    activity = {
+        "type": "message",
+        "text": text,
+        "textFormat": "markdown",
+        "entities": [{**entity, "citation": citations} if citations else entity],
+    }
+    feedback_loop = {"channelData": {"feedbackLoop": {"type": "default"}}}
+    return {**activity, **feedback_loop} if feedback else activity
+
+
+def _cited(lines: Sequence[SourceLine], text: str) -> Mapping[int, Json]:
+    """Return citations by number, for the marks in the text, as many as Teams takes."""
+    marked = {int(number) for number in _MARK.findall(text)}
+    cited: dict[int, Json] = {}
+    for line in lines:
+        if line.number in marked and line.number is not None:
+            citation = _citation(line.number, line)
+            if (
+                len(cited) < _MOST_CITATIONS
+                and size([*cited.values(), citation]) < _CITATIONS_BUDGET
+            ):
+                cited[line.number] = citation
+    return cited
+
+
+def _citation(number: int, line: SourceLine) -> Json:
+    name = clip(line.label, _NAME_LENGTH)
+    appearance = {
+        "@type": "DigitalDocument",
+        "name": name,
+        "abstract": clip(line.quote, _ABSTRACT_LENGTH) or name,
+    }
+    linked = {**appearance, "url": line.url} if line.url else appearance
+    return {"@type": "Claim", "position": number, "appearance": linked}
+
+
+def _list(heading: str, lines: Sequence[SourceLine]) -> str:
+    if not lines:
+        return ""
+    return "\n".join([f"**{heading}**", "", *(_line(line) for line in lines)])
+
+
+def _line(line: SourceLine) -> str:
+    mark = "-" if line.number is None else f"{line.number}."
+    label = teams_label(line.label)
+    return f"{mark} [{label}]({line.url})" if line.url else f"{mark} {label}"
+
+
+def _italic(footer: str) -> str:
+    return f"_{footer}_" if footer else ""

@@ -1,0 +1,56 @@
+"""Activities as Teams sends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import ClientResponse
+from aiohttp.test_utils import TestClient
+
+from tests.bot.adapters.teams.server import APP_ID, ENTRA, FakeTeams
+
+Client = TestClient[Any, Any]
+BOT = f"28:{APP_ID}"
+CHANNEL = "19:help@thread.tacv2"
+CHAT = "a:alice-and-bot"
+MENTION = {
+    "type": "mention",
+    "mentioned": {"id": BOT, "name": "Help"},
+    "text": "<at>Help</at>",
+}
+
+
+def in_channel(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {
+        "type": "message",
+        "id": "1700000000001",
+        "timestamp": "2026-11-21T10:00:00.000Z",
+        "serviceUrl": teams.url,
+        "channelId": "msteams",
+        "from": {"id": "29:alice", "name": "Alice", "aadObjectId": "alice-object-id"},
+        "conversation": {
+            "id": f"{CHANNEL};messageid=1700000000000",
+            "conversationType": "channel",
+            "isGroup": True,
+            "tenantId": ENTRA,
+        },
+        "recipient": {"id": BOT, "name": "Help"},
+        "entities": [MENTION],
+        "channelData": {"tenant": {"id": ENTRA}, "team": {"id": "19:team"}},
+        "text": text,
+        "textFormat": "plain",
+        "locale": "en-GB",
+        **changes,
+    }
+
+
+def in_person(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401
+    conversation = {"id": CHAT, "conversationType": "personal", "tenantId": ENTRA}
+    return in_channel(teams, text, conversation=conversation, entities=[], **changes)
+
+
+async def send(
+    client: Client, teams: FakeTeams, activity: dict[str, Any], *, token: str | None = None
+) -> ClientResponse:
+    headers = {"Authorization": f"Bearer {token or teams.token()}"}
+    return await client.post("/api/messages", json=activity, headers=headers)

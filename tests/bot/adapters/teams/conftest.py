@@ -1,0 +1,77 @@
+"""A local Teams, and the bot in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+
+from bot.adapters.teams import TeamsChannel, connect, mount
+from bot.adapters.teams.cloud import Cloud
+from bot.config import Settings, load_settings
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.teams.activities import Client
+from tests.bot.adapters.teams.server import APP_ID, ENTRA, ISSUER, CountingCredentials, FakeTeams
+
+
+@pytest.fixture(scope="session")
+def signing_key() -> RSAPrivateKey:
+    return generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@pytest.fixture
+async def teams(signing_key: RSAPrivateKey) -> AsyncIterator[FakeTeams]:
+    async with FakeTeams(keys={"k1": signing_key}).serving() as tenant:
+        yield tenant
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return load_settings(
+        _env_file=None,
+        microsoft_app_id=APP_ID,
+        microsoft_app_password="secret",
+        microsoft_app_tenant_id=ENTRA,
+        tenant="acme",
+    )
+
+
+@pytest.fixture
+def cloud(teams: FakeTeams) -> Cloud:
+    return Cloud(issuer=ISSUER, metadata_url=f"{teams.url}/meta", login_url=f"{teams.url}/login")
+
+
+@pytest.fixture
+def credentials() -> CountingCredentials:
+    return CountingCredentials()
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def channel(
+    settings: Settings, cloud: Cloud, credentials: CountingCredentials, waits: list[float]
+) -> TeamsChannel:
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
+
+    return connect(settings, cloud=cloud, credentials=credentials, pause=pause)
+
+
+@pytest.fixture
+def inbox() -> KeepingInbox:
+    return KeepingInbox()
+
+
+@pytest.fixture
+async def client(channel: TeamsChannel, inbox: KeepingInbox) -> AsyncIterator[Client]:
+    app = web.Application()
+    mount(app, channel, inbox)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        yield client

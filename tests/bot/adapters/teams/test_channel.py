@@ -1,0 +1,296 @@
+"""What people see in Teams, read from what goes over the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bot.adapters.teams import TeamsChannel, connect, mount
+from bot.adapters.teams.inbound import message_of
+from bot.config import load_settings
+from bot.errors import DeliveryFailed, SettingInvalid
+from bot.store import Store
+from bot.types import Message, Reply, Stage
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
+from tests.bot.adapters.teams.activities import CHANNEL, CHAT, in_channel, in_person, send
+from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams, Fault
+
+
+def question(teams: FakeTeams, *, private: bool = False) -> Message:
+    asked = in_person(teams, "vpn?") if private else in_channel(teams, "<at>Help</at> vpn?")
+    message = message_of(asked, tenant="acme", received_at=datetime.now(UTC))
+    assert message is not None
+    return message
+
+
+async def test_an_answer_goes_to_the_thread_that_it_was_asked_in(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    ref = await channel.deliver(delivery(question(teams)))
+    (sent,) = teams.messages
+    assert sent.conversation == f"{CHANNEL};messageid=1700000000000"
+    assert sent.reply_to == sent.activity["replyToId"] == "1700000000001"
+    assert (ref.channel, ref.id) == (CHANNEL, "reply-1")
+    assert sent.authorization == "Bearer token-1"
+
+
+async def test_citations_and_the_ai_label_arrive_over_the_wire(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    """Botbuilder drops every field of an entity but its type."""
+    await channel.deliver(delivery(question(teams)))
+    (entity,) = teams.messages[0].activity["entities"]
+    assert entity["additionalType"] == ["AIGeneratedContent"]
+    assert entity["@type"] == "Message"
+    (citation,) = entity["citation"]
+    assert citation == {
+        "@type": "Claim",
+        "position": 1,
+        "appearance": {
+            "@type": "DigitalDocument",
+            "name": "VPN guide \u203a Reset",
+            "abstract": "Restart the client.",
+            "url": "https://wiki.example.com/vpn?a=1&b=2",
+        },
+    }
+
+
+async def test_pages_that_the_text_does_not_mark_are_listed(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    await channel.deliver(delivery(question(teams), replace(ANSWER, sources=(VPN, LOCAL))))
+    (sent,) = teams.messages
+    assert "**Sources**\n\n2. Offices" in sent.activity["text"]
+    assert len(sent.activity["entities"][0]["citation"]) == 1
+
+
+async def test_twelve_cited_pages_are_ten_citations_and_two_lines(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    sources = tuple(replace(VPN, chunk_id=f"c{n}", title=f"Page {n}") for n in range(1, 13))
+    text = " ".join(f"Fact [{n}]." for n in range(1, 13))
+    await channel.deliver(delivery(question(teams), replace(ANSWER, text=text, sources=sources)))
+    (sent,) = teams.messages
+    assert len(sent.activity["entities"][0]["citation"]) == 10
+    assert "11. [Page 11" in sent.activity["text"]
+    assert "12. [Page 12" in sent.activity["text"]
+
+
+async def test_markup_that_teams_does_not_show_is_turned_into_what_it_does(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    text = "# Steps\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\n\n![x](https://evil.example)"
+    await channel.deliver(delivery(question(teams), Reply(text=text, tone="generic")))
+    shown = teams.messages[0].activity["text"]
+    assert shown.split("\n") == ["**Steps**", "", "- a \u00b7 b", "- 1 \u00b7 2", "", "x"]
+
+
+async def test_mentions_links_and_tags_in_the_text_are_dead(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    text = "<at>Everyone</at> [click](https://evil.example) <img src=https://evil.example/?d=1>"
+    title = replace(VPN, title="](https://evil.example) <at>x</at>", section="")
+    reply = replace(ANSWER, text=text, sources=(title,))
+    await channel.deliver(delivery(question(teams), reply))
+    activity = teams.messages[0].activity
+    assert "<" not in activity["text"]
+    assert "](https://evil" not in activity["text"]
+    assert [entity["type"] for entity in activity["entities"]] == ["https://schema.org/Message"]
+
+
+async def test_a_long_answer_is_split_within_the_budget_in_order(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    sources = tuple(
+        replace(VPN, chunk_id=f"c{n}", url=f"https://wiki.example/{'p' * 900}{n}", quote="q" * 500)
+        for n in range(1, 11)
+    )
+    text = "\n\n".join(f"Step {n} [{n % 10 + 1}]: " + "\u4e16\U0001f600 " * 60 for n in range(80))
+    ref = await channel.deliver(
+        delivery(question(teams), replace(ANSWER, text=text, sources=sources))
+    )
+    assert len(teams.messages) > 1
+    assert ref.id == f"reply-{len(teams.sent)}"
+    whole = "\n\n".join(sent.activity["text"] for sent in teams.messages)
+    positions = [whole.index(f"Step {n} ") for n in range(80)]
+    assert positions == sorted(positions)
+
+
+async def test_a_repeated_delivery_adds_only_the_parts_that_are_missing(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    sent = delivery(question(teams), replace(ANSWER, text="word " * 4000))
+    teams.fail(Fault(status=429), Fault(status=200, after=True), Fault(status=502))
+    with pytest.raises(DeliveryFailed, match="502"):
+        await channel.deliver(sent)
+    before = len(teams.messages)
+    await channel.deliver(sent)
+    shown = "".join(s.activity["text"] for s in teams.messages)
+    assert before == 1
+    assert shown.count("word") == 4000
+
+
+async def test_an_escalation_says_so_and_offers_pages_unconfirmed(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    await channel.deliver(delivery(question(teams), HANDED_OVER))
+    shown = teams.messages[0].shown
+    assert "I've asked the people in" in shown
+    assert "not confirmed" in shown
+    assert "[VPN guide \u203a Reset](https://wiki.example.com/vpn?a=1&b=2)" in shown
+
+
+async def test_twenty_sends_fetch_one_token(
+    teams: FakeTeams, channel: TeamsChannel, credentials: CountingCredentials
+) -> None:
+    """Botbuilder makes new credentials, and so a token request, for every turn."""
+    message = question(teams, private=True)
+    for _ in range(20):
+        await channel.progress(message, Stage.SEARCHING)
+    assert (credentials.made, credentials.fetched) == (1, 1)
+    assert [sent.activity["type"] for sent in teams.sent] == ["typing"] * 20
+
+
+async def test_sends_run_side_by_side_once_the_server_runs(
+    teams: FakeTeams, channel: TeamsChannel, inbox: KeepingInbox
+) -> None:
+    app = web.Application()
+    mount(app, channel, inbox)
+    async with TestClient(TestServer(app, host="127.0.0.1")):
+        message = question(teams, private=True)
+        await asyncio.gather(*(channel.progress(message, Stage.READING) for _ in range(30)))
+    assert len(teams.sent) == 30
+
+
+@pytest.mark.parametrize("stage", [Stage.DONE, Stage.FAILED])
+async def test_the_end_needs_no_typing(
+    teams: FakeTeams, channel: TeamsChannel, stage: Stage
+) -> None:
+    await channel.progress(question(teams), stage)
+    assert not teams.calls
+
+
+async def test_a_refused_typing_harms_nothing_and_is_not_tried_again(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    teams.faults["typing"].append(Fault(status=403))
+    for _ in range(3):
+        await channel.progress(question(teams), Stage.SEARCHING)
+    assert teams.calls == ["typing"]
+
+
+async def test_retry_after_is_waited_for(
+    teams: FakeTeams, channel: TeamsChannel, waits: list[float]
+) -> None:
+    teams.fail(Fault(status=429, retry_after="7"), Fault(status=412))
+    await channel.deliver(delivery(question(teams)))
+    assert waits == [7.0, 1.0]
+    assert len(teams.messages) == 1
+
+
+@pytest.mark.parametrize("retry_after", ["3600", "1"])
+async def test_waiting_for_teams_has_an_end(
+    teams: FakeTeams, channel: TeamsChannel, waits: list[float], retry_after: str
+) -> None:
+    teams.fail(*[Fault(status=429, retry_after=retry_after)] * 9)
+    with pytest.raises(DeliveryFailed, match="rate limit"):
+        await channel.deliver(delivery(question(teams)))
+    assert sum(waits) < 10
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 500, 502, 503])
+async def test_what_teams_refuses_fails_with_its_status_after_one_send(
+    teams: FakeTeams, channel: TeamsChannel, status: int
+) -> None:
+    """Msrest would send again on its own what may have been posted."""
+    teams.fail(Fault(status=status, after=True))
+    with pytest.raises(DeliveryFailed, match=str(status)):
+        await channel.deliver(delivery(question(teams)))
+    assert teams.calls == ["message"]
+
+
+@pytest.mark.parametrize(
+    "reply_to", ["", "{", "[]", "{}", '{"serviceUrl": "http://x"}', '{"conversation": 5}']
+)
+async def test_a_message_from_nowhere_cannot_be_answered(
+    teams: FakeTeams, channel: TeamsChannel, reply_to: str
+) -> None:
+    with pytest.raises(DeliveryFailed):
+        await channel.deliver(delivery(replace(question(teams), reply_to=reply_to)))
+
+
+async def test_teams_cannot_be_asked_what_was_posted(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    sent = delivery(question(teams))
+    await channel.deliver(sent)
+    assert await channel.find(sent.id) is None
+
+
+def test_what_is_needed_to_answer_survives_as_json(teams: FakeTeams) -> None:
+    reference = json.loads(question(teams).reply_to)
+    assert reference["serviceUrl"] == teams.url
+    assert reference["conversation"]["tenantId"]
+    assert reference["user"]["aadObjectId"] == "alice-object-id"
+
+
+@pytest.mark.parametrize(
+    ("changes", "variable"),
+    [
+        ({}, "MICROSOFT_APP_ID"),
+        ({"teams_dev_mode": True, "host": "10.0.0.5"}, "HOST"),
+        ({"microsoft_app_id": "x", "microsoft_app_password": "y"}, "MICROSOFT_APP_TENANT_ID"),
+        ({"microsoft_app_id": "x", "microsoft_app_tenant_id": "t"}, "MICROSOFT_APP_PASSWORD"),
+    ],
+)
+def test_a_registration_that_is_incomplete_or_open_stops_the_start(
+    changes: dict[str, object], variable: str
+) -> None:
+    with pytest.raises(SettingInvalid, match=variable):
+        connect(load_settings(_env_file=None, **changes))
+
+
+@pytest.mark.parametrize(
+    ("feedback", "comment"),
+    [('{"feedbackText":"too old"}', "too old"), ("too old", "too old"), ("", None), ("5", "5")],
+)
+async def test_a_thumb_on_an_answer_is_kept_once_per_person(
+    teams: FakeTeams,
+    channel: TeamsChannel,
+    inbox: KeepingInbox,
+    store: Store,
+    feedback: str,
+    comment: str | None,
+) -> None:
+    app = web.Application()
+    mount(app, channel, inbox, interactions=store.interactions)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        await send(client, teams, in_person(teams, "vpn?"))
+        sent = delivery(inbox.only)
+        await store.interactions.open(inbox.only)
+        ref = await channel.deliver(sent)
+        await store.interactions.posted(sent.interaction_id, ref)
+        assert teams.messages[0].activity["channelData"] == {"feedbackLoop": {"type": "default"}}
+        for reaction in ("like", "dislike"):
+            action = {"reaction": reaction, "feedback": feedback}
+            value = {"actionName": "feedback", "actionValue": action}
+            thumb = {**in_person(teams, ""), "type": "invoke", "name": "message/submitAction"}
+            response = await send(client, teams, {**thumb, "replyToId": ref.id, "value": value})
+            assert (response.status, await response.json()) == (200, {})
+    (kept,) = await store.interactions.feedback(sent.interaction_id)
+    assert (kept.vote, kept.comment, kept.person_id) == ("down", comment, "alice-object-id")
+    assert ref.channel == CHAT
+
+
+async def test_thumbs_are_not_shown_where_nobody_keeps_them(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    await channel.deliver(delivery(question(teams)))
+    assert "channelData" not in teams.messages[0].activity

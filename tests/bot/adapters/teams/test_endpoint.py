@@ -1,0 +1,326 @@
+"""Activities in by HTTP; what the inbox holds and what Teams is told."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import jwt
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+from bot.adapters.teams import connect, mount
+from bot.adapters.teams.cloud import Cloud
+from bot.config import Settings, load_settings
+from bot.errors import InboxFull, InboxUnavailable
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.teams.activities import (
+    BOT,
+    CHANNEL,
+    CHAT,
+    MENTION,
+    Client,
+    in_channel,
+    in_person,
+    send,
+)
+from tests.bot.adapters.teams.server import APP_ID, CountingCredentials, FakeTeams
+
+
+async def test_a_mention_in_a_channel_becomes_a_message_in_its_thread(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox
+) -> None:
+    response = await send(client, teams, in_channel(teams, "<at>Help</at> vpn down?"))
+    assert response.status == 200
+    message = inbox.only
+    assert message.key == "teams:acme:19%3Ahelp%40thread.tacv2:1700000000001"
+    assert (message.thread.channel, message.thread.id) == (CHANNEL, "1700000000000")
+    assert message.text == "vpn down?"
+    assert (message.author.id, message.author.name) == ("alice-object-id", "Alice")
+    assert not message.private
+
+
+async def test_a_personal_chat_is_private_and_needs_no_mention(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox
+) -> None:
+    await send(client, teams, in_person(teams, "vpn down?"))
+    assert inbox.only.private
+    assert inbox.only.thread.id == inbox.only.thread.channel == CHAT
+
+
+async def test_the_same_activity_twice_is_one_message(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox
+) -> None:
+    for _ in range(2):
+        await send(client, teams, in_person(teams, "vpn?"))
+    assert inbox.accepted == 2
+    assert len(inbox.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("<at>Help</at> Help me with the Help desk", "Help me with the Help desk"),
+        ("<at>Help</at>&nbsp;vpn?", "vpn?"),
+        ("hey <at>Help</at> vpn?", "hey vpn?"),
+        ("<at>Help</at> <at>Bob</at> is locked out", "Bob is locked out"),
+        ("<at>Help</at>", ""),
+    ],
+)
+async def test_stripping_the_mention_leaves_the_bots_name_elsewhere(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox, text: str, asked: str
+) -> None:
+    """Botbuilder's remove_recipient_mention deletes the bot's name everywhere."""
+    bob = {"type": "mention", "mentioned": {"id": "29:bob"}, "text": "<at>Bob</at>"}
+    await send(client, teams, in_channel(teams, text, entities=[bob, MENTION]))
+    assert inbox.only.text == asked
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"entities": []},
+        {"entities": [{"type": "mention"}, {"type": "clientInfo", "country": "GB"}]},
+        {"from": {"id": BOT}},
+        {"from": {"id": "28:other", "role": "bot"}},
+        {"from": None},
+        {"conversation": None},
+        {"value": {"action": "x"}, "text": None},
+        {"type": "messageReaction", "reactionsAdded": [{"type": "like"}]},
+        {"type": "conversationUpdate", "membersAdded": [{"id": BOT}]},
+        {"type": "installationUpdate", "action": "add"},
+        {"type": "messageUpdate"},
+        {"type": "event", "name": "application/vnd.microsoft.readReceipt"},
+        {"type": "somethingNew", "surprise": [1, {"a": None}]},
+    ],
+    ids=str,
+)
+async def test_what_nobody_asked_is_answered_200_and_left(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox, changes: dict[str, Any]
+) -> None:
+    """Teams stops delivering to a bot that answers system activities with 500."""
+    response = await send(client, teams, {**in_channel(teams, "hello"), **changes})
+    assert response.status == 200
+    assert not inbox.messages
+
+
+@pytest.mark.parametrize(
+    "name", ["message/submitAction", "adaptiveCard/action", "composeExtension/query"]
+)
+async def test_invokes_are_answered_with_an_empty_object(
+    client: Client, teams: FakeTeams, name: str
+) -> None:
+    """Botbuilder's own handler answers every invoke that returns a body with 500."""
+    response = await send(client, teams, in_person(teams, "", type="invoke", name=name, value={}))
+    assert response.status == 200
+    assert await response.json() == {}
+
+
+@pytest.mark.parametrize("error", [InboxFull("full"), InboxUnavailable("down"), RuntimeError("x")])
+async def test_what_the_inbox_did_not_keep_is_not_acknowledged(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox, error: Exception
+) -> None:
+    inbox.error = error
+    response = await send(client, teams, in_person(teams, "vpn?"))
+    assert response.status == 503
+    assert await response.text() == ""
+
+
+async def test_a_question_is_acknowledged_without_a_token_request_or_a_send(
+    client: Client, teams: FakeTeams, credentials: CountingCredentials
+) -> None:
+    await send(client, teams, in_person(teams, "vpn?"))
+    assert credentials.fetched == 0
+    assert not teams.sent
+
+
+FORGED = generate_private_key(public_exponent=65537, key_size=2048)
+HOUR = 3600
+
+
+def refused_tokens(teams: FakeTeams) -> dict[str, str]:
+    now = int(time.time())
+    good = teams.token()
+    head, claims, signature = good.split(".")
+    unsigned = jwt.encode({"iss": "https://api.botframework.com"}, "", algorithm="none")
+    secret = "x" * 64
+    body = {"iss": "https://api.botframework.com", "aud": APP_ID, "serviceurl": teams.url}
+    return {
+        "nothing": "",
+        "garbage": "Bearer garbage",
+        "three dots": "Bearer a.b.c",
+        "not ascii": "Bearer \u00e9.\u00e9.\u00e9",
+        "another scheme": f"Basic {good}",
+        "no scheme": good,
+        "two spaces": f"Bearer  {good}",
+        "a tail": f"Bearer {good} x",
+        "expired": f"Bearer {teams.token(exp=now - HOUR, nbf=now - 2 * HOUR)}",
+        "not valid yet": f"Bearer {teams.token(nbf=now + HOUR)}",
+        "expiry is no number": f"Bearer {teams.token(exp='soon')}",
+        "another audience": f"Bearer {teams.token(aud='another-app')}",
+        "no audience": f"Bearer {teams.token(aud=None)}",
+        "audience in a list": f"Bearer {teams.token(aud=['x', APP_ID])}",
+        "another issuer": f"Bearer {teams.token(iss='https://evil.example')}",
+        "no issuer": f"Bearer {teams.token(iss=None)}",
+        "an emulator's issuer": "Bearer "
+        + teams.token(iss="https://sts.windows.net/d6d49420-f39b-4df7-a1dc-d59a935871db/"),
+        "another service url": f"Bearer {teams.token(serviceurl='https://evil.example')}",
+        "no service url": f"Bearer {teams.token(serviceurl=None)}",
+        "cut signature": f"Bearer {head}.{claims}.{signature[:-6]}",
+        "no signature": f"Bearer {head}.{claims}.",
+        "changed claims": f"Bearer {head}.{claims[:-4]}AAAA.{signature}",
+        "unsigned": f"Bearer {unsigned}",
+        "signed with a secret": "Bearer "
+        + jwt.encode(body, secret, algorithm="HS256", headers={"kid": "k1"}),
+        "forged key of a known name": "Bearer "
+        + jwt.encode(body, FORGED, algorithm="RS256", headers={"kid": "k1"}),
+        "unknown key": "Bearer "
+        + jwt.encode(body, FORGED, algorithm="RS256", headers={"kid": "k9"}),
+        "no key named": "Bearer " + jwt.encode(body, FORGED, algorithm="RS256"),
+        "a key by address": "Bearer "
+        + jwt.encode(
+            body, FORGED, algorithm="RS256", headers={"kid": "k1", "jku": "https://evil.example"}
+        ),
+    }
+
+
+NAMES = list(refused_tokens(FakeTeams(keys={"k1": FORGED}, url="http://127.0.0.1")))
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_forged_or_stale_token_is_refused_and_never_an_error_of_ours(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox, name: str
+) -> None:
+    """Botbuilder answers 500 to most of these."""
+    headers = {"Authorization": refused_tokens(teams)[name]}
+    activity = in_person(teams, "vpn?")
+    response = await client.post("/api/messages", json=activity, headers=headers)
+    assert response.status == 401
+    assert not inbox.messages
+
+
+async def test_a_valid_token_from_another_channel_than_its_key_is_for_is_refused(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox
+) -> None:
+    response = await send(client, teams, in_person(teams, "vpn?", channelId="directline"))
+    assert response.status == 401
+    assert not inbox.messages
+
+
+@pytest.mark.parametrize("tenant", ["another-tenant", None])
+async def test_another_company_is_refused(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox, tenant: str | None
+) -> None:
+    """Botbuilder's conversation.tenant_id is always None, so it is read from channelData."""
+    strange = in_person(teams, "vpn?", channelData={"tenant": {"id": tenant}})
+    strange["conversation"]["tenantId"] = tenant
+    assert (await send(client, teams, strange)).status == 403
+    assert not inbox.messages
+
+
+async def test_a_key_that_is_new_is_fetched(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Botbuilder fails with IndexError on a key it does not know, for up to a day."""
+    await send(client, teams, in_person(teams, "one"))
+    teams.new_key("k2")
+    monkeypatch.setattr("bot.adapters.teams.keys._UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
+    response = await send(client, teams, in_person(teams, "two"), token=teams.token(key_id="k2"))
+    assert response.status == 200
+
+
+async def test_unknown_keys_do_not_make_us_fetch_for_every_request(
+    client: Client, teams: FakeTeams
+) -> None:
+    forged = jwt.encode(
+        {"iss": "https://api.botframework.com"}, FORGED, algorithm="RS256", headers={"kid": "k9"}
+    )
+    for _ in range(5):
+        await send(client, teams, in_person(teams, "x"), token=forged)
+    assert teams.calls.count("meta") == 1
+
+
+async def test_while_the_keys_cannot_be_fetched_teams_is_to_try_again(
+    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox
+) -> None:
+    teams.keys_down = True
+    app = web.Application()
+    mount(app, connect(settings, cloud=cloud, credentials=CountingCredentials()), inbox)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        assert (await send(client, teams, in_person(teams, "vpn?"))).status == 503
+        teams.keys_down = False
+        assert (await send(client, teams, in_person(teams, "vpn?"))).status == 200
+    assert inbox.only.text == "vpn?"
+
+
+async def test_the_keys_are_fetched_before_anyone_asks(client: Client, teams: FakeTeams) -> None:
+    """Botbuilder fetches them at the first activity, in a blocking call."""
+    for _ in range(200):
+        if teams.calls == ["meta"]:
+            break
+        await asyncio.sleep(0.01)
+    await send(client, teams, in_person(teams, "vpn?"))
+    assert teams.calls == ["meta"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b"{}", "application/json", 400),
+        (b'{"type":5}', "application/json", 400),
+        (b"[" * 100_000, "application/json", 400),
+        (b'{"type":"message","timestamp":{"a":1}}', "application/json", 400),
+        (b'{"type":"message"}', "text/plain", 415),
+        (b" " * 1_000_001, "application/json", 413),
+    ],
+)
+async def test_what_is_no_activity_is_refused(
+    client: Client, body: bytes, kind: str, status: int
+) -> None:
+    headers = {"Content-Type": kind}
+    response = await client.post("/api/messages", data=body, headers=headers)
+    assert response.status == status
+
+
+async def _in_development(inbox: KeepingInbox, activity: dict[str, Any]) -> int:
+    settings = load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")
+    app = web.Application()
+    mount(app, connect(settings), inbox)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        response = await client.post("/api/messages", json=activity)
+        return response.status
+
+
+async def test_development_mode_needs_no_token(teams: FakeTeams, inbox: KeepingInbox) -> None:
+    assert await _in_development(inbox, in_person(teams, "vpn?")) == 200
+    assert inbox.only.text == "vpn?"
+
+
+async def test_development_mode_answers_this_machine_only(
+    teams: FakeTeams, inbox: KeepingInbox
+) -> None:
+    away = in_person(teams, "vpn?", serviceUrl="https://evil.example/")
+    assert await _in_development(inbox, away) == 403
+    assert not inbox.messages
+
+
+async def test_every_send_has_a_thread_waiting(client: Client) -> None:
+    """Botbuilder sends in the default executor, of CPUs + 4 threads."""
+    loop = asyncio.get_running_loop()
+    running = 0
+    most = 0
+
+    def work() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        time.sleep(0.1)
+        running -= 1
+
+    await asyncio.gather(*(loop.run_in_executor(None, work) for _ in range(30)))
+    assert most >= 20
