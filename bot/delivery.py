@@ -8,8 +8,9 @@ import stamina
 import structlog
 
 from bot.errors import DeliveryFailed
-from bot.ports import Channel, Interactions, ReportStage, Withdraws
-from bot.types import Delivery, InteractionId, Message, Outcome, Platform, PostedRef, Stage
+from bot.ports import Channel, Interactions, Withdraws
+from bot.progress import Progress
+from bot.types import Delivery, InteractionId, Message, Outcome, Platform, PostedRef
 
 log = structlog.get_logger(__name__)
 
@@ -84,28 +85,10 @@ class Deliverer:
         except Exception:
             log.exception("delivery.withdraw_failed", interaction_id=message.interaction_id)
 
-    def reporter(self, message: Message) -> ReportStage:
-        """Return what tells the one who waits; it appends a progress row and never raises.
-
-        A channel is not told of DONE: the reply itself says so.
-        """
-
-        async def report(stage: Stage) -> None:
-            try:
-                await self._interactions.stage(message.interaction_id, stage)
-                channel = self._channels.get(message.thread.platform)
-                if channel is not None and stage is not Stage.DONE:
-                    await channel.progress(message, stage)
-            except Exception as error:
-                log.warning(
-                    "progress.failed",
-                    interaction_id=message.interaction_id,
-                    stage=stage.value,
-                    error=type(error).__name__,
-                    exc_info=not isinstance(error, DeliveryFailed),
-                )
-
-        return report
+    def progress(self, message: Message) -> Progress:
+        """Return what tells the one who waits what is being done; use it with ``async with``."""
+        channel = self._channels.get(message.thread.platform)
+        return Progress(message, self._interactions, channel)
 
     async def _post(self, channel: Channel, delivery: Delivery, *, again: bool) -> PostedRef | None:
         unknown = again

@@ -195,6 +195,8 @@ class InProcessInbox:
             if outcome is None:
                 message, outcome = await self._answer(entry, message)
             _settle(entry, outcome)
+            async with self._deliver.progress(message) as report:
+                await report(Stage.DONE)
             await self._deliver.deliver(message, outcome, again=entry.resumed)
         except Exception:
             log.exception("inbox.failed", interaction_id=entry.id)
@@ -204,15 +206,14 @@ class InProcessInbox:
         started = perf_counter()
         while True:
             revision = entry.revision
-            report = self._deliver.reporter(message)
-            await report(Stage.RECEIVED)
-            outcome = await self._answering.answer(message, report)
+            async with self._deliver.progress(message) as report:
+                await report(Stage.RECEIVED)
+                outcome = await self._answering.answer(message, report)
             async with entry.lock:
                 if entry.revision == revision:
                     await self._interactions.close(entry.id, outcome)
                     break
             message = await self._edited(message)
-        await report(Stage.DONE)
         self._audit.answered(message, outcome, (perf_counter() - started) * 1000)
         return message, outcome
 

@@ -21,11 +21,11 @@ class Store:
     """The open record."""
 
     def __init__(self, transactions: Transactions) -> None:
-        self._transactions = transactions
+        self.transactions = transactions
         self.interactions = StoredInteractions(transactions)
 
     async def close(self) -> None:
-        await self._transactions.close()
+        await self.transactions.close()
 
 
 def sqlite_url(data_dir: Path) -> str:

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from bot.outcomes import answer_type, document_ids, retrieval_used, unavailable, unfinished
+from bot.types import (
+    Clarification,
+    Escalation,
+    FoundPassage,
+    Intent,
+    Interaction,
+    Outcome,
+    PostedRef,
+    Reply,
+    Response,
+    Route,
+    Source,
+    Trace,
+)
+from tests.builders import NOON, message
+
+SOURCE = Source("c1", "vpn.md", "VPN", "/pages/IT/vpn.md", "", "Use it.", None, 1.0, "folder", "v")
+ROUTE = Route(Intent.DOMAIN, 0.9, "rule", "?")
+
+
+def outcome(response: Response, *pages: str) -> Outcome:
+    found = tuple(FoundPassage(f"c{n}", page, "", "", {}) for n, page in enumerate(pages))
+    return Outcome(response, Trace(ROUTE, passages=found))
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        (Reply("hi", "generic"), "GENERIC"),
+        (Reply("no", "answer", (SOURCE,), refused=True), "GENERIC"),
+        (Reply("so", "found", (SOURCE,)), "RAG"),
+        (Reply("so", "answer", (SOURCE,)), "RAG"),
+        (Reply("so", "answer"), "ESCALATION_REQUIRED"),
+        (Clarification("which?"), "CLARIFICATION"),
+        (Escalation("wait", "asked_for_human", "?"), "ESCALATION_REQUIRED"),
+    ],
+)
+def test_each_response_has_its_type(response: Response, expected: str) -> None:
+    assert answer_type(outcome(response)) == expected
+
+
+def test_the_index_was_asked_when_there_is_a_confidence_or_a_passage() -> None:
+    assert not retrieval_used(outcome(Reply("hi", "generic")))
+    assert retrieval_used(outcome(Reply("hi", "generic"), "a"))
+    assert retrieval_used(outcome(Escalation("?", "nothing_found", "?", confidence=0.0)))
+
+
+def test_documents_are_listed_once_in_order() -> None:
+    assert document_ids(outcome(Reply("hi", "generic"), "b", "a", "b")) == ("b", "a")
+
+
+def test_what_is_unavailable_is_handed_over_only_with_consent_in_private() -> None:
+    private = unavailable(message("hi", private=True), "note").response
+    public = unavailable(message("hi", private=False), "note").response
+
+    assert isinstance(private, Escalation)
+    assert private.consent_needed
+    assert isinstance(public, Escalation)
+    assert not public.consent_needed
+
+
+def test_only_working_and_unposted_answers_are_unfinished() -> None:
+    asked = message("hi")
+    working = Interaction(asked.interaction_id, asked, "working", NOON)
+    answered = Interaction(asked.interaction_id, asked, "done", NOON)
+    posted = Interaction(asked.interaction_id, asked, "done", NOON, posted=PostedRef("a", "b"))
+
+    assert [unfinished(item) for item in (working, answered, posted)] == [True, True, False]
+    assert not unfinished(Interaction(asked.interaction_id, asked, "failed", NOON))
+    assert not unfinished(Interaction(asked.interaction_id, asked, "cancelled", NOON))
