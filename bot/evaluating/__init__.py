@@ -1,0 +1,1 @@
+"""What `python -m bot evaluate`, `train` and `certify` are made of."""

@@ -1,0 +1,120 @@
+"""A threshold with a promise: at most so many wrong among the answered, with confidence; pure.
+
+Fixed-sequence testing (Learn then Test): thresholds are tried from the strictest to the loosest,
+each by an exact binomial (Clopper-Pearson) test at the full level, and the first that fails ends
+it. Because the order is fixed before looking, no correction for the number of tests is due.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+FIRST_STEP = 70
+"""How many answers the strictest threshold lets through: fewer could not pass the first test."""
+
+_STEPS = 50
+_EXACT = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What may be promised of answers whose score is at least ``threshold``.
+
+    With ``confidence``, at most ``target`` of them are wrong, as far as coming questions are like
+    the labelled ones. ``accepted`` and ``wrong`` count the labelled questions at that threshold.
+    """
+
+    threshold: float
+    target: float
+    confidence: float
+    questions: int
+    accepted: int
+    wrong: int
+
+    @property
+    def coverage(self) -> float:
+        """The share of the labelled questions that is answered."""
+        return self.accepted / self.questions
+
+
+def certify(
+    scores: Sequence[float],
+    labels: Sequence[bool],
+    *,
+    target: float = 0.05,
+    confidence: float = 0.9,
+) -> Certificate | None:
+    """Return the loosest threshold that can be certified, or None when there is none.
+
+    Args:
+        scores: probability of each labelled question's answer; none may have shaped the gate.
+        labels: whether the answer was right.
+        target: the largest share of wrong answers among the accepted, 0..1.
+        confidence: how sure that must be, 0..1.
+    """
+    ranked = sorted(zip(scores, labels, strict=True), key=lambda pair: -pair[0])
+    found: Certificate | None = None
+    for accepted in _steps([score for score, _ in ranked]):
+        wrong = sum(not right for _, right in ranked[:accepted])
+        if upper_bound(wrong, accepted, confidence) > target:
+            break
+        found = Certificate(
+            threshold=ranked[accepted - 1][0],
+            target=target,
+            confidence=confidence,
+            questions=len(ranked),
+            accepted=accepted,
+            wrong=wrong,
+        )
+    return found
+
+
+def upper_bound(wrong: int, n: int, confidence: float) -> float:
+    """Return the one-sided Clopper-Pearson bound: errors above it are this unlikely to show so few.
+
+    ``n`` of 0 gives 1.0.
+    """
+    if wrong >= n:
+        return 1.0
+    low, high = wrong / n, 1.0
+    while high - low > _EXACT:
+        middle = (low + high) / 2
+        if _at_most(wrong, n, middle) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _steps(descending: Sequence[float]) -> Iterator[int]:
+    """Return how many answers each threshold accepts, strictest first; ties never split."""
+    n = len(descending)
+    width = max(1, (n - FIRST_STEP) // _STEPS)
+    last = 0
+    for wanted in range(FIRST_STEP, n + width, width):
+        accepted = min(wanted, n)
+        while 0 < accepted < n and descending[accepted] == descending[accepted - 1]:
+            accepted += 1
+        if n >= FIRST_STEP and accepted > last:
+            last = accepted
+            yield accepted
+
+
+def _at_most(k: int, n: int, p: float) -> float:
+    """Return the probability of at most ``k`` of ``n`` at rate ``p``."""
+    if p <= 0:
+        return 1.0
+    if p >= 1:
+        return float(k >= n)
+    logs = [
+        math.lgamma(n + 1)
+        - math.lgamma(i + 1)
+        - math.lgamma(n - i + 1)
+        + i * math.log(p)
+        + (n - i) * math.log1p(-p)
+        for i in range(k + 1)
+    ]
+    top = max(logs)
+    return min(1.0, math.exp(top) * sum(math.exp(value - top) for value in logs))
