@@ -18,7 +18,12 @@ from rag.types import Chunk, Citation, Claim
 LONGEST_CLAIM = 600
 """Characters of one claim; a longer one is no claim."""
 
-_MARKS = frozenset("*`")
+_MARKS = re.compile(
+    r"[*`]|!?\[(?=[^\[\]]*\]\()"
+    r"|(?<=[^\[\]])\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)"
+)
+"""Emphasis marks, and what of a Markdown link is not its label."""
+
 _SINGLE = dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u2032\u00b4"), "'")
 _DOUBLE = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"), '"')
 _QUOTE_MARKS = _SINGLE | _DOUBLE
@@ -48,8 +53,8 @@ def locate(quote: str, text: str) -> str | None:
     """Return the part of ``text`` that a quote means, byte for byte as stored, or None.
 
     Looked for as it is first; then by the same characters in another white space, with other
-    quotation marks or compatibility forms (ligatures), with or without emphasis marks and
-    characters that no reader sees. Case, spelling and figures must be the same.
+    quotation marks or compatibility forms (ligatures), with or without emphasis marks, link
+    targets and characters that no reader sees. Case, spelling and figures must be the same.
     """
     wanted = quote.strip()
     if wanted in text:
@@ -118,8 +123,9 @@ def _folded(text: str) -> tuple[str, list[int]]:
     """Return the text as it is compared, and where each of its characters comes from."""
     characters: list[str] = []
     places: list[int] = []
+    marks = _marked_places(text)
     for place, character in enumerate(text):
-        if character in _MARKS:
+        if place in marks:
             continue
         for folded in _folded_character(character):
             if folded == " " and characters and characters[-1] == " ":
@@ -137,9 +143,15 @@ def _folded_character(character: str) -> str:
 
 
 def _with_marks(text: str, start: int, end: int) -> str:
-    """Return ``text[start:end]`` with the emphasis marks that touch it, so that none is halved."""
-    while start > 0 and text[start - 1] in _MARKS:
+    """Return ``text[start:end]`` with the marks that touch it, so that none is halved."""
+    marks = _marked_places(text)
+    while start - 1 in marks:
         start -= 1
-    while end < len(text) and text[end] in _MARKS:
+    while end in marks:
         end += 1
     return text[start:end]
+
+
+def _marked_places(text: str) -> frozenset[int]:
+    spans = (range(*match.span()) for match in _MARKS.finditer(text))
+    return frozenset(place for span in spans for place in span)

@@ -160,9 +160,11 @@ def _signals(
 ) -> dict[str, float]:
     """Return the features for the gate; all are within 0 and 1 but ``sources_distinct``.
 
-    ``words_supported`` is the share of the claims' words (by stem) that their passages have; it
-    means nothing where question and pages are in different languages, and is absent without a
-    claim. ``self_rating`` is absent when the model gave none.
+    ``figures_quoted`` is the share of claims whose figures, dates and codes all stand in the very
+    quotes, not just elsewhere in their passages; ``words_supported`` the share of the claims'
+    words (by stem) that their passages have, which means nothing where question and pages are in
+    different languages. Both are absent without a claim, and ``self_rating`` when the model gave
+    none.
     """
     quotes = sum(len(claim.sources) for claim in stated)
     exact = sum(one.exact for check in checks for one in check.located)
@@ -175,10 +177,15 @@ def _signals(
         "partial": float(bool(answer.missing and answer.missing.strip())),
     }
     if claims:
+        signals["figures_quoted"] = _share(sum(map(_figures_quoted, claims)), len(claims))
         signals["words_supported"] = _words_supported(claims, chunks)
     if answer.certainty is not None:
         signals["self_rating"] = _RATING[answer.certainty]
     return signals
+
+
+def _figures_quoted(claim: Claim) -> bool:
+    return not unsupported(claim.text, [citation.quote for citation in claim.citations])
 
 
 def _words_supported(claims: Sequence[Claim], chunks: Mapping[str, Chunk]) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rag.plain_text import addresses, visible, without_addresses
 
 _TOKEN = re.compile(r"[^\s\"'()\u2018\u2019\u201c\u201d\u2039\u203a,;!?*]+")
-_OUTER = ".:\u2026`|\u2013\u2014"
+_OUTER = "_.:\u2026`|\u2013\u2014"
 _GROUPED = r"\d{1,3}(?:[.,' \u2019]\d{3})+(?![\d])|\d+(?:[.,]\d+)*"
 _NUMBER = re.compile(rf"(?<!\d)(?:{_GROUPED})")
 _DOTTED_DATE = re.compile(r"(?<!\d)(\d{1,2})\.(\d{1,2})\.(\d{2,4})(?!\d)")
@@ -106,7 +106,8 @@ def _has_code(code: str, source: str) -> bool:
 def _stands_in(address: str, source: str) -> bool:
     """Whether an address is in the source as a whole, not as the beginning of a longer host."""
     written = address.replace("(.)", ".").replace("(dot)", ".")
-    return re.search(rf"(?<![\w@.-]){re.escape(written)}(?![\w-]|\.\w)", source) is not None
+    pattern = rf"(?<![\w-])(?<!\w[@.]){re.escape(written)}(?![^\W_]|[-.][^\W_])"
+    return re.search(pattern, source) is not None
 
 
 def _numbers(text: str) -> Iterator[tuple[str, frozenset[str]]]:

@@ -90,6 +90,13 @@ def test_white_space_and_quotation_marks_do_not_matter(words: list[str]) -> None
     assert locate(quote, f"Before.\n{text}\nAfter.") == text
 
 
+def test_a_quote_without_the_links_target_is_found_with_it() -> None:
+    text = 'Read the [VPN guide](https://wiki.acme.example/vpn_(new) "Guide") first.'
+    assert locate("the VPN guide first", text) == text[5:-1]
+    assert locate("VPN guide", f"See the {text}") == "VPN guide"
+    assert locate("Read the VPN guide", text) == text[: text.index(" first")]
+
+
 @pytest.mark.parametrize("quote", ["the", "a", "\u2026", "-", "**"])
 def test_a_quote_too_short_to_support_anything_supports_nothing(quote: str) -> None:
     assert not says_something(quote)

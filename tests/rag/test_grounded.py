@@ -12,6 +12,8 @@ from rag.grounded import GroundedAnswer, GroundedComposer, approximate_tokens
 from rag.ports import Completion, Composition, Prompt, Shape, Structured
 from rag.types import FilterVerdict, ModelCall, Passage
 from tests.fakes import ScriptedModel
+from tests.rag.models.asking import asked
+from tests.rag.models.openai_server import says
 from tests.rag.test_citations import chunk
 
 PASSAGES = (
@@ -54,6 +56,7 @@ async def test_a_claim_that_holds_is_returned_with_its_quote_and_signals() -> No
         "quote_exact_share": 1.0,
         "sources_distinct": 1.0,
         "partial": 0.0,
+        "figures_quoted": 1.0,
         "words_supported": 1.0,
         "self_rating": 1.0,
     }
@@ -76,6 +79,13 @@ async def test_claims_that_do_not_hold_are_dropped_and_counted() -> None:
     assert composition.signals["claims_kept_share"] == 0.25
     assert composition.signals["quote_exact_share"] == 0.5
     assert composition.signals["partial"] == 1.0
+
+
+async def test_a_figure_from_elsewhere_in_the_passage_is_kept_but_told_to_the_gate() -> None:
+    quote = (1, "Ask your lead first.")
+    composition = await composed(answer(claims=[claim("Ask before taking 25 days.", quote)]))
+    assert len(composition.claims) == 1
+    assert composition.signals["figures_quoted"] == 0.0
 
 
 async def test_what_is_not_answerable_has_no_claims() -> None:
@@ -247,3 +257,13 @@ async def test_whatever_the_model_says_every_citation_is_a_stored_quote(
 def test_the_shape_asked_for_has_what_the_prompt_explains() -> None:
     system = load_prompt("answer").sections[0][1]
     assert all(f"`{name}`" in system for name in GroundedAnswer.model_fields)
+
+
+async def test_a_whole_answer_over_the_wire_is_asked_for_in_strict_mode_and_checked() -> None:
+    async with asked(says(answer())) as (model, server):
+        composer = GroundedComposer(model, load_prompt("answer"))
+        composition = await composer.compose("How much leave do I get?", PASSAGES)
+    assert [one.text for one in composition.claims] == ["You have 25 days of leave."]
+    assert composition.calls[0].input_tokens == 1000
+    sent = json.dumps(server.seen[0].body["response_format"])
+    assert sent.count('"type": "object"') == sent.count('"additionalProperties": false') == 3

@@ -11,7 +11,8 @@ PAGE = (
     "Claim up to 1,500 euros within 30 days (two weeks for travel). Error VPN-691 or 0x80070005 "
     "means your password expired. Run gpupdate --force on version 10.0.19045. From 2026-03-01, "
     "Mon-Fri 9:00 to 17:30, call 0800 123 456 or write to it@acme.com, portal.acme.com/vpn. "
-    "Set HTTP_PROXY. A laptop is replaced every four years; 3.5 % interest."
+    "_Set HTTP_PROXY_. For @corp.example, see `_OWNER.txt` and page.current_step. "
+    "A laptop is replaced every four years; 3.5 % interest."
 )
 
 
@@ -36,6 +37,8 @@ PAGE = (
         "On the first of March it is open.",
         "One can ask for a 30-day extension.",
         "\u0663\u0660 days",
+        "All with an @corp.example address may.",
+        "The owner stands in _OWNER.txt, the _step in page.current_step.",
         "May you ask? You may.",
         "",
     ],

@@ -46,6 +46,8 @@ def outside_code(text: str) -> str:
         ("https&#58;//evil.com", "`https://evil.com`"),
         ("&lt;at&gt;Bob&lt;/at&gt;", "Bob"),
         ("hxxps://evil[.]com/x", "`hxxps://evil(.)com/x`"),
+        ("_evil.com_", "`_evil.com`_"),
+        ("page.current_step", "`page.current_step`"),
         ("evil[dot]com", "`evil(dot)com`"),
         ("xn--pple-43d.com", "`xn--pple-43d.com`"),
         ("data:text/html,x", "`data:text/html,x`"),
