@@ -37,7 +37,7 @@ _LINK = re.compile(
     r":\S+>?|\bwww\.\S+",
     re.IGNORECASE,
 )
-_MENTION = re.compile(r"<[@!#][^>]*>|<at\b[^>]*>|</at>|@(?=\w)", re.IGNORECASE)
+_MENTION = re.compile(r"<[@!#][^>]*>|</?at\b[^>]{0,200}>|@(?=\w)", re.IGNORECASE)
 
 
 class GenericAnswers:

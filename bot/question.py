@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Literal
 
 from bot.intents.plain import without_mentions
 
@@ -10,6 +12,8 @@ SEARCHABLE_CHARACTERS = 800
 """More than an embedder reads; the message itself is kept whole elsewhere."""
 
 _LINE_CHARACTERS = 300
+_READ_FIRST, _READ_LAST = 12_000, 4_000
+"""Characters read at both ends of a message of any length; a log tells its cause at an end."""
 _LEAST_LOG_LINES = 3
 _TELLING_LINES = 2
 _STAMP = re.compile(
@@ -27,23 +31,23 @@ _FRAME = re.compile(
     r'^\s*(?:at [\w$.<>/]+[( ]|File ".+", line \d+|\.{3} \d+ more|from \S+:\d+:in |#\d+ +0x'
     r"|goroutine \d+|--->|\^+$|Traceback \(most recent)"
 )
-_FIELDS = re.compile(r"^\S+=\S+(?: \S+=\S+){2,}")
+_FIELDS = re.compile(r"^[\w.]+=\S*(?: [\w.]+=\S*){2,}")
 _WRONG = re.compile(
     r"\b(?:\w*(?:error|exception|failure)\b|fatal|failed|fail(?:s|ure)?|denied|refused|timed out"
     r"|timeout|unable|cannot|can't|could not|not found|no such|panic|abort(?:ed)?|unreachable"
-    r"|expired|invalid|unauthorized|forbidden|segfault|ORA-\d+|0x[0-9a-f]{4,}|E[A-Z]{4,}"
+    r"|expired|invalid|unauthorized|forbidden|segfault|ORA-\d+|0x[0-9a-f]{4,}|(?-i:E[A-Z]{4,})"
     r"|HTTP [45]\d\d|CrashLoop\w+|OOM\w*)",
     re.IGNORECASE,
 )
-_CAUSE = re.compile(r"^\s*Caused by: ")
+_PYTHON_FRAME = re.compile(r'File ".+", line \d+')
+_RAISED = re.compile(r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Warning)\b|Caused by: ")
+_CAUSE = "Caused by: "
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def is_log(text: str) -> bool:
     """Whether most of the message is machine output rather than somebody's words."""
-    lines = _lines(text)
-    machine = sum(map(_is_machine, lines))
-    return machine >= _LEAST_LOG_LINES and machine * 2 >= len(lines)
+    return _is_mostly_machine(_lines(text))
 
 
 def condense(text: str) -> str:
@@ -53,41 +57,51 @@ def condense(text: str) -> str:
     and line breaks. At most SEARCHABLE_CHARACTERS long.
     """
     lines = _lines(text)
-    if not is_log(text):
-        return _shortened(" ".join(lines))
-    words = [line for line in lines if not _is_machine(line) and not _WRONG.search(line)]
+    if not _is_mostly_machine(lines):
+        return _shortened(" ".join(line.text for line in lines))
+    own = [line.text for line in lines if line.kind == "words" and not _WRONG.search(line.text)]
     told = [line[:_LINE_CHARACTERS] for line in _telling(lines)]
     room = SEARCHABLE_CHARACTERS - sum(map(len, told)) - len(told)
-    return " ".join([*filter(None, [_shortened(" ".join(words), room)]), *told])
+    return " ".join([*filter(None, [_shortened(" ".join(own), room)]), *told])
 
 
-def _lines(text: str) -> list[str]:
-    lines = without_mentions(text).replace("```", "\n").splitlines()
-    return [" ".join(line.split()) for line in lines if line.strip()]
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: str
+    kind: Literal["words", "output", "frame"]
 
 
-def _is_machine(line: str) -> bool:
-    return bool(
-        _STAMP.match(line) or _LEVEL.match(line) or _FRAME.match(line) or _FIELDS.match(line)
-    )
+def _is_mostly_machine(lines: list[_Line]) -> bool:
+    machine = sum(line.kind != "words" for line in lines)
+    return machine >= _LEAST_LOG_LINES and machine * 2 >= len(lines)
 
 
-def _telling(lines: list[str]) -> list[str]:
-    """Return the last cause and the first thing said to be wrong, in the order they stand."""
-    said = [
-        (_without_prefix(line), bool(_CAUSE.match(line)))
-        for line in lines
-        if _WRONG.search(line) and not _FRAME.match(line)
-    ]
-    causes = [line for line, is_cause in said if is_cause]
-    plain_lines = [line for line, _ in said if line]
-    chosen = causes[-1:] or plain_lines[-1:]
-    return list(dict.fromkeys([*plain_lines[:1], *chosen]))[:_TELLING_LINES]
+def _lines(text: str) -> list[_Line]:
+    if len(text) > _READ_FIRST + _READ_LAST:
+        text = f"{text[:_READ_FIRST]}\n{text[-_READ_LAST:]}"
+    raw = without_mentions(text).replace("```", "\n").splitlines()
+    lines = [" ".join(line.split()) for line in raw if line.strip()]
+    return [_line(line, before) for line, before in zip(lines, ["", *lines], strict=False)]
+
+
+def _line(line: str, before: str) -> _Line:
+    if _FRAME.match(line) or _PYTHON_FRAME.match(before):
+        return _Line(line, "frame")
+    output = _STAMP.match(line) or _LEVEL.match(line) or _FIELDS.match(line)
+    return _Line(line, "output" if output or _RAISED.match(line) else "words")
+
+
+def _telling(lines: list[_Line]) -> list[str]:
+    """Return the first thing said to be wrong, and the last cause or last such line."""
+    wrong = [line.text for line in lines if line.kind != "frame" and _WRONG.search(line.text)]
+    causes = [line for line in wrong if line.startswith(_CAUSE)]
+    chosen = [*wrong[:1], *(causes or wrong)[-1:]]
+    return list(dict.fromkeys(map(_without_prefix, chosen)))[:_TELLING_LINES]
 
 
 def _without_prefix(line: str) -> str:
     line = _STAMP.sub("", line, count=1)
-    return _CAUSE.sub("", _LEVEL.sub("", line, count=1)).strip()
+    return _LEVEL.sub("", line, count=1).removeprefix(_CAUSE).strip()
 
 
 def _shortened(text: str, room: int = SEARCHABLE_CHARACTERS) -> str:

@@ -17,7 +17,7 @@ ACKNOWLEDGEMENT = "acknowledgement"
 
 _FILLER = re.compile(
     r"(?:bot|frontdesk|front desk|robot|there|team|all|everyone|everybody|folks|guys|friend|mate"
-    r"|man|buddy|dear|sir|madam|again|today|now|please|pls"
+    r"|man|buddy|dear|sir|madam|again|today|now|please|pls|here|wait"
     r"|and|but|so|oh|ok|okay|well|very|a lot"
     r"|much|really|just|then|help ?desk|assistant|you|u|my|to you|in advance|for now|x|xx|d|p"
     r"|\d)(?= |$)"

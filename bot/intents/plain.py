@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_MENTION = re.compile(r"<[@!#][^<>\s]{1,80}>|<at\b[^>]*>.*?</at>|(?<!\S)@\w[\w.-]*", re.IGNORECASE)
+_MENTION = re.compile(
+    r"<[@!#][^<>\s]{1,80}>|<at\b[^>]{0,200}>[^<]{0,200}</at>|(?<!\S)@\w[\w.-]*", re.IGNORECASE
+)
 _EMOJI_NAME = re.compile(r"(?<!\S):[a-z0-9_+-]{2,40}:(?!\S)")
 _APOSTROPHE = re.compile(r"['`\u00b4\u2018\u2019\u02bc]")
 _CLAUSE_END = re.compile(r"[.!?;:,\n()\u3002\uff01\uff1f\u2026\u2014]+|\s-+\s")

@@ -5,11 +5,37 @@ from __future__ import annotations
 import functools
 
 WORDS = (
-    "human", "person", "people", "agent", "operator", "representative", "someone", "somebody",
-    "ticket", "incident", "speak", "talk", "connect", "transfer", "escalate", "support",
-    "technician", "supervisor", "colleague", "please", "useless", "complaint", "complain",
-    "chatbot", "contact", "helpdesk", "assistant", "helpful", "advisor", "understand",
-)  # fmt: skip
+    "human",
+    "person",
+    "people",
+    "agent",
+    "operator",
+    "representative",
+    "someone",
+    "somebody",
+    "ticket",
+    "incident",
+    "speak",
+    "talk",
+    "connect",
+    "transfer",
+    "escalate",
+    "support",
+    "technician",
+    "supervisor",
+    "colleague",
+    "please",
+    "useless",
+    "complaint",
+    "complain",
+    "chatbot",
+    "contact",
+    "helpdesk",
+    "assistant",
+    "helpful",
+    "advisor",
+    "understand",
+)
 
 _MEANT = frozenset(
     """

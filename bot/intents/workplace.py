@@ -7,6 +7,7 @@ import re
 _OURS = (  # said of the company, by one who works there
     r"\b(?:our|ours|we|weve|were we|us|here|employees?|employers?|company|coworkers?|colleagues?"
     r"|contractors?|onboarding|offboarding|intranet|payroll|payslips?|hr|401k|vacation|pto"
+    r"|benefits|insurance|salar(?:y|ies)|taxes|income|deductible|w2|paid|paycheck|medical"
     r"|sick (?:leave|days?|note|time)|(?:annual|parental|maternity|paternity|bereavement|unpaid"
     r"|medical) leave|days? off|time off|holiday (?:policy|calendar|allowance)|expenses?"
     r"|reimburs\w+|per diem|timesheets?|badge|meeting rooms?|help ?desk|service ?desk"
@@ -49,7 +50,9 @@ _ASKED_IN_GENERAL = re.compile(
     r"|ideas)\b"
     r"|in (?:python|java|javascript|excel|sql|bash|git|css|linux|html|google sheets|general)\b"
     r"|\d+ ?(?:[-+*/x]|times|plus|minus|percent|degrees|miles|km)"
-    r"|(?:are|do|can|have|will|would|did) you\b|(?:you|youre)\b)"
+    r"|(?:are|do|can|have|will|would|did) you\b|.*\b(?:you|your|youre|yourself)\b"
+    r"|(?:i|im|i am|ive|we)\b(?: \w+){0,3} (?:feel|feeling|bored|hungry|sad|happy|love|hate"
+    r"|lonely)\b)"
 )
 
 
