@@ -1,0 +1,131 @@
+"""Asks the desk one labelled question and keeps what came of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.evaluating.judging import Verdict, judge
+from bot.evaluating.questions import Kind, Labelled
+from bot.evaluating.recording import RecordingComposer
+from bot.evaluating.retrieving import Rankings, rank_pages
+from bot.ports import AnswersInquiries
+from bot.types import Audience, Inquiry, Intent, Message, Outcome, Person, Stage, Thread
+from rag.ports import Embedder, Index
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is evaluated: a desk, the composer inside it, and the index that it asks."""
+
+    desk: AnswersInquiries
+    composer: RecordingComposer
+    index: Index
+    embedder: Embedder | None
+    tenant: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question as it was asked, and what came of it.
+
+    ``confidence`` and ``threshold`` are None when the index was not asked. ``withheld`` says that
+    the gold pages were kept out of the search.
+    """
+
+    row: Labelled
+    withheld: bool
+    intent: Intent
+    response: str
+    confidence: float | None
+    threshold: float | None
+    features: dict[str, float]
+    keyword: float
+    vector: float
+    verdict: Verdict
+    latency_ms: float
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    rankings: Rankings | None = None
+
+    @property
+    def kind(self) -> Kind:
+        return self.row.kind
+
+    @property
+    def right(self) -> bool:
+        """Whether the composed answer is right; no answer is right where none exists."""
+        return self.row.has_answer and not self.withheld and self.verdict.right
+
+    @property
+    def reached_index(self) -> bool:
+        return self.confidence is not None
+
+
+async def ask(subject: Subject, row: Labelled, *, withheld: bool = False) -> Case:
+    """Ask one question; the withheld run leaves its gold and alternative pages out."""
+    excluded = row.gold.relevant if withheld else frozenset[str]()
+    inquiry = _inquiry(row, subject.tenant, excluded)
+    subject.composer.take()
+    started = time.perf_counter()
+    outcome = await subject.desk.handle(inquiry, _quiet)
+    took = (time.perf_counter() - started) * 1000
+    verdict = judge(row, subject.composer.take(), excluded)
+    ranked = row.has_answer and not withheld
+    rankings = (
+        await rank_pages(subject.index, subject.embedder, row, subject.tenant) if ranked else None
+    )
+    return _case(row, outcome, verdict, took, withheld=withheld, rankings=rankings)
+
+
+def _inquiry(row: Labelled, tenant: str, excluded: frozenset[str]) -> Inquiry:
+    message = Message(
+        id=row.id,
+        thread=Thread("cli", tenant, "evaluation", row.id),
+        author=Person("evaluation", principals=row.principals),
+        text=row.text,
+        received_at=datetime.now(UTC),
+        private=True,
+    )
+    return Inquiry(
+        message=message,
+        history=row.turns,
+        audience=Audience("private", row.principals),
+        excluded_pages=excluded,
+    )
+
+
+def _case(
+    row: Labelled,
+    outcome: Outcome,
+    verdict: Verdict,
+    latency_ms: float,
+    *,
+    withheld: bool,
+    rankings: Rankings | None,
+) -> Case:
+    trace = outcome.trace
+    signals = [passage.signals for passage in trace.passages]
+    return Case(
+        row=row,
+        withheld=withheld,
+        intent=trace.route.intent,
+        response=outcome.response.kind,
+        confidence=outcome.response.confidence,
+        threshold=trace.threshold,
+        features=dict(trace.features),
+        keyword=max((found.get("keyword", 0.0) for found in signals), default=0.0),
+        vector=max((found.get("vector", 0.0) for found in signals), default=0.0),
+        verdict=verdict,
+        latency_ms=latency_ms,
+        model_calls=len(trace.calls),
+        input_tokens=sum(call.input_tokens for call in trace.calls),
+        output_tokens=sum(call.output_tokens for call in trace.calls),
+        rankings=rankings,
+    )
+
+
+async def _quiet(_: Stage) -> None:
+    """Nobody waits for an evaluation's stages."""

@@ -1,0 +1,175 @@
+"""From cases to figures: retrieval, routes, answers, citations, operation and cost; pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from bot.evaluating.asking import Case
+from bot.evaluating.report import Answers, Cost, Figure, Operation
+from bot.evaluating.retrieving import Rankings
+from bot.types import Intent
+from rag.evaluation import ranking
+from rag.evaluation.intervals import Estimate, mean, wilson
+
+WAYS: Mapping[str, Callable[[Rankings], tuple[str, ...]]] = {
+    "keyword": lambda found: found.keyword,
+    "vector": lambda found: found.vector,
+    "rrf": lambda found: found.rrf,
+    "ours": lambda found: found.ours,
+}
+
+_MEASURES: Mapping[str, Callable[[Sequence[str], ranking.Gold], float]] = {
+    "hit@1": lambda pages, gold: ranking.hit(pages, gold, 1),
+    "hit@5": lambda pages, gold: ranking.hit(pages, gold, 5),
+    "hit@10": lambda pages, gold: ranking.hit(pages, gold, 10),
+    "recall@5": lambda pages, gold: ranking.recall(pages, gold, 5),
+    "nDCG@10": lambda pages, gold: ranking.ndcg(pages, gold.relevant, 10),
+}
+
+_RIGHT_ROUTES: Mapping[str, frozenset[Intent]] = {
+    "generic": frozenset({Intent.GENERIC}),
+    "human": frozenset({Intent.HUMAN}),
+}
+_TO_THE_INDEX = frozenset({Intent.DOMAIN, Intent.UNKNOWN})
+
+
+def figure(estimate: Estimate) -> Figure:
+    """Return an estimate as it is reported: rounded, None for what can't be told."""
+    return Figure(
+        value=rounded(estimate.value),
+        low=rounded(estimate.low),
+        high=rounded(estimate.high),
+        n=estimate.n,
+    )
+
+
+def rounded(value: float) -> float | None:
+    """Return a number as it is reported: four places, None for NaN."""
+    return None if math.isnan(value) else round(value, 4)
+
+
+def retrieval(cases: Sequence[Case]) -> dict[str, dict[str, Figure]]:
+    """Return every measure of every way of ranking, over the same questions."""
+    ranked = [case for case in cases if case.rankings is not None]
+    groups = [case.row.group for case in ranked]
+    return {
+        way: {
+            name: figure(
+                mean([measure(_pages(case, way), case.row.gold) for case in ranked], groups)
+            )
+            for name, measure in _MEASURES.items()
+        }
+        for way in WAYS
+    }
+
+
+def retrieval_lead(cases: Sequence[Case]) -> dict[str, Figure]:
+    """Return by how much recall@5 of our order exceeds the others', question by question."""
+    ranked = [case for case in cases if case.rankings is not None]
+    groups = [case.row.group for case in ranked]
+    recall = {
+        way: [ranking.recall(_pages(case, way), case.row.gold, 5) for case in ranked]
+        for way in WAYS
+    }
+    return {
+        way: figure(mean([a - b for a, b in zip(recall["ours"], recall[way], strict=True)], groups))
+        for way in WAYS
+        if way != "ours"
+    }
+
+
+def routes(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
+    """Return how many questions of each kind went each way."""
+    counted = Counter((case.kind, case.intent.value) for case in _asked_as_they_are(cases))
+    kinds = dict.fromkeys(case.kind for case in cases)
+    return {
+        kind: {intent.value: counted[kind, intent.value] for intent in Intent} for kind in kinds
+    }
+
+
+def routed_right(cases: Sequence[Case]) -> Figure:
+    """Return the share that went where it belongs; UNKNOWN goes the way of DOMAIN."""
+    asked = _asked_as_they_are(cases)
+    right = sum(case.intent in _RIGHT_ROUTES.get(case.kind, _TO_THE_INDEX) for case in asked)
+    return figure(wilson(right, len(asked)))
+
+
+def answers(cases: Sequence[Case]) -> Answers:
+    """Return how good the composed answers to answerable questions are, before the gate."""
+    asked = [case for case in _asked_as_they_are(cases) if case.row.has_answer]
+    named = [case for case in asked if case.row.key_facts]
+    groups = [case.row.group for case in asked]
+    composed = [case for case in asked if case.verdict.citations]
+    return Answers(
+        facts_and_page=figure(mean([float(case.right) for case in asked], groups)),
+        facts=figure(
+            mean([float(bool(c.verdict.facts)) for c in named], [c.row.group for c in named])
+        ),
+        gold_cited=figure(mean([float(case.verdict.cited) for case in asked], groups)),
+        gold_among_passages=figure(mean([float(c.verdict.evidence) for c in asked], groups)),
+        words=figure(
+            mean([float(c.verdict.words) for c in composed], [c.row.group for c in composed])
+        ),
+    )
+
+
+def citations(cases: Sequence[Case]) -> Figure:
+    """Return the share of all quotes, withheld runs included, that hold."""
+    valid = sum(case.verdict.valid for case in cases)
+    return figure(wilson(valid, sum(case.verdict.citations for case in cases)))
+
+
+def operation(cases: Sequence[Case]) -> Operation:
+    """Return what the askers got at the threshold in force."""
+    asked = _asked_as_they_are(cases)
+    replied = [case for case in asked if case.reached_index and case.response == "reply"]
+    withheld = [case for case in cases if case.withheld]
+    answerable = [case for case in asked if case.row.has_answer]
+    answered = sum(case in replied for case in answerable)
+    return Operation(
+        threshold=next((case.threshold for case in cases if case.threshold is not None), None),
+        outcomes=_outcomes(cases),
+        answered=figure(wilson(answered, len(answerable))),
+        right_among_answered=figure(wilson(sum(c.right for c in replied), len(replied))),
+        gold_cited_among_answered=figure(
+            wilson(sum(c.row.has_answer and c.verdict.cited for c in replied), len(replied))
+        ),
+        withheld_escalated=figure(
+            wilson(sum(case.response == "escalation" for case in withheld), len(withheld))
+        ),
+    )
+
+
+def cost(cases: Sequence[Case]) -> Cost:
+    """Return latency over all questions, and what the model was asked."""
+    taken = [case.latency_ms for case in cases]
+    p50, p95 = np.quantile(taken, (0.5, 0.95)) if taken else (math.nan, math.nan)
+    return Cost(
+        latency_p50_ms=rounded(float(p50)),
+        latency_p95_ms=rounded(float(p95)),
+        model_calls=sum(case.model_calls for case in cases),
+        input_tokens=sum(case.input_tokens for case in cases),
+        output_tokens=sum(case.output_tokens for case in cases),
+    )
+
+
+def _outcomes(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
+    def kind_of(case: Case) -> str:
+        return "withheld" if case.withheld else case.kind
+
+    counted = Counter((kind_of(case), case.response) for case in cases)
+    kinds = dict.fromkeys(kind_of(case) for case in cases)
+    given = ("reply", "clarification", "escalation")
+    return {kind: {response: counted[kind, response] for response in given} for kind in kinds}
+
+
+def _asked_as_they_are(cases: Sequence[Case]) -> list[Case]:
+    return [case for case in cases if not case.withheld]
+
+
+def _pages(case: Case, way: str) -> tuple[str, ...]:
+    return WAYS[way](case.rankings) if case.rankings else ()

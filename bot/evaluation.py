@@ -1,0 +1,96 @@
+"""Measures the desk on labelled questions, trains its gate, certifies its threshold.
+
+`python -m bot evaluate` and `make evals` are thin shells around this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot.evaluating import measuring
+from bot.evaluating.asking import Case, Subject, ask
+from bot.evaluating.gating import gating
+from bot.evaluating.questions import Labelled, load_questions
+from bot.evaluating.report import Report, Run
+
+Progress = Callable[[int, int], None]
+"""Told how many questions are done, of how many."""
+
+
+async def evaluate(
+    subject: Subject,
+    questions: Path,
+    *,
+    out: Path | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Ask every question, and each answerable one again with its pages withheld.
+
+    Args:
+        subject: the desk, with a RecordingComposer inside, and its index.
+        questions: a JSON Lines file, see docs/evaluation.md.
+        out: where the report is written as JSON.
+        name: what the set is called in the report; default the file's name.
+        progress: told after each question.
+
+    Raises SettingInvalid when the file or a line of it can't be read.
+    """
+    rows = load_questions(questions)
+    cases = await ask_all(subject, rows, progress)
+    chunks = sum((await subject.index.spaces(subject.tenant)).values())
+    run = Run(
+        name=name or questions.stem,
+        date=datetime.now(UTC).date(),
+        questions=questions.name,
+        sha256=_digest(questions),
+        kinds=dict(Counter(row.kind for row in rows)),
+        embedder=subject.embedder.name if subject.embedder else "none (keyword search alone)",
+        composer=subject.composer.name,
+        chunks=chunks,
+    )
+    report = report_of(run, cases)
+    if out is not None:
+        _write(out, report)
+    return report
+
+
+async def ask_all(
+    subject: Subject, rows: Sequence[Labelled], progress: Progress | None = None
+) -> list[Case]:
+    """Return a case for every question, then one for each answerable one with pages withheld."""
+    todo = [(row, False) for row in rows] + [(row, True) for row in rows if row.has_answer]
+    cases = []
+    for done, (row, withheld) in enumerate(todo, 1):
+        cases.append(await ask(subject, row, withheld=withheld))
+        if progress is not None:
+            progress(done, len(todo))
+    return cases
+
+
+def report_of(run: Run, cases: Sequence[Case]) -> Report:
+    """Return all figures of a run; pure."""
+    return Report(
+        run=run,
+        retrieval=measuring.retrieval(cases),
+        retrieval_lead=measuring.retrieval_lead(cases),
+        routes=measuring.routes(cases),
+        routed_right=measuring.routed_right(cases),
+        answers=measuring.answers(cases),
+        citations=measuring.citations(cases),
+        gate=gating(cases),
+        operation=measuring.operation(cases),
+        cost=measuring.cost(cases),
+    )
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _write(out: Path, report: Report) -> None:
+    out.write_text(report.model_dump_json(indent=2) + "\n", "utf-8")
