@@ -31,5 +31,5 @@ async def main() -> int:
 
 
 if __name__ == "__main__":
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL + 1))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     sys.exit(min(1, asyncio.run(main())))
