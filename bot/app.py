@@ -1,0 +1,142 @@
+"""COMPOSITION of the server: every part is joined here, once; it alone knows ingestion."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+
+from aiohttp import web
+
+from bot import startup
+from bot.adapters import rest, slack, teams
+from bot.adapters.web.pages import WebChat
+from bot.admission import Admission, VouchedDirectory
+from bot.config import Settings
+from bot.delivery import Deliverer
+from bot.doors import mount_doors
+from bot.identity import person_of
+from bot.inbox import InProcessInbox, Limits
+from bot.parts import Parts
+from bot.ports import Channel
+from bot.startup import Part
+from bot.store import Store
+from bot.types import Platform, Policy
+from ingestion.progress import progress_on
+from ingestion.report import report_lines
+from ingestion.run import Folder, sync_folder
+
+SAMPLE = Path(__file__).parents[1] / "infra" / "sample"
+SAMPLE_SPACES = {"IT": "it", "HR": "hr"}
+STARTERS = (
+    "vpn says error 809, what now?",
+    "How many days of annual leave do I get?",
+    "Can I work from another country for a month?",
+    "Can I talk to a human?",
+)
+
+
+class FolderReindex:
+    """Implements Reindex over folders: each space is filled from one of them."""
+
+    def __init__(self, parts: Parts, settings: Settings, folders: Mapping[str, Path]) -> None:
+        self._parts = parts
+        self._settings = settings
+        self._folders = folders
+
+    async def run(self, space: str | None = None, *, dry_run: bool = False) -> Sequence[str]:
+        """Bring one space or all up to date; return the report's lines."""
+        lines: list[str] = []
+        for key, folder in self._folders.items():
+            if space in {None, key}:
+                report = await sync_folder(
+                    Folder(folder, key),
+                    self._parts.index,
+                    self._parts.embedder,
+                    tenant=self._settings.tenant,
+                    data_dir=self._settings.data_dir,
+                    dry_run=dry_run,
+                    progress=progress_on(sys.stderr),
+                )
+                lines += report_lines(report)
+        return lines
+
+
+async def reindex_sample(settings: Settings, parts: Parts) -> Sequence[str]:
+    """Bring the sample company's pages up to date, unless pages of one's own are indexed."""
+    own = set(await parts.index.spaces(settings.tenant)) - set(SAMPLE_SPACES)
+    if own:
+        return [f"The sample is left as it is: {', '.join(sorted(own))} is indexed."]
+    folders = {key: SAMPLE / name for key, name in SAMPLE_SPACES.items()}
+    done = await FolderReindex(parts, settings, folders).run()
+    return [line for line in done if line.startswith(("Space", "Failed", "Warning"))]
+
+
+async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
+    """Return what is configured and what is not; quick enough for every readiness probe."""
+    name = parts.embedder.name if parts.embedder else None
+    return (
+        startup.knowledge(await parts.index.spaces(settings.tenant)),
+        startup.embedder(name, parts.embedder_trouble),
+        startup.model(settings),
+        startup.slack(settings),
+        startup.teams(settings),
+        startup.confluence(),
+        startup.azure_search(),
+        startup.doors(settings),
+    )
+
+
+def build(settings: Settings, parts: Parts, store: Store) -> web.Application:
+    """Join all parts into one application. Raises SettingInvalid."""
+    slack_channel = slack.connect(settings) if settings.slack_configured else None
+    teams_channel = teams.connect(settings) if settings.teams_configured else None
+    inbox = _inbox(settings, parts, store, [slack_channel, teams_channel])
+    app = web.Application()
+    mount_doors(app, settings)
+    if slack_channel is not None:
+        slack.mount(app, slack_channel, inbox)
+    if teams_channel is not None:
+        teams.mount(app, teams_channel, inbox, interactions=store.interactions)
+    rest.mount(
+        app,
+        inbox=inbox,
+        interactions=store.interactions,
+        settings=settings,
+        check_parts=lambda: status(settings, parts),
+    )
+    WebChat(
+        inbox=inbox,
+        interactions=store.interactions,
+        conversations=store.interactions,
+        pages=parts.index,
+        identify=person_of,
+        tenant=settings.tenant,
+        starters=STARTERS,
+    ).mount(app)
+    app.cleanup_ctx.append(_running(inbox))
+    return app
+
+
+def _inbox(
+    settings: Settings, parts: Parts, store: Store, channels: Sequence[Channel | None]
+) -> InProcessInbox:
+    connected: dict[Platform, Channel] = {each.platform: each for each in channels if each}
+    policy = Policy(spaces=settings.index_spaces)
+    return InProcessInbox(
+        interactions=store.interactions,
+        admission=Admission(store.interactions, VouchedDirectory(), policy),
+        desk=parts.desk,
+        deliver=Deliverer(connected, store.interactions),
+        limits=Limits(),
+        log_questions=settings.log_questions,
+    )
+
+
+def _running(inbox: InProcessInbox) -> Callable[[web.Application], AsyncIterator[None]]:
+    async def run(_: web.Application) -> AsyncIterator[None]:
+        await inbox.start()
+        yield
+        await inbox.close()
+
+    return run

@@ -1,0 +1,54 @@
+"""Asks one question on the command line, without inbox or record."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from bot.admission import audience_of
+from bot.config import Settings
+from bot.parts import open_parts
+from bot.rendering import Rendered, SourceLine, render
+from bot.types import Inquiry, Message, Person, Policy, Stage, Thread
+from rag.types import EVERYONE, Principal
+
+
+async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) -> int:
+    """Print the answer and its sources; 0 when answered, 1 when handed over."""
+    asker = Person("cli", principals=frozenset({EVERYONE, *_groups(groups)}))
+    message = Message(
+        id=str(uuid.uuid4()),
+        thread=Thread("cli", settings.tenant, "cli", "cli"),
+        author=asker,
+        text=question,
+        received_at=datetime.now(UTC),
+        private=True,
+    )
+    inquiry = Inquiry(message, (), audience_of(message), Policy(spaces=settings.index_spaces))
+    async with open_parts(settings) as parts:
+        outcome = await parts.desk.handle(inquiry, _quiet)
+    print(_printed(render(outcome.response, private=True)))
+    return 0 if outcome.response.kind == "reply" else 1
+
+
+def _printed(rendered: Rendered) -> str:
+    """Return a response for a terminal: the text, then the pages with their quotes."""
+    lines = [rendered.text, ""]
+    if rendered.lines:
+        lines.append(rendered.heading)
+        lines += [_listed(line) for line in rendered.lines]
+    return "\n".join([*lines, rendered.footer]).strip()
+
+
+def _listed(line: SourceLine) -> str:
+    number = f"[{line.number}]" if line.number is not None else " - "
+    return f"{number} {line.label}" + (f"\n    {line.url}" if line.url else "")
+
+
+def _groups(names: Sequence[str]) -> frozenset[Principal]:
+    return frozenset(Principal(f"group:{name}") for name in names)
+
+
+async def _quiet(_: Stage) -> None:
+    """Say nothing: the answer comes within a second."""

@@ -1,0 +1,116 @@
+"""Checks every configured part for real, and says what is wrong and how to mend it."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+from bot import startup
+from bot.adapters import slack, teams
+from bot.config import Settings
+from bot.errors import BotError
+from bot.parts import Parts, open_parts
+from bot.startup import Part
+from bot.store import open_store, sqlite_url
+from rag.errors import RagError
+from rag.pipeline import Scope
+from rag.ports import ChatMessage, Prompt
+from rag.types import EVERYONE
+
+_FREE_BYTES = 500 * 1024**2
+_PROBE = Prompt(
+    id="doctor@1",
+    messages=(ChatMessage("user", "Answer with the one word: ready"),),
+    max_output_tokens=64,
+)
+
+
+async def doctor(settings: Settings) -> int:
+    """Print a line a part; 0 when nothing that is configured is broken, else 1."""
+    found = [await asyncio.to_thread(_data_dir, settings.data_dir), await _record(settings)]
+    try:
+        async with open_parts(settings) as parts:
+            found += [await _knowledge(settings, parts), _embedder(parts)]
+            found.append(await _model(settings, parts))
+    except RagError as error:
+        found.append(Part("index", "failed", str(error)))
+    found += [await _slack(settings), await _teams(settings), startup.doors(settings)]
+    for part in found:
+        print(part.line())
+    broken = [part.name for part in found if part.state == "failed"]
+    print(f"\nBroken: {', '.join(broken)}." if broken else "\nAll that is configured works.")
+    return 1 if broken else 0
+
+
+def _data_dir(path: Path) -> Part:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".doctor"
+        probe.write_text("written")
+        probe.unlink()
+    except OSError as error:
+        cure = "Set FRONTDESK_DATA_DIR to a folder that this user may write to."
+        return Part("data", "failed", f"{path} can't be written: {error.strerror}.", cure)
+    free = shutil.disk_usage(path).free
+    if free < _FREE_BYTES:
+        return Part("data", "failed", f"{path} has {free // 1024**2} MB left.", "Make room.")
+    try:
+        sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE probe USING fts5(text)").close()
+    except sqlite3.OperationalError:
+        cure = "Use a Python whose sqlite3 has FTS5 (python.org, Debian and conda do)."
+        return Part("data", "failed", f"SQLite {sqlite3.sqlite_version} has no FTS5.", cure)
+    return Part("data", "ready", f"{path}, {free // 1024**3} GB free")
+
+
+async def _record(settings: Settings) -> Part:
+    try:
+        store = await open_store(sqlite_url(settings.data_dir))
+    except BotError as error:
+        return Part("record", "failed", str(error))
+    await store.close()
+    return Part("record", "ready", "opens, schema is current")
+
+
+async def _knowledge(settings: Settings, parts: Parts) -> Part:
+    """Ask the index a real question."""
+    indexed = startup.knowledge(await parts.index.spaces(settings.tenant))
+    started = time.perf_counter()
+    scope = Scope(settings.tenant, frozenset({EVERYONE}), settings.index_spaces)
+    await parts.pipeline.retrieve("how do I get access", scope)
+    took = (time.perf_counter() - started) * 1000
+    return Part(
+        indexed.name, indexed.state, f"{indexed.detail}; a search took {took:.0f} ms", indexed.cure
+    )
+
+
+def _embedder(parts: Parts) -> Part:
+    name = parts.embedder.name if parts.embedder else None
+    return startup.embedder(name, parts.embedder_trouble)
+
+
+async def _model(settings: Settings, parts: Parts) -> Part:
+    """Ask the model for one word."""
+    if parts.model is None:
+        return startup.model(settings)
+    try:
+        completion = await parts.model.complete(_PROBE)
+    except RagError as error:
+        return Part("model", "failed", str(error))
+    call = completion.call
+    took = f"{call.duration_ms:.0f} ms, {call.input_tokens} + {call.output_tokens} tokens"
+    return Part("model", "ready", f"{call.model} answered ({took})")
+
+
+async def _slack(settings: Settings) -> Part:
+    if not settings.slack_configured:
+        return startup.slack(settings)
+    return await slack.connect(settings).check()
+
+
+async def _teams(settings: Settings) -> Part:
+    if not settings.teams_configured:
+        return startup.teams(settings)
+    return await teams.connect(settings).check()

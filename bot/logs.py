@@ -1,0 +1,36 @@
+"""Structured logs: for people on a terminal, JSON lines everywhere else."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TextIO
+
+import structlog
+
+
+def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
+    """Send structlog and the standard library's loggers to one stream in one form."""
+    renderer: structlog.types.Processor = (
+        structlog.dev.ConsoleRenderer(colors=True)
+        if stream.isatty()
+        else structlog.processors.JSONRenderer()
+    )
+    shared: list[structlog.types.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    threshold = logging.getLevelNamesMapping()[level.upper()]
+    structlog.configure(
+        processors=[*shared, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
+        logger_factory=structlog.PrintLoggerFactory(stream),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared)
+    )
+    logging.basicConfig(level=max(threshold, logging.WARNING), handlers=[handler], force=True)

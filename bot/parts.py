@@ -1,0 +1,129 @@
+"""The parts that every process of the bot is made of, opened and closed together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from rag.index.embedded import EmbeddedIndex, open_index
+from rag.index.schema import SCHEMA
+
+from bot.config import Settings
+from bot.desk import Desk
+from bot.escalation import EscalationWording
+from bot.gate import load_gate
+from bot.generic import GenericAnswers
+from bot.intents.classifier import load_classifier
+from bot.router import Router
+from prompts import load_prompt
+from rag.errors import ModelFilesInvalid
+from rag.extractive import ExtractiveComposer
+from rag.grounded import GroundedComposer
+from rag.models.local_embedder import LocalEmbedder, open_local_embedder
+from rag.models.openai_compatible import ModelSettings, OpenAICompatibleModel, open_model
+from rag.pipeline import Pipeline
+from rag.ports import Composer
+from rag.types import Fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """``embedder_trouble`` says why there is none; then search is by keyword alone."""
+
+    index: EmbeddedIndex
+    embedder: LocalEmbedder | None
+    embedder_trouble: str
+    model: OpenAICompatibleModel | None
+    pipeline: Pipeline
+    desk: Desk
+
+
+def _as_it_is(composer: Composer) -> Composer:
+    return composer
+
+
+@asynccontextmanager
+async def open_parts(
+    settings: Settings, observe: Callable[[Composer], Composer] = _as_it_is
+) -> AsyncIterator[Parts]:
+    """Open index, embedder and model, and make the desk of them.
+
+    ``observe`` may wrap the composer; evaluation records by it what the gate holds back.
+
+    Raises IndexUnavailable, IndexMismatch, or ModelUnavailable for settings that cannot work.
+    """
+    async with AsyncExitStack() as closing:
+        embedder, trouble = await _embedder(closing)
+        index = await _index(settings, embedder, closing)
+        model = _model(settings, closing)
+        composer = observe(_composer(model, embedder))
+        pipeline = Pipeline(index, embedder, composer, top_k=settings.top_k)
+        yield Parts(
+            index=index,
+            embedder=embedder,
+            embedder_trouble=trouble,
+            model=model,
+            pipeline=pipeline,
+            desk=_desk(settings, pipeline, embedder, model),
+        )
+
+
+async def _embedder(closing: AsyncExitStack) -> tuple[LocalEmbedder | None, str]:
+    try:
+        embedder = await open_local_embedder()
+    except ModelFilesInvalid as error:
+        return None, str(error)
+    closing.callback(embedder.close)
+    return embedder, ""
+
+
+async def _index(
+    settings: Settings, embedder: LocalEmbedder | None, closing: AsyncExitStack
+) -> EmbeddedIndex:
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    expected = embedder and Fingerprint(embedder.name, embedder.dimensions, SCHEMA)
+    index = await open_index(settings.data_dir / "index.sqlite", expected)
+    closing.push_async_callback(index.close)
+    return index
+
+
+def _model(settings: Settings, closing: AsyncExitStack) -> OpenAICompatibleModel | None:
+    if settings.openai_model is None:
+        return None
+    key = settings.openai_api_key
+    model = open_model(
+        ModelSettings(
+            model=settings.openai_model,
+            base_url=settings.openai_base_url,
+            api_key=key.get_secret_value() if key else None,
+            timeout_seconds=settings.openai_timeout_seconds,
+        )
+    )
+    closing.push_async_callback(model.close)
+    return model
+
+
+def _composer(model: OpenAICompatibleModel | None, embedder: LocalEmbedder | None) -> Composer:
+    if model is None:
+        return ExtractiveComposer(embedder)
+    return GroundedComposer(model, load_prompt("answer"))
+
+
+def _desk(
+    settings: Settings,
+    pipeline: Pipeline,
+    embedder: LocalEmbedder | None,
+    model: OpenAICompatibleModel | None,
+) -> Desk:
+    return Desk(
+        router=Router(embedder, load_classifier(), model, mode=settings.router),
+        generic=GenericAnswers(model),
+        pipeline=pipeline,
+        gate=load_gate(settings.confidence_threshold),
+        wording=EscalationWording(
+            not_found=settings.not_found_message,
+            uncertain=settings.escalation_message,
+            destination=settings.slack_escalation_channel or "",
+        ),
+    )

@@ -1,0 +1,69 @@
+"""A real server on the sample company, in its own process, shared by the tests of a run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SERVING = re.compile(r"Serving (http://\S+) \(ready in ([\d.]+) s\)")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server: where it is, what it said at the start, where it writes."""
+
+    url: str
+    said: str
+    ready_seconds: float
+    data_dir: Path
+
+
+def environment(data_dir: Path, **more: str) -> dict[str, str]:
+    """Return an environment in which nothing of the developer's is configured."""
+    kept = {"PATH", "HOME", "LANG", "TMPDIR", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}
+    clean = {name: value for name, value in os.environ.items() if name in kept}
+    return {**clean, "FRONTDESK_DATA_DIR": str(data_dir), "PORT": "0", **more}
+
+
+def serving(data_dir: Path, **more: str) -> Iterator[Served]:
+    """Run ``python -m bot serve --sample`` until the caller is done with it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bot", "serve", "--sample"],
+        cwd=ROOT,
+        env=environment(data_dir, **more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    said = ""
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said += line
+            if found := SERVING.search(line):
+                yield Served(found.group(1), said, float(found.group(2)), data_dir)
+                break
+        else:
+            pytest.fail(f"the server did not start:\n{said}")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def sample_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="session")
+def served(sample_data: Path) -> Iterator[Served]:
+    yield from serving(sample_data)

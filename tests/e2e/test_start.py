@@ -1,0 +1,78 @@
+"""The first minute of an operator: what is said at the start, and what a wrong setting says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT, Served, environment, serving
+
+pytestmark = pytest.mark.xdist_group("served")
+
+
+def run(tmp_path: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "bot", *arguments],
+        cwd=ROOT,
+        env=environment(tmp_path, **more),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("part", ["Slack", "Teams", "Confluence", "Azure AI Search", "model"])
+def test_the_start_says_how_to_add_what_is_not_configured(served: Served, part: str) -> None:
+    (line,) = [line for line in served.said.splitlines() if line.split()[1:2] == part.split()[:1]]
+
+    assert "not" in line or "quotes" in line or "no " in line
+    assert "Add " in line or "Index " in line or "used" in line
+
+
+def test_the_start_says_what_is_indexed(served: Served) -> None:
+    assert "Space IT:" in served.said
+    assert "knowledge" in served.said
+
+
+@pytest.mark.usefixtures("served")
+def test_a_later_start_is_ready_within_three_seconds(sample_data: Path) -> None:
+    for again in serving(sample_data):
+        assert "0 added, 0 changed" in again.said
+        assert again.ready_seconds <= 3.0
+
+
+def test_a_wrong_setting_stops_the_start_with_one_line(tmp_path: Path) -> None:
+    done = run(tmp_path, "serve", PORT="many")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("PORT='many' is wrong")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_command_line_answers_with_sources(sample_data: Path, served: Served) -> None:
+    assert served
+    done = run(sample_data, "ask", "vpn says error 809, what now?")
+
+    assert done.returncode == 0, done.stderr
+    assert "From the wiki:" in done.stdout
+    assert "[1]" in done.stdout
+
+
+def test_the_doctor_finds_a_fresh_installation_well(sample_data: Path, served: Served) -> None:
+    assert served
+    done = run(sample_data, "doctor")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "All that is configured works." in done.stdout
+
+
+def test_the_doctor_says_what_is_wrong_with_a_model(sample_data: Path, served: Served) -> None:
+    assert served
+    done = run(sample_data, "doctor", OPENAI_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+
+    assert done.returncode == 1
+    assert "Broken: model" in done.stdout
