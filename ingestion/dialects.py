@@ -32,6 +32,11 @@ _HEADING_ATTRIBUTES = re.compile(r"^(#{1,6} .*?)[ \t]*\{[#.][^}\n]*\}[ \t]*#*[ \
 _FOOTNOTE = re.compile(r"^\[\^([^\]\s]+)\]:[ \t]*", re.MULTILINE)
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]+\]")
 _WIKI_LINK = re.compile(r"(?<!!)\[\[([^\[\]|\n]+)(?:\|([^\[\]|\n]+))?\]\]")
+_DEAD = r"<?(?:javascript|vbscript|data|file):"
+_DEAD_LINK = re.compile(rf"\]\(\s*{_DEAD}[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNORECASE)
+_DEAD_DEFINITION = re.compile(
+    rf"^(\[[^\]\n]+\]:)[ \t]*{_DEAD}[^\n]*$", re.IGNORECASE | re.MULTILINE
+)
 _EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
 _MODULE = re.compile(
     r"^(?:import\s+(?:[\w*{}\s,$]+\s+from\s+)?[\"']"
@@ -168,6 +173,8 @@ _RULES: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (_HEADING_ATTRIBUTES, r"\1"),
     (_FOOTNOTE, r"Note \1: "),
     (_FOOTNOTE_MARK, ""),
+    (_DEAD_LINK, "]()"),
+    (_DEAD_DEFINITION, r"\1 #"),
     (_EMBED, ""),
     (_WIKI_LINK, _wiki_link),
 )

@@ -150,9 +150,8 @@ class _Walk:
     def _take(self, page_id: str) -> None:
         extension = PurePosixPath(page_id).suffix.lower()
         if extension not in EXTENSIONS:
-            self.skipped.append(
-                Finding(page_id, f"type {extension or 'without ending'} is not read")
-            )
+            kind = f"files of type {extension}" if extension else "files without an ending"
+            self.skipped.append(Finding(page_id, f"{kind} are not read"))
             return
         try:
             path = self._root / page_id

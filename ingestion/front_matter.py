@@ -106,6 +106,7 @@ def _understood(values: Mapping[str, Any], inside: str, body: str) -> FrontMatte
     labels = _labels(values.get("labels", values.get("tags")), notes)
     url = _url(values.get("url"), notes)
     updated = _updated(values.get("updated", values.get("last_updated")), notes)
+    shape = [title, labels, url, updated.isoformat() if updated else None]
     return FrontMatter(
         body=body,
         title=title,
@@ -114,7 +115,7 @@ def _understood(values: Mapping[str, Any], inside: str, body: str) -> FrontMatte
         url=url,
         updated_at=updated,
         notes=tuple(notes),
-        digest_text=json.dumps([title, labels, url, str(updated)]),
+        digest_text=json.dumps(shape) if any(shape) else "",
     )
 
 

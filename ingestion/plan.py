@@ -80,8 +80,8 @@ def too_many_removed(plan: Plan, space: str) -> TooManyRemoved:
     removed, share = len(plan.removed), round(100 * len(plan.removed) / plan.indexed)
     return TooManyRemoved(
         f"{removed} of {plan.indexed} pages of space {space!r} ({share} %) are gone from the "
-        f"source; nothing was changed. If they are meant to go, run again with --allow-mass-delete; "
-        f"else look whether the source is complete."
+        f"source; nothing was changed. If they are meant to go, run again with "
+        f"--allow-mass-delete; else look whether the source is complete."
     )
 
 

@@ -10,10 +10,11 @@ _END = re.compile(
     r"[.!?…]+[\"'\u201d\u2019)\]*_`]*(?P<gap>\s+)(?=\S)|[\u3002\uff01\uff1f](?P<none>)(?=\S)|(?P<line>\n+)"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|nr|fig|sec|dept|est|mr|mrs|ms|dr|st|inc|ltd|jr|sr"
-    r"|u\.s|a\.m|p\.m|z\.b|bzw|ca)|\b[A-Z])\.$",
+    r"(?:\b(?:e\.g|i\.e|vs|cf|approx|incl|dept|est|mr|mrs|ms|dr|st|inc|ltd|jr|sr|u\.s|z\.b|bzw|ca)"
+    r"|\b[a-z])\.$",
     re.IGNORECASE,
 )
+_BEFORE_NUMBER = re.compile(r"\b(?:no|nr|fig|sec|art|p|pp|vol)\.$", re.IGNORECASE)
 _STARTS_SENTENCE = re.compile(r"[^a-z,;:)\]]")
 _CLAUSE = re.compile(r"(?<=[,;:\u2013\u2014|])\s+")
 _CHARACTERS_PER_TOKEN = 8
@@ -92,4 +93,6 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
     if not _STARTS_SENTENCE.match(text, match.end()):
         return False
     before = text[max(start, match.start() - 12) : match.start() + 1]
+    if text[match.end()].isdecimal() and _BEFORE_NUMBER.search(before):
+        return False
     return _ABBREVIATION.search(before) is None

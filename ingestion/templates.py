@@ -90,7 +90,14 @@ def _replace(match: re.Match[str], keep: Keep) -> str:
 
 
 def _fence(match: re.Match[str], keep: Keep) -> str:
-    return match["lead"] + keep(match["mark"] + match["rest"])
+    """Mask line by line, indents left outside, so that a whole block can still be moved."""
+    lines = (match["mark"] + match["rest"]).split("\n")
+    indents = [line[: len(line) - len(line.lstrip(" "))] for line in lines]
+    masked = (
+        indent + keep(line[len(indent) :]) if line.strip() else line
+        for indent, line in zip(indents, lines, strict=True)
+    )
+    return match["lead"] + "\n".join(masked)
 
 
 def _raw(match: re.Match[str], keep: Keep) -> str:

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from ingestion.convert_html import blocks_of, page_title
+from ingestion.render import markdown
+from ingestion.types import Code, Heading, ItemList, Paragraph, Quote, Table
+
+
+def read(source: str) -> str:
+    return "\n\n".join(markdown(block) for block in blocks_of(source))
+
+
+def test_each_kind_of_block_is_known() -> None:
+    assert blocks_of(
+        "<h2>Leave</h2><p>Ten days.</p><ul><li>a<li>b</ul><ol start=3><li>c</ol>"
+        "<pre><code class='language-py'>x = 1\n  y</code></pre><blockquote>said</blockquote>"
+        "<table><tr><th>A<th>B<tr><td>1<td>2</table><dl><dt>PTO<dd>Paid time off</dl>"
+    ) == (
+        Heading(2, "Leave"),
+        Paragraph("Ten days."),
+        ItemList(("- a", "- b")),
+        ItemList(("3. c",)),
+        Code("x = 1\n  y", "py"),
+        Quote("said"),
+        Table(("A", "B"), (("1", "2"),)),
+        ItemList(("- PTO: Paid time off",)),
+    )
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<nav>secret</nav>",
+        "<script>secret</script>",
+        "<style>secret</style>",
+        "<noscript>secret</noscript>",
+        "<template>secret</template>",
+        "<iframe>secret</iframe>",
+        "<svg><text>secret</text></svg>",
+        "<p hidden>secret</p>",
+        "<p aria-hidden='true'>secret</p>",
+        "<p style='DISPLAY : none'>secret</p>",
+        "<span style='color:red;visibility:hidden'>secret</span>",
+        "<span style='font-size:0'>secret</span>",
+        "<span style='opacity: 0.0;'>secret</span>",
+        "<!-- secret -->",
+        "<?php secret ?>",
+        "<select><option>secret</option></select>",
+        "<footer>secret</footer>",
+        "<header><nav>x</nav>secret</header>",
+    ],
+)
+def test_what_a_reader_does_not_see_is_left_out(hidden: str) -> None:
+    assert read(f"<body><p>before</p>{hidden}<p>after</p></body>") == "before\n\nafter"
+
+
+def test_text_after_a_hidden_element_stays() -> None:
+    assert read("<p>a<span hidden>x</span> tail</p>") == "a tail"
+    assert read("<p>a<!-- x --> tail</p>") == "a tail"
+
+
+@pytest.mark.parametrize("style", ["opacity:0.8", "font-size:0.9em", "display:block"])
+def test_styles_that_hide_nothing_hide_nothing(style: str) -> None:
+    assert read(f"<p style='{style}'>shown</p>") == "shown"
+
+
+def test_only_the_main_part_is_read_where_there_is_one() -> None:
+    assert read("<body>menu<main><p>text</p></main>more</body>") == "text"
+
+
+def test_entities_and_external_files_are_not_expanded() -> None:
+    source = (
+        '<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd"><!ENTITY a "aaaa">'
+        '<!ENTITY b "&a;&a;">]><p>&x; &b; &lt;ok&gt;</p>'
+    )
+
+    shown = read(source)
+
+    assert "root:" not in shown
+    assert "aaaa" not in shown
+    assert "<ok>" in shown
+
+
+def test_nothing_is_loaded_from_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a connection was made")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+    assert read('<!DOCTYPE html SYSTEM "http://127.0.0.1:9/x.dtd"><p>text</p>') == "text"
+
+
+def test_row_spans_are_repeated_so_that_each_row_stands_alone() -> None:
+    source = (
+        "<table><thead><tr><th>Who<th colspan=2>What</thead><tr><td rowspan=2>HR<td>Pay<td>1"
+        "<tr><td>Leave<td>2</table>"
+    )
+
+    assert read(source) == (
+        "| Who | What |  |\n| --- | --- | --- |\n| HR | Pay | 1 |\n| HR | Leave | 2 |"
+    )
+
+
+def test_a_bold_first_row_is_a_header_and_a_plain_one_is_not() -> None:
+    bold = "<table><tr><td><b>A</b><td><strong>B</strong><tr><td>1<td>2</table>"
+    plain = "<table><tr><td>A<td>B<tr><td>1<td>2</table>"
+
+    assert blocks_of(bold) == (Table(("A", "B"), (("1", "2"),)),)
+    assert blocks_of(plain) == (Table((), (("A", "B"), ("1", "2"))),)
+
+
+def test_cells_with_lists_and_paragraphs_stay_on_one_line() -> None:
+    source = "<table><tr><td>x<td><p>Ask:</p><ul><li>Ann<li>Bob</ul><p>a|b</p></table>"
+
+    assert read(source) == "| x | Ask: Ann; Bob; a\\|b |"
+
+
+def test_a_table_that_only_places_things_is_no_table() -> None:
+    assert read("<table><tr><td><h3>T</h3><p>text</p></td></tr></table>") == "T\n\ntext"
+
+
+def test_a_picture_speaks_only_where_nothing_else_does() -> None:
+    source = "<p>Press <img alt='gear'> now</p><table><tr><td>A<td><img alt='yes'></table>"
+
+    assert read(source) == "Press now\n\n| A | yes |"
+
+
+def test_absurd_spans_and_numbers_are_bounded() -> None:
+    source = "<table><tr><td colspan=999999999>a<td>b</table><ol start=99999999999><li>x</ol>"
+
+    assert len(read(source)) < 500
+
+
+def test_block_elements_inside_spans_keep_their_breaks() -> None:
+    assert read("<span>a<p>b</p>c</span>") == "a\n\nb\n\nc"
+
+
+def test_footnote_marks_and_anchor_signs_go() -> None:
+    assert read("<h2>Setup<a href='#setup'>¶</a></h2><p>x<sup><a href='#f1'>1</a></sup></p>") == (
+        "Setup\n\nx"
+    )
+
+
+def test_deep_nesting_keeps_its_text() -> None:
+    assert "core" in read("<div>" * 600 + "core" + "</div>" * 600)
+
+
+def test_the_title_element_names_the_page() -> None:
+    assert page_title("<html><head><title> VPN\n set-up </title></head></html>") == "VPN set-up"
+    assert page_title("<p>x</p>") is None
+    assert page_title("") is None
+
+
+def test_nothing_gives_no_blocks() -> None:
+    assert blocks_of("") == ()
+    assert blocks_of("<!-- only -->") == ()

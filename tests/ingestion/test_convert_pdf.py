@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from pypdf import PdfReader, PdfWriter
+
+from ingestion.convert_pdf import pdf_document
+from ingestion.errors import PageUnreadable
+from ingestion.types import Heading, ItemList, Paragraph
+from tests.ingestion.fakes import pdf
+
+PAGES = (
+    (
+        "Acme handbook 2024",
+        "Time off",
+        "Everyone has thirty days of leave each year, which are to be agreed with",
+        "the team before they are booked in the time-off tool of the human resour-",
+        "ces department.",
+        "Bring with you when you start:",
+        "- a passport that is valid for at least another six months, or an equiva",
+        "lent paper",
+        "- a bank card",
+        "Page 1 of 3",
+    ),
+    (
+        "Acme handbook 2024",
+        "All human resources are listed here, in the order in which they were found.",
+        "Page 2 of 3",
+    ),
+    ("Acme handbook 2024", "The last page is short.", "Page 3 of 3"),
+)
+
+
+def test_lines_become_headings_paragraphs_and_lists_with_their_page() -> None:
+    blocks = pdf_document(pdf(*PAGES, headings={"Time off"})).blocks
+
+    assert blocks[0] == Heading(1, "Time off", 1)
+    assert blocks[1] == Paragraph(
+        "Everyone has thirty days of leave each year, which are to be agreed with the team before "
+        "they are booked in the time-off tool of the human resources department.",
+        1,
+    )
+    assert blocks[2] == Paragraph("Bring with you when you start:", 1)
+    assert isinstance(blocks[3], ItemList)
+    assert blocks[3].items[1] == "- a bank card"
+    assert [block.page for block in blocks[4:]] == [2, 3]
+
+
+def test_headers_and_footers_of_most_pages_are_left_out() -> None:
+    text = repr(pdf_document(pdf(*PAGES)).blocks)
+
+    assert "Acme handbook" not in text
+    assert "of 3" not in text
+
+
+def test_short_files_keep_all_their_lines() -> None:
+    text = repr(pdf_document(pdf(("Title", "Text."), ("Title", "More."))).blocks)
+
+    assert text.count("Title") == 2
+
+
+def test_a_hyphen_that_belongs_to_the_word_stays() -> None:
+    blocks = pdf_document(
+        pdf(("We build the best and most cutting-", "edge tools that one can buy for money."))
+    ).blocks
+
+    assert blocks[0] == Paragraph(
+        "We build the best and most cutting-edge tools that one can buy for money.", 1
+    )
+
+
+def _written(writer: PdfWriter) -> bytes:
+    stream = io.BytesIO()
+    writer.write(stream)
+    return stream.getvalue()
+
+
+def test_an_encrypted_file_is_unreadable_with_the_cure() -> None:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(("Secret",)))))
+    writer.encrypt(user_password="opensesame", algorithm="AES-256")
+
+    with pytest.raises(PageUnreadable, match="save it without a password"):
+        pdf_document(_written(writer))
+
+
+def test_a_file_locked_only_against_changes_is_read() -> None:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(("Open text",)))))
+    writer.encrypt(user_password="", owner_password="owner", algorithm="AES-256")
+
+    assert pdf_document(_written(writer)).blocks == (Paragraph("Open text", 1),)
+
+
+def test_a_file_of_pictures_is_unreadable_with_the_cure() -> None:
+    writer = PdfWriter()
+    writer.add_blank_page(width=100, height=100)
+
+    with pytest.raises(PageUnreadable, match="OCR"):
+        pdf_document(_written(writer))
+
+
+@pytest.mark.parametrize("content", [b"", b"%PDF-1.7\n", b"no pdf at all", pdf(("x",))[:200]])
+def test_a_broken_file_is_unreadable(content: bytes) -> None:
+    with pytest.raises(PageUnreadable):
+        pdf_document(content)
+
+
+@pytest.mark.parametrize(
+    ("title", "kept"),
+    [("Travel policy", "Travel policy"), ("Microsoft Word - x.doc", ""), ("a.pdf", "")],
+)
+def test_only_a_title_that_is_one_is_taken(title: str, kept: str) -> None:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(("Text",)))))
+    writer.add_metadata({"/Title": title, "/ModDate": "D:20240531100000+02'00'"})
+
+    document = pdf_document(_written(writer))
+
+    assert document.title == kept
+    assert document.updated_at is not None
+    assert document.updated_at.isoformat() == "2024-05-31T08:00:00+00:00"
