@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from bot.startup import Part
+from bot.store import Store
+from tests.bot.server import BEARER, TOKEN, serving, settings_for
+
+BROKEN = (
+    Part("index", "failed", "can't read /srv/index.sqlite.", "Run `python -m ingestion`."),
+    Part("model", "absent", "not configured.", "Set OPENAI_MODEL."),
+)
+
+
+async def test_a_running_process_is_healthy_even_when_a_part_is_broken(
+    store: Store, tmp_path: Path
+) -> None:
+    async with serving(store, settings_for(tmp_path), parts=BROKEN) as client:
+        response = await client.get("/health")
+
+        assert response.status == 200
+        assert await response.json() == {"status": "ok"}
+        assert (await client.head("/health")).status == 200
+
+
+async def test_all_that_is_needed_is_ready(store: Store, tmp_path: Path) -> None:
+    parts = (Part("index", "ready", "25 pages."), BROKEN[1])
+    async with serving(store, settings_for(tmp_path), parts=parts) as client:
+        response = await client.get("/ready")
+        body = await response.json()
+
+    assert response.status == 200
+    assert body["status"] == "ready"
+    assert [part["state"] for part in body["parts"]] == ["ready", "absent"]
+
+
+async def test_a_broken_part_is_told_with_its_cure(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path), parts=BROKEN) as client:
+        response = await client.get("/ready")
+        body = await response.json()
+
+    assert response.status == 503
+    assert body["status"] == "not_ready"
+    assert body["parts"][0]["cure"] == "Run `python -m ingestion`."
+
+
+async def test_strangers_learn_the_states_but_not_the_details(store: Store, tmp_path: Path) -> None:
+    public = settings_for(tmp_path, admin_token=TOKEN, host="0.0.0.0")  # noqa: S104 - reachable
+    async with serving(store, public, parts=BROKEN) as client:
+        stranger = await (await client.get("/ready")).json()
+        admin = await (await client.get("/ready", headers=BEARER)).json()
+
+    assert stranger["parts"][0] == {
+        "name": "index",
+        "state": "failed",
+        "detail": None,
+        "cure": None,
+    }
+    assert "index.sqlite" in admin["parts"][0]["detail"]

@@ -1,0 +1,248 @@
+"""The document and the server say the same: every route, every documented response."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientResponse, web
+
+from bot.adapters.rest import mount
+from bot.adapters.rest.openapi import document
+from bot.adapters.rest.operations import OPERATIONS, Operation
+from bot.delivery import Deliverer
+from bot.errors import InteractionUnknown, StoreUnavailable
+from bot.inbox import InProcessInbox, Limits
+from bot.problems import ProblemDetails
+from bot.startup import Part
+from bot.store import Store
+from bot.types import InteractionId
+from tests.bot.fakes import EchoDesk, Gate, OpenAdmission
+from tests.bot.server import TOKEN, Client, serving, settings_for
+
+JSON = {"Content-Type": "application/json"}
+EVIL = {"Origin": "https://evil.example"}
+METHODS = {"get", "put", "post", "delete"}
+FAILED = (Part("index", "failed", "gone", "Mend it."),)
+
+
+def test_every_route_is_documented_and_every_documented_route_is_there(
+    store: Store, tmp_path: Path
+) -> None:
+    app = web.Application()
+    inbox = InProcessInbox(
+        interactions=store.interactions,
+        admission=OpenAdmission(),
+        desk=EchoDesk(),
+        deliver=Deliverer({}, store.interactions),
+        limits=Limits(),
+    )
+    mount(
+        app,
+        inbox=inbox,
+        interactions=store.interactions,
+        settings=settings_for(tmp_path),
+        check_parts=no_parts,
+    )
+
+    served = {
+        (route.method.lower(), route.resource.canonical)
+        for route in app.router.routes()
+        if route.resource is not None and route.method != "HEAD"
+    }
+    paths = document()["paths"]
+    documented = {(method, path) for path, item in paths.items() for method in item}
+
+    assert served == documented
+
+
+async def no_parts() -> tuple[Part, ...]:
+    return ()
+
+
+def references(node: Any) -> set[str]:  # noqa: ANN401 - JSON
+    if isinstance(node, dict):
+        own = {node["$ref"]} if "$ref" in node else set()
+        return own.union(*(references(value) for value in node.values()))
+    if isinstance(node, list):
+        return set[str]().union(*(references(value) for value in node))
+    return set()
+
+
+def test_the_document_is_whole() -> None:
+    whole = document()
+    schemas = {f"#/components/schemas/{name}" for name in whole["components"]["schemas"]}
+
+    assert whole["openapi"] == "3.1.0"
+    assert references(whole) <= schemas
+    assert schemas <= references(whole)
+    for item in whole["paths"].values():
+        for method, operation in item.items():
+            assert method in METHODS
+            assert operation["summary"]
+            assert all(reply["description"] for reply in operation["responses"].values())
+
+
+def test_an_answer_is_documented_with_its_keys() -> None:
+    answer = document()["components"]["schemas"]["Answer"]
+
+    assert set(answer["properties"]) - {"pipeline"} <= set(answer["required"])
+    assert answer["properties"]["status"]["enum"] == ["answered", "unknown", "error"]
+
+
+async def test_the_document_is_served(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        assert await (await client.get("/openapi.json")).json() == document()
+
+
+class Defective:
+    """A part of which every method raises the same error."""
+
+    def __init__(self, error: Exception, **working: object) -> None:
+        self._error = error
+        self._working = working
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
+        async def method(*_: object) -> object:
+            if name in self._working:
+                return self._working[name]
+            raise self._error
+
+        return method
+
+
+DEFECT = RuntimeError("password=hunter2")
+AWAY = StoreUnavailable("The disk is full.")
+GONE = Defective(InteractionUnknown("Withdrawn."), accept=InteractionId("i1"))
+NOBODY = "/api/v1/interactions/00000000-0000-0000-0000-000000000000"
+
+
+class World:
+    """Servers in the states that bring about every documented response."""
+
+    def __init__(self, stack: AsyncExitStack, store: Store, tmp_path: Path) -> None:
+        self._stack = stack
+        self._store = store
+        self._path = tmp_path
+
+    async def client(self, **options: Any) -> Client:  # noqa: ANN401 - those of serving
+        settings = options.pop("settings", None) or settings_for(self._path)
+        return await self._stack.enter_async_context(serving(self._store, settings, **options))
+
+    async def guarded(self) -> Client:
+        return await self.client(
+            settings=settings_for(self._path, admin_token=TOKEN, host="10.1.1.1")
+        )
+
+    async def slow(self) -> Client:
+        return await self.client(desk=EchoDesk(Gate()), ask_seconds=0.05)
+
+
+async def send(
+    client: Client,
+    operation: Operation,
+    interaction: str = NOBODY,
+    **options: Any,  # noqa: ANN401 - those of aiohttp
+) -> ClientResponse:
+    """Send a right request of an operation, but for what ``options`` change."""
+    path = operation.path.replace("/api/v1/interactions/{id}", interaction)
+    body = {"ask": {"question": "hi"}, "judge": {"vote": "up"}}.get(operation.handler)
+    given = {"json": body} if body and "data" not in options else {}
+    return await client.request(operation.method, path, **(given | options))
+
+
+async def asked(client: Client) -> str:
+    response = await client.post("/api/v1/ask", json={"question": "hi"})
+    body = await response.json()
+    return str(body.get("poll") or f"/api/v1/interactions/{body['interaction_id']}")
+
+
+async def refused(world: World, operation: Operation, status: int) -> ClientResponse:
+    """Bring about what the doors and the reader of the body refuse."""
+    if status == 401:
+        return await send(await world.guarded(), operation)
+    client = await world.client()
+    own = {"Origin": f"http://127.0.0.1:{client.port}"}
+    options: dict[int, dict[str, Any]] = {
+        400: {"data": b"{", "headers": JSON},
+        403: {"headers": EVIL},
+        413: {"data": io.BytesIO(b"x" * 1_100_000), "headers": JSON},
+        415: {"data": b"x", "headers": own},
+    }
+    return await send(client, operation, **options[status])
+
+
+async def failed(world: World, operation: Operation, status: int) -> ClientResponse:
+    """Bring about what breaks inside."""
+    if operation.handler == "ready":
+        return await send(await world.client(parts=None if status == 500 else FAILED), operation)
+    broken = Defective(DEFECT if status == 500 else AWAY)
+    return await send(await world.client(accepts=broken, interactions=broken), operation)
+
+
+async def wrong(world: World, operation: Operation, status: int) -> ClientResponse:
+    """Bring about what the operation itself refuses."""
+    match operation.handler, status:
+        case "ask", 404:
+            return await send(await world.client(accepts=GONE), operation)
+        case "ask", 409:
+            client = await world.client()
+            key = {"Idempotency-Key": "k"}
+            await send(client, operation, headers=key)
+            return await send(client, operation, headers=key, json={"question": "other"})
+        case ("ask", 504) | ("judge", 409):
+            client = await world.slow()
+            running = NOBODY if status == 504 else await asked(client)
+            return await send(client, operation, running)
+        case (("ask" | "judge"), 422):
+            return await send(await world.client(), operation, data=b"{}", headers=JSON)
+        case _, 422:
+            query = {"show_pipeline": "x", "user": ""}
+            client = await world.client()
+            return await send(client, operation, await asked(client), params=query)
+    return await send(await world.client(), operation)
+
+
+async def done(world: World, operation: Operation, status: int) -> ClientResponse:
+    """Bring about what goes well."""
+    client = await (world.slow() if status == 202 else world.client())
+    return await send(client, operation, await asked(client))
+
+
+PROMISED = [
+    (operation, status)
+    for operation in OPERATIONS
+    for status in sorted({*operation.replies, *operation.problems})
+]
+
+
+@pytest.mark.parametrize(
+    ("operation", "status"), PROMISED, ids=[f"{item.handler}-{code}" for item, code in PROMISED]
+)
+async def test_every_documented_response_is_given_as_documented(
+    store: Store, tmp_path: Path, operation: Operation, status: int
+) -> None:
+    bring_about = wrong
+    if status in {400, 401, 403, 413, 415}:
+        bring_about = refused
+    elif status >= 500 and status != 504:
+        bring_about = failed
+    elif status < 300:
+        bring_about = done
+    async with AsyncExitStack() as stack:
+        response = await bring_about(World(stack, store, tmp_path), operation, status)
+        text = await response.text()
+
+    assert response.status == status
+    assert "hunter2" not in text
+    model = operation.replies.get(status, ProblemDetails)
+    if model is None:
+        assert text == ""
+        return
+    model.model_validate_json(text)
+    promised = document()["paths"][operation.path][operation.method.lower()]["responses"]
+    assert response.content_type in promised[str(status)]["content"]

@@ -1,0 +1,92 @@
+"""The doors and the API on a real socket, with a small desk behind them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bot.adapters import rest
+from bot.config import Settings, load_settings
+from bot.delivery import Deliverer
+from bot.doors import mount_doors, person_of
+from bot.inbox import InProcessInbox, Limits
+from bot.ports import AnswersInquiries, Inbox, Interactions
+from bot.startup import Part
+from bot.store import Store
+from tests.bot.fakes import EchoDesk, OpenAdmission
+
+Client = TestClient[web.Request, web.Application]
+
+TOKEN = "a-token-of-sufficient-length"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+PAGE_VIEW = {"Accept": "text/html,application/xhtml+xml"}
+PARTS = (Part("index", "ready", "25 pages.", ""),)
+
+
+def settings_for(tmp_path: Path, **changes: object) -> Settings:
+    """Settings that no environment changes, but for what a test says."""
+    return load_settings(_env_file=None, data_dir=tmp_path, **changes)
+
+
+@asynccontextmanager
+async def serving(
+    store: Store,
+    settings: Settings,
+    *,
+    desk: AnswersInquiries | None = None,
+    limits: Limits | None = None,
+    parts: Sequence[Part] = PARTS,
+    ask_seconds: float = 10,
+    accepts: Inbox | None = None,
+    interactions: Interactions | None = None,
+) -> AsyncIterator[Client]:
+    """Serve until the block ends; ``accepts`` and ``interactions`` replace what the API uses."""
+    app = web.Application()
+    mount_doors(app, settings)
+    inbox = InProcessInbox(
+        interactions=store.interactions,
+        admission=OpenAdmission(),
+        desk=desk or EchoDesk(),
+        deliver=Deliverer({}, store.interactions),
+        limits=limits or Limits(drain_seconds=0.1),
+    )
+
+    async def check_parts() -> Sequence[Part]:
+        return parts
+
+    rest.mount(
+        app,
+        inbox=accepts or inbox,
+        interactions=interactions or store.interactions,
+        settings=settings,
+        check_parts=check_parts,
+        ask_seconds=ask_seconds,
+    )
+    _add_pages(app)
+    async with TestClient(TestServer(app)) as client:
+        yield client
+        await inbox.close()
+
+
+def _add_pages(app: web.Application) -> None:
+    async def page(request: web.Request) -> web.Response:
+        return web.Response(text=person_of(request).id, content_type="text/html")
+
+    async def form(request: web.Request) -> web.Response:
+        return web.Response(text=str((await request.post()).get("question")))
+
+    async def event(request: web.Request) -> web.Response:
+        return web.Response(text=f"{len(await request.read())} bytes")
+
+    async def broken(_: web.Request) -> web.Response:
+        raise RuntimeError("password=hunter2")
+
+    app.router.add_get("/", page)
+    app.router.add_post("/chat", form)
+    app.router.add_post("/slack/events", event)
+    app.router.add_post("/api/messages", event)
+    app.router.add_get("/broken", broken)
