@@ -1,0 +1,198 @@
+"""What is asked of the embedded index, each time of one state of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from rag.index.fusion import Candidate, Ranked, Weights, fuse
+from rag.index.keywords import keywords, match_any
+from rag.index.memory import Memory, facts_of
+from rag.index.rows import COLUMNS, TABLES, chunk_of, numbers_text, readers_of
+from rag.index.scopes import open_to, permitted
+from rag.ports import Vocabulary
+from rag.types import Chunk, Fingerprint, Page, Passage, Principal, Question
+
+CANDIDATES = 100
+"""How many each search contributes."""
+
+_KEYWORD_SEARCH = """
+SELECT words.rowid, -bm25(words, 2.0, 1.0, 1.0) AS score
+FROM words JOIN places ON places.chunk = words.rowid
+WHERE words MATCH ?
+  AND places.scope IN (SELECT value FROM json_each(?))
+  AND places.page NOT IN (SELECT value FROM json_each(?))
+ORDER BY score DESC, words.rowid
+LIMIT ?
+"""
+
+
+class Reader:
+    """One connection's view; not to be shared between threads. Called inside a snapshot."""
+
+    def __init__(self, connection: sqlite3.Connection, dimensions: int, weights: Weights) -> None:
+        self._connection = connection
+        self._weights = weights
+        self._memory = Memory(dimensions)
+
+    def search(
+        self, question: Question, principals: frozenset[Principal], k: int
+    ) -> tuple[Passage, ...]:
+        found = keywords(question.text)
+        if not found or k < 1:
+            return ()
+        self.refresh()
+        scopes = permitted(self._memory.scopes.values(), question, principals)
+        excluded = self._excluded(question)
+        by_word = self._by_word(match_any(found), scopes, excluded)
+        near = self._near(question, scopes, excluded)
+        ranked = fuse(self._candidates(question, by_word, near), self._weights)[:k]
+        chunks = self._chunks([place.candidate.chunk for place in ranked])
+        return tuple(_passage(chunks[place.candidate.chunk], place) for place in ranked)
+
+    def refresh(self) -> None:
+        """Bring what is in memory to the state of the current snapshot."""
+        self._memory.refresh(self._connection)
+
+    def neighbours(
+        self, chunk_id: str, principals: frozenset[Principal], before: int, after: int
+    ) -> tuple[Chunk, ...]:
+        centre = self._connection.execute(
+            "SELECT places.page, chunks.ordinal, scopes.readers FROM places "
+            "JOIN chunks ON chunks.number = places.chunk "
+            "JOIN scopes ON scopes.id = places.scope WHERE chunks.id = ?",
+            (chunk_id,),
+        ).fetchone()
+        if centre is None or not open_to(readers_of(centre[2]), principals):
+            return ()
+        page, ordinal, _ = centre
+        rows = self._connection.execute(
+            f"SELECT {COLUMNS} FROM {TABLES} WHERE places.page = ? "  # noqa: S608
+            "AND chunks.ordinal BETWEEN ? AND ? AND chunks.id != ? ORDER BY chunks.ordinal",
+            (page, ordinal - before, ordinal + after, chunk_id),
+        )
+        return tuple(chunk_of(row) for row in rows)
+
+    def pages(self, tenant: str, space: str) -> dict[str, Page]:
+        rows = self._connection.execute(
+            "SELECT pages.id, pages.version, scopes.readers FROM pages "
+            "JOIN scopes ON scopes.id = pages.scope "
+            "WHERE pages.tenant = ? AND pages.space = ? ORDER BY pages.id",
+            (tenant, space),
+        )
+        return {
+            page_id: Page(tenant, space, page_id, version, readers_of(readers))
+            for page_id, version, readers in rows
+        }
+
+    def spaces(self, tenant: str) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT scopes.space, count(*) FROM places JOIN scopes ON scopes.id = places.scope "
+            "WHERE scopes.tenant = ? GROUP BY scopes.space ORDER BY scopes.space",
+            (tenant,),
+        )
+        return dict(rows.fetchall())
+
+    def fingerprint(self, schema: int) -> Fingerprint | None:
+        if not self._connection.execute("SELECT EXISTS (SELECT 1 FROM pages)").fetchone()[0]:
+            return None
+        facts = facts_of(self._connection)
+        return Fingerprint(str(facts["embedder"]), int(facts["dimensions"]), schema)
+
+    def vocabulary(self, tenant: str, words: Sequence[str]) -> Vocabulary:
+        scopes = numbers_text(
+            row[0]
+            for row in self._connection.execute("SELECT id FROM scopes WHERE tenant = ?", (tenant,))
+        )
+        (chunks,) = self._connection.execute(
+            "SELECT count(*) FROM places WHERE scope IN (SELECT value FROM json_each(?))", (scopes,)
+        ).fetchone()
+        return Vocabulary(chunks, {word: self._frequency(word, scopes) for word in words})
+
+    def _excluded(self, question: Question) -> list[int]:
+        numbers: list[int] = []
+        for page_id in question.excluded_pages:
+            numbers += (
+                row[0]
+                for row in self._connection.execute(
+                    "SELECT number FROM pages WHERE tenant = ? AND id = ?",
+                    (question.tenant, page_id),
+                )
+            )
+        return numbers
+
+    def _by_word(
+        self, expression: str, scopes: Sequence[int], excluded: Sequence[int]
+    ) -> list[tuple[int, float]]:
+        return self._connection.execute(
+            _KEYWORD_SEARCH,
+            (expression, numbers_text(scopes), numbers_text(excluded), CANDIDATES),
+        ).fetchall()
+
+    def _near(
+        self, question: Question, scopes: Sequence[int], excluded: Sequence[int]
+    ) -> list[tuple[int, float]]:
+        if question.vector is None:
+            return []
+        return self._memory.vectors.nearest(question.vector, scopes, excluded, CANDIDATES)
+
+    def _candidates(
+        self,
+        question: Question,
+        by_word: Sequence[tuple[int, float]],
+        near: Sequence[tuple[int, float]],
+    ) -> list[Candidate]:
+        keyword = dict(by_word)
+        word_rank = {chunk: rank for rank, (chunk, _) in enumerate(by_word, start=1)}
+        near_rank = {chunk: rank for rank, (chunk, _) in enumerate(near, start=1)}
+        cosine = dict(near)
+        if question.vector is not None:
+            cosine |= self._memory.vectors.cosines(question.vector, keyword.keys() - cosine.keys())
+        found = numbers_text(dict.fromkeys((*keyword, *cosine)))
+        rows = self._connection.execute(
+            "SELECT chunks.number, chunks.id, places.page, chunks.document_page FROM places "
+            "JOIN chunks ON chunks.number = places.chunk "
+            "WHERE places.chunk IN (SELECT value FROM json_each(?))",
+            (found,),
+        )
+        return [
+            Candidate(
+                chunk=chunk,
+                id=chunk_id,
+                page=(page, document_page),
+                keyword=keyword.get(chunk),
+                vector=cosine.get(chunk),
+                keyword_rank=word_rank.get(chunk),
+                vector_rank=near_rank.get(chunk),
+            )
+            for chunk, chunk_id, page, document_page in rows
+        ]
+
+    def _chunks(self, numbers: Sequence[int]) -> dict[int, Chunk]:
+        rows = self._connection.execute(
+            f"SELECT {COLUMNS}, places.chunk FROM {TABLES} "  # noqa: S608
+            "WHERE places.chunk IN (SELECT value FROM json_each(?))",
+            (numbers_text(numbers),),
+        )
+        return {row[-1]: chunk_of(row) for row in rows}
+
+    def _frequency(self, word: str, scopes: str) -> int:
+        (count,) = self._connection.execute(
+            "SELECT count(*) FROM words JOIN places ON places.chunk = words.rowid "
+            "WHERE words MATCH ? AND places.scope IN (SELECT value FROM json_each(?))",
+            (match_any((word,)), scopes),
+        ).fetchone()
+        return int(count)
+
+
+def _passage(chunk: Chunk, ranked: Ranked) -> Passage:
+    found = ranked.candidate
+    signals = {
+        "keyword": found.keyword,
+        "vector": found.vector,
+        "keyword_rank": found.keyword_rank,
+        "vector_rank": found.vector_rank,
+        "fused": ranked.fused,
+    }
+    known = {name: float(value) for name, value in signals.items() if value is not None}
+    return Passage(chunk=chunk, score=ranked.score, signals=known)

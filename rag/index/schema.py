@@ -1,0 +1,182 @@
+"""The tables of the embedded index, and how a connection to them is opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rag.errors import IndexMismatch, IndexUnavailable
+
+SCHEMA = 1
+"""Counts up whenever the tables, or the text that is embedded, change their meaning."""
+
+_APPLICATION = 0x46726F6E  # "Fron", so that a foreign SQLite file is not taken for an index
+_BUSY_SECONDS = 20.0
+_CACHE_KIBIBYTES = 64 * 1024
+
+_TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+INSERT INTO facts VALUES ('revision', 0), ('forgotten', 0), ('embedder', ''), ('dimensions', 0);
+
+-- Who may read, of which tenant, in which space: few, so that permissions are one number a chunk.
+CREATE TABLE scopes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    space TEXT NOT NULL,
+    readers TEXT NOT NULL,
+    UNIQUE (tenant, space, readers)
+);
+
+CREATE TABLE pages (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    space TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version TEXT NOT NULL,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    UNIQUE (tenant, space, id)
+);
+
+CREATE TABLE chunks (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    ordinal INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    section TEXT NOT NULL,
+    breadcrumb TEXT NOT NULL,
+    text TEXT NOT NULL,
+    url TEXT NOT NULL,
+    source_type TEXT NOT NULL,
+    source_id TEXT NOT NULL,
+    document_page INTEGER,
+    updated_at TEXT,
+    labels TEXT NOT NULL
+);
+
+-- What every search looks at for every chunk; narrow, so that it stays in memory.
+CREATE TABLE places (
+    chunk INTEGER PRIMARY KEY,
+    page INTEGER NOT NULL REFERENCES pages,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    revision INTEGER NOT NULL
+);
+CREATE INDEX places_by_page ON places (page);
+CREATE INDEX places_by_revision ON places (revision);
+
+CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+
+-- Chunks that went, so that a reader need not compare all to learn it.
+CREATE TABLE removals (chunk INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
+CREATE INDEX removals_by_revision ON removals (revision);
+
+CREATE VIRTUAL TABLE words USING fts5 (
+    title, breadcrumb, text,
+    content='chunks', content_rowid='number', tokenize='porter unicode61'
+);
+CREATE TRIGGER words_of_new_chunk AFTER INSERT ON chunks BEGIN
+    INSERT INTO words (rowid, title, breadcrumb, text)
+    VALUES (new.number, new.title, new.breadcrumb, new.text);
+END;
+CREATE TRIGGER words_of_old_chunk AFTER DELETE ON chunks BEGIN
+    INSERT INTO words (words, rowid, title, breadcrumb, text)
+    VALUES ('delete', old.number, old.title, old.breadcrumb, old.text);
+END;
+"""
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into IndexUnavailable with the cure."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise IndexUnavailable(
+            f"The index {str(path)!r} cannot be used ({error}). Check that the directory is there, "
+            "that this user may write to it, that the disk has room and no other process holds it."
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise IndexUnavailable(
+            f"The index {str(path)!r} is damaged or no index ({error}). "
+            "Move the file away and run the ingestion again."
+        ) from error
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file, with its tables made when it is new.
+
+    Raises sqlite3.Error, and IndexMismatch when another version made the tables.
+    """
+    connection = sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
+        with transaction(connection):
+            _make_or_check(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all of a block or nothing; waits for its turn before it reads anything."""
+    connection.execute("BEGIN IMMEDIATE")
+    with _ended(connection):
+        yield
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read everything in a block from one state of the index."""
+    connection.execute("BEGIN")
+    with _ended(connection):
+        yield
+
+
+@contextmanager
+def _ended(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
+    application = _pragma(connection, "application_id")
+    version = _pragma(connection, "user_version")
+    if application == version == 0 and not _tables(connection):
+        _make(connection)
+    elif application != _APPLICATION:
+        raise sqlite3.DatabaseError("a database of some other program")
+    elif version != SCHEMA:
+        raise IndexMismatch(
+            f"The index {str(path)!r} has schema {version!r}, this program needs {SCHEMA!r}. "
+            "Move the file away and run the ingestion again."
+        )
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    statement = ""
+    for line in _TABLES.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _tables(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
