@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Mapping
@@ -171,7 +172,7 @@ class CountingCredentials:
     def __init__(self) -> None:
         self.fetched = 0
         self.made = 0
-        self._token = ""
+        self.threads: list[threading.Thread] = []
 
     async def is_valid_app_id(self, app_id: str) -> bool:
         return app_id == APP_ID
@@ -200,6 +201,7 @@ class Signer:
     def get_access_token(self, force_refresh: bool = False) -> str:  # noqa: FBT001, FBT002
         if not self._token:
             self._issuer.fetched += 1
+            self._issuer.threads.append(threading.current_thread())
             self._token = f"token-{self._issuer.fetched}"
         return self._token
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -156,6 +158,26 @@ async def test_twenty_sends_fetch_one_token(
         await channel.progress(message, Stage.SEARCHING)
     assert (credentials.made, credentials.fetched) == (1, 1)
     assert [sent.activity["type"] for sent in teams.sent] == ["typing"] * 20
+
+
+async def test_the_token_is_fetched_off_the_event_loop(
+    teams: FakeTeams, channel: TeamsChannel, credentials: CountingCredentials
+) -> None:
+    """botbuilder fetches it in a blocking call on the event loop."""
+    await channel.deliver(delivery(question(teams)))
+    assert len(credentials.threads) == 1
+    assert credentials.threads[0] is not threading.current_thread()
+
+
+async def test_a_connector_that_is_not_there_fails_at_once(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    """msrest would try again by itself for five seconds."""
+    away = question(teams).reply_to.replace(teams.url, "http://127.0.0.1:1")
+    began = time.monotonic()
+    with pytest.raises(DeliveryFailed, match="cannot be reached"):
+        await channel.deliver(delivery(replace(question(teams), reply_to=away)))
+    assert time.monotonic() - began < 1.0
 
 
 async def test_sends_run_side_by_side_once_the_server_runs(
