@@ -163,7 +163,7 @@ async def test_twenty_sends_fetch_one_token(
 async def test_the_token_is_fetched_off_the_event_loop(
     teams: FakeTeams, channel: TeamsChannel, credentials: CountingCredentials
 ) -> None:
-    """botbuilder fetches it in a blocking call on the event loop."""
+    """Botbuilder fetches it in a blocking call on the event loop."""
     await channel.deliver(delivery(question(teams)))
     assert len(credentials.threads) == 1
     assert credentials.threads[0] is not threading.current_thread()
@@ -172,7 +172,7 @@ async def test_the_token_is_fetched_off_the_event_loop(
 async def test_a_connector_that_is_not_there_fails_at_once(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
-    """msrest would try again by itself for five seconds."""
+    """Msrest would try again by itself for five seconds."""
     away = question(teams).reply_to.replace(teams.url, "http://127.0.0.1:1")
     began = time.monotonic()
     with pytest.raises(DeliveryFailed, match="cannot be reached"):
