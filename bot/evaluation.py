@@ -6,16 +6,22 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pydantic import BaseModel
+
+from bot.errors import SettingInvalid
 from bot.evaluating import measuring
 from bot.evaluating.asking import Case, Subject, ask
 from bot.evaluating.gating import gating
 from bot.evaluating.questions import Labelled, load_questions
 from bot.evaluating.report import Report, Run
+from bot.gate_file import GateFile
 
 Progress = Callable[[int, int], None]
 """Told how many questions are done, of how many."""
@@ -88,9 +94,52 @@ def report_of(run: Run, cases: Sequence[Case]) -> Report:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class TrainingSet:
+    """Labelled questions and the desk they are put to; ``name`` is kept in the gate's file."""
+
+    name: str
+    subject: Subject
+    questions: Path
+
+
+async def train(
+    sets: Sequence[TrainingSet],
+    out: Path,
+    *,
+    without_embedder: Sequence[TrainingSet] = (),
+    progress: Progress | None = None,
+) -> GateFile:
+    """Fit the gate on the answers to labelled questions and write its file.
+
+    Args:
+        sets: what to learn from, each with an extractive composer.
+        out: where the file is written; certificates of an earlier file do not survive.
+        without_embedder: the same put to desks that search by keyword alone.
+        progress: told after each question, set by set.
+
+    Raises SettingInvalid when there is too little to learn from, or scikit-learn is missing.
+    """
+    asked = [(each.name, await _asked(each, progress)) for each in sets]
+    by_keyword = [(each.name, await _asked(each, progress)) for each in without_embedder]
+    try:
+        training = importlib.import_module("bot.evaluating.training")
+        file: GateFile = training.gate_file(asked, by_keyword)
+    except ImportError as error:
+        raise SettingInvalid(f"{error}. Install requirements-evals.txt to train.") from error
+    except ValueError as error:
+        raise SettingInvalid(str(error)) from error
+    _write(out, file)
+    return file
+
+
+async def _asked(each: TrainingSet, progress: Progress | None) -> list[Case]:
+    return await ask_all(each.subject, load_questions(each.questions), progress)
+
+
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _write(out: Path, report: Report) -> None:
-    out.write_text(report.model_dump_json(indent=2) + "\n", "utf-8")
+def _write(out: Path, model: BaseModel) -> None:
+    out.write_text(model.model_dump_json(indent=2) + "\n", "utf-8")

@@ -47,6 +47,7 @@ class Labelled(BaseModel):
     evidence: tuple[str, ...] = ()
     key_facts: tuple[str, ...] = ()
     alt_pages: tuple[str, ...] = ()
+    near_pages: tuple[str, ...] = ()
     polarity: Literal["yes", "no"] | None = None
     history: tuple[LabelledTurn, ...] = ()
     standalone: str | None = None
@@ -74,7 +75,7 @@ class Labelled(BaseModel):
     @property
     def group(self) -> str:
         """What keeps questions on one page together in resampling and folds."""
-        return self.pages[0] if self.pages else self.id
+        return (*self.pages, *self.near_pages, self.id)[0]
 
     @property
     def turns(self) -> tuple[Turn, ...]:

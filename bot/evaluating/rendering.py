@@ -29,7 +29,7 @@ _AGAINST = {
 def shown(figure: Figure) -> str:
     """Return a figure with its interval, or a dash."""
     if figure.value is None:
-        return "–"
+        return "-"
     if figure.low is None or figure.high is None:
         return f"{figure.value:.3f}"
     return f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]"
@@ -47,8 +47,10 @@ def _run(report: Report) -> list[str]:
     return [
         f"## {run.name}",
         "",
-        f"{kinds}. {run.chunks} chunks, embedder {run.embedder}, composer {run.composer}, "
-        f"{run.date.isoformat()}. Questions `{run.questions}`, SHA-256 `{run.sha256[:12]}`.",
+        (
+            f"{kinds}. {run.chunks} chunks, embedder {run.embedder}, composer {run.composer}, "
+            f"{run.date.isoformat()}. Questions `{run.questions}`, SHA-256 `{run.sha256[:12]}`."
+        ),
     ]
 
 
@@ -95,7 +97,7 @@ def _operation(report: Report) -> list[str]:
         [kind.replace("_", " "), *(str(counts[name]) for name in given)]
         for kind, counts in operation.outcomes.items()
     ]
-    threshold = "–" if operation.threshold is None else f"{operation.threshold:.2f}"
+    threshold = "-" if operation.threshold is None else f"{operation.threshold:.2f}"
     return [
         f"**What the asker gets** at the threshold in force, {threshold}:",
         "",
@@ -118,8 +120,10 @@ def _operation(report: Report) -> list[str]:
 
 def _separation(report: Report) -> list[str]:
     return [
-        "**Telling them apart** (AUROC; 0.5 is chance). "
-        "At equal length: pairs of questions whose lengths differ by at most one word.",
+        (
+            "**Telling them apart** (AUROC; 0.5 is chance). "
+            "At equal length: pairs of questions whose lengths differ by at most one word."
+        ),
         "",
         *_table(["against", "score", "all", "at equal length"], _separations(report)),
     ]
@@ -170,10 +174,12 @@ def _routes(report: Report) -> list[str]:
 def _cost(report: Report) -> list[str]:
     cost = report.cost
     return [
-        f"**Cost**: {cost.latency_p50_ms or 0:.0f} ms a question at the median, "
-        f"{cost.latency_p95_ms or 0:.0f} ms at the 95th percentile (the whole desk, embedding "
-        f"included); {cost.model_calls} model calls, {cost.input_tokens} + {cost.output_tokens} "
-        "tokens.",
+        (
+            f"**Cost**: {cost.latency_p50_ms or 0:.0f} ms a question at the median, "
+            f"{cost.latency_p95_ms or 0:.0f} ms at the 95th percentile (the whole desk, embedding "
+            f"included); {cost.model_calls} model calls, {cost.input_tokens} + "
+            f"{cost.output_tokens} tokens."
+        ),
     ]
 
 

@@ -6,14 +6,16 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold
 
-from bot.gate_file import Calibration, Feature, TrainedOn
-from rag.evaluation.calibration import aurc, brier, coverage_at, debiased_ece
+from bot.evaluating.samples import Asked, Sample, samples_of
+from bot.gate_file import Calibration, Feature, GateFile, TrainedOn
+from rag.evaluation.calibration import aurc
 from rag.evaluation.ranking import Pairs
 
 Floats = NDArray[np.float64]
@@ -46,19 +48,12 @@ EXPECTED_SIGNS: Mapping[str, int] = {
 A coefficient of the other sign fits an accident of the training set; its feature is left out.
 """
 
+UNANSWERABLE_SHARE = 0.25
+"""What share of real questions is taken to have no answer in the pages; weights make it so."""
+
 _FOLDS = 5
-_STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3)
+_STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _LEAST_SAMPLES = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One answer with its features; ``group`` keeps questions on the same page in one fold."""
-
-    features: Mapping[str, float]
-    right: bool
-    group: str
-    data: str
 
 
 def fit(samples: Sequence[Sample], label: str, *, retrieval_only: bool = False) -> Calibration:
@@ -78,22 +73,23 @@ def fit(samples: Sequence[Sample], label: str, *, retrieval_only: bool = False) 
             f"train on: at least {_LEAST_SAMPLES}, with right and wrong ones, are needed."
         )
     names = _usable(samples, retrieval_only=retrieval_only)
-    groups = [sample.group for sample in samples]
+    weights = _weights(samples)
+    groups = [f"{sample.data}/{sample.group}" for sample in samples]
     while True:
         table = _Table.of(samples, names)
-        strength = _best_strength(table.standardised, right, groups)
-        coefficients, intercept = _fitted(table.standardised, right, strength)
+        problem = _Problem(table.standardised, right, weights, groups)
+        strength = min(_STRENGTHS, key=problem.loss)
+        coefficients, intercept = problem.fitted(strength)
         wrong = _most_wrongly_signed(names, coefficients)
         if wrong is None:
             break
         names = [name for name in names if name != wrong]
-    predicted = _predicted(table.standardised, right, groups, strength)
     return Calibration(
         label=label,
         intercept=round(intercept, 6),
         features=table.described(coefficients),
         trained_on=_trained_on(samples),
-        validation=_figures(predicted, right) | {"regularisation": strength},
+        validation=problem.figures(strength) | {"regularisation": strength},
     )
 
 
@@ -141,31 +137,66 @@ def _usable(samples: Sequence[Sample], *, retrieval_only: bool) -> list[str]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """A table with its labels, weights and groups."""
+
+    table: Floats
+    right: NDArray[np.int64]
+    weights: Floats
+    groups: Sequence[str]
+
+    def fitted(self, strength: float) -> tuple[Floats, float]:
+        model = _regression(strength).fit(self.table, self.right, sample_weight=self.weights)
+        return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0])
+
+    def predicted(self, strength: float) -> Floats:
+        """Return each sample's probability from a regression that saw no question on its page."""
+        found = np.zeros(len(self.right))
+        folds = GroupKFold(min(_FOLDS, len(set(self.groups))))
+        for seen, unseen in folds.split(self.table, self.right, self.groups):
+            model = _regression(strength).fit(
+                self.table[seen], self.right[seen], sample_weight=self.weights[seen]
+            )
+            found[unseen] = model.predict_proba(self.table[unseen])[:, 1]
+        return found
+
+    def loss(self, strength: float) -> float:
+        wrong_by = (self.predicted(strength) - self.right) ** 2
+        return float(np.average(wrong_by, weights=self.weights))
+
+    def figures(self, strength: float) -> dict[str, float]:
+        """Return the cross-validated figures, unweighted but for the Brier score."""
+        predicted = self.predicted(strength)
+        stated, labels = predicted.tolist(), [bool(label) for label in self.right]
+        right = predicted[self.right == 1].tolist()
+        found = {
+            "auroc": Pairs.of(right, predicted[self.right == 0].tolist()).auroc(),
+            "weighted_brier": self.loss(strength),
+            "aurc": aurc(stated, labels),
+        }
+        return {name: round(value, 4) for name, value in found.items()}
+
+
+def _weights(samples: Sequence[Sample]) -> Floats:
+    """Let every set count alike, and make unanswerable questions their share of each."""
+    cells = Counter((sample.data, sample.answerable) for sample in samples)
+    sets = {data for data, _ in cells}
+
+    def share(data: str, *, answerable: bool) -> float:
+        if not cells[data, not answerable]:
+            return 1.0
+        return 1 - UNANSWERABLE_SHARE if answerable else UNANSWERABLE_SHARE
+
+    raw = [
+        share(sample.data, answerable=sample.answerable) / cells[sample.data, sample.answerable]
+        for sample in samples
+    ]
+    return np.array(raw) * len(samples) / len(sets)
+
+
 def _regression(strength: float) -> LogisticRegression:
     return LogisticRegression(C=strength, max_iter=2000)
-
-
-def _fitted(table: Floats, right: NDArray[np.int64], strength: float) -> tuple[Floats, float]:
-    model = _regression(strength).fit(table, right)
-    return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0])
-
-
-def _predicted(
-    table: Floats, right: NDArray[np.int64], groups: Sequence[str], strength: float
-) -> Floats:
-    """Return each sample's probability from a regression that saw no question on its page."""
-    folds = GroupKFold(min(_FOLDS, len(set(groups))))
-    found = cross_val_predict(
-        _regression(strength), table, right, groups=groups, cv=folds, method="predict_proba"
-    )
-    return np.asarray(found[:, 1], dtype=np.float64)
-
-
-def _best_strength(table: Floats, right: NDArray[np.int64], groups: Sequence[str]) -> float:
-    def loss(strength: float) -> float:
-        return brier(_predicted(table, right, groups, strength).tolist(), right.tolist())
-
-    return min(_STRENGTHS, key=loss)
 
 
 def _most_wrongly_signed(names: Sequence[str], coefficients: Floats) -> str | None:
@@ -189,16 +220,25 @@ def _trained_on(samples: Sequence[Sample]) -> tuple[TrainedOn, ...]:
     )
 
 
-def _figures(predicted: Floats, right: NDArray[np.int64]) -> dict[str, float]:
-    labels = [bool(label) for label in right]
-    stated = predicted.tolist()
-    pairs = Pairs.of(predicted[right == 1].tolist(), predicted[right == 0].tolist())
-    figures = {
-        "auroc": pairs.auroc(),
-        "brier": brier(stated, labels),
-        "debiased_ece": debiased_ece(stated, labels),
-        "aurc": aurc(stated, labels),
-        "coverage_at_5_percent_error": coverage_at(0.05, stated, labels),
-        "coverage_at_20_percent_error": coverage_at(0.2, stated, labels),
+def gate_file(asked: Asked, by_keyword: Asked = ()) -> GateFile:
+    """Return all calibrations: for quotes, for quotes without an embedder, and for a model.
+
+    The model's is a stand-in until it is trained on answers of one's own model: the probability
+    that the evidence was found, times the share of claims that the checks let through.
+    """
+    samples = samples_of(asked)
+    model = fit(
+        samples_of(asked, evidence=True),
+        "a gold page is among the passages (stand-in: times the supported share of the claims)",
+        retrieval_only=True,
+    )
+    calibrations = {
+        "extractive": fit(samples, "the quotes hold every key fact and cite a gold page"),
+        "model": model.model_copy(update={"times_supported_share": True}),
     }
-    return {name: round(value, 4) for name, value in figures.items()}
+    if by_keyword:
+        calibrations["extractive.keyword"] = fit(
+            samples_of(by_keyword),
+            "as extractive, with keyword search alone",
+        )
+    return GateFile(version=1, date=datetime.now(UTC).date(), calibrations=calibrations)

@@ -1,0 +1,53 @@
+"""What the gate learns from: cases as features and labels; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.evaluating.asking import Case
+
+Asked = Sequence[tuple[str, Sequence[Case]]]
+"""The cases of each set, by the set's name."""
+
+_LEARNT_FROM = frozenset({"answerable", "near_miss", "far"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One answer with its features.
+
+    ``answerable`` is False for near misses, far questions and withheld ones. ``group`` keeps
+    questions on the same page in one fold; ``data`` names the set.
+    """
+
+    features: Mapping[str, float]
+    right: bool
+    answerable: bool
+    group: str
+    data: str
+
+
+def samples_of(asked: Asked, *, evidence: bool = False) -> list[Sample]:
+    """Return what the gate can learn from: cases that reached the index and quoted something.
+
+    Args:
+        asked: the cases.
+        evidence: label by whether a gold page was found, instead of whether the answer is right.
+    """
+    return [
+        Sample(
+            features=case.features,
+            right=_found(case) if evidence else case.right,
+            answerable=case.row.has_answer and not case.withheld,
+            group=case.row.group,
+            data=name,
+        )
+        for name, cases in asked
+        for case in cases
+        if case.kind in _LEARNT_FROM and case.features.get("has_claims")
+    ]
+
+
+def _found(case: Case) -> bool:
+    return case.row.has_answer and not case.withheld and case.verdict.evidence

@@ -1,0 +1,139 @@
+"""The sets that are measured: the sample, and public ones that are not part of the repository."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.evals.sample import QUESTIONS, SPACES
+
+SQUAD_QUESTIONS = 400
+_SEED = 20261122
+_PDF_PAGE = re.compile(r"<!-- page (\d+) -->\n(.*?)(?=<!-- page \d+ -->|\Z)", re.DOTALL)
+_AMOUNT = re.compile(r"\$[\d,]+(?:\.\d+)?|\d+(?:\.\d+)?%|\b\d{2,}\b")
+_LEAST_WORDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class EvalSet:
+    """Pages by space, and the questions on them."""
+
+    name: str
+    spaces: Mapping[str, Path]
+    questions: Path
+    trains_gate: bool
+
+    def digest(self) -> str:
+        """Return a fingerprint of every page's path and bytes."""
+        found = hashlib.sha256()
+        for space, folder in self.spaces.items():
+            for path in sorted(folder.rglob("*")):
+                if path.is_file():
+                    found.update(f"{space}\0{path.relative_to(folder)}\0".encode())
+                    found.update(hashlib.sha256(path.read_bytes()).digest())
+        return found.hexdigest()[:16]
+
+
+def sample() -> EvalSet:
+    """Return the sample company's wiki."""
+    return EvalSet("sample company", SPACES, QUESTIONS, trains_gate=True)
+
+
+def public_sets(data: Path, work: Path) -> Iterator[EvalSet]:
+    """Yield each public set that is below ``data``, in the form of pages and questions.
+
+    What has to be rewritten goes below ``work``.
+    """
+    makers: Mapping[str, Callable[[Path, Path], EvalSet]] = {
+        "kb_18f_handbook": _handbook,
+        "contoso_northwind_kb": _contoso,
+        "squad2_dev": _squad,
+    }
+    for folder, make in makers.items():
+        if (data / folder).is_dir():
+            yield make(data / folder, work / folder)
+
+
+def _handbook(source: Path, _: Path) -> EvalSet:
+    return EvalSet(
+        "18F handbook", {"18F": source / "pages"}, source / "questions.jsonl", trains_gate=False
+    )
+
+
+def _contoso(source: Path, work: Path) -> EvalSet:
+    """Each page of a PDF is a page here, so that citing the right document is not enough."""
+    for path in sorted((source / "text").glob("*.txt")):
+        for number, text in _PDF_PAGE.findall(path.read_text("utf-8")):
+            if len(text.split()) >= _LEAST_WORDS:
+                _write_page(work / "pages" / _contoso_id(path.stem, number), path.stem, text)
+    rows = [_contoso_answerable(line) for line in _lines(source / "answerable.jsonl")]
+    audited = _lines(source / "dontknows_audited.jsonl")
+    rows += [_contoso_unknown(line) for line in audited if line["label_audit"] == "unanswerable"]
+    questions = _write_rows(work / "questions.jsonl", rows)
+    return EvalSet("Contoso benefits", {"CTN": work / "pages"}, questions, trains_gate=True)
+
+
+def _contoso_answerable(line: Mapping[str, object]) -> dict[str, object]:
+    """The figures of the written answer are its key facts."""
+    cited = line["citations"]
+    assert isinstance(cited, list)
+    return {
+        "id": line["id"],
+        "question": line["question"],
+        "kind": "answerable",
+        "pages": [_contoso_id(Path(at["doc"]).stem, str(at["page"])) for at in cited],
+        "key_facts": sorted(set(_AMOUNT.findall(str(line["answer"])))),
+    }
+
+
+def _contoso_unknown(line: Mapping[str, object]) -> dict[str, object]:
+    kind = "near_miss" if line["tier"] in {"near_miss", "keyword_overlap"} else "far"
+    return {"id": line["id"], "question": line["question"], "kind": kind}
+
+
+def _contoso_id(document: str, page: str) -> str:
+    return f"{document}/{int(page):03}.md"
+
+
+def _squad(source: Path, work: Path) -> EvalSet:
+    """A fixed draw of the questions; those without an answer are near misses by design."""
+    for line in _lines(source / "passages.jsonl"):
+        _write_page(work / "pages" / _squad_id(line["id"]), str(line["title"]), str(line["text"]))
+    drawn = random.Random(_SEED).sample(_lines(source / "questions.jsonl"), SQUAD_QUESTIONS)  # noqa: S311 - no secret
+    questions = _write_rows(work / "questions.jsonl", [_squad_row(line) for line in drawn])
+    return EvalSet("SQuAD 2.0 passages", {"SQ": work / "pages"}, questions, trains_gate=True)
+
+
+def _squad_row(line: Mapping[str, object]) -> dict[str, object]:
+    page = _squad_id(line["passage_id"])
+    row: dict[str, object] = {"id": line["id"], "question": line["question"]}
+    if not line["answerable"]:
+        return {**row, "kind": "near_miss", "near_pages": [page]}
+    answers = line["answers"]
+    assert isinstance(answers, list)
+    facts = ["|".join(answer.replace("|", " ") for answer in answers)]
+    return {**row, "kind": "answerable", "pages": [page], "key_facts": facts}
+
+
+def _squad_id(passage: object) -> str:
+    return f"{str(passage).replace('#', '-')}.md"
+
+
+def _write_page(path: Path, name: str, text: str) -> None:
+    title = json.dumps(name.replace("_", " "))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\ntitle: {title}\n---\n\n{text.strip()}\n", "utf-8")
+
+
+def _write_rows(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return path
+
+
+def _lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
