@@ -38,7 +38,8 @@ class EmbeddedIndex:
         self._path = path
         self._reading, self._writing = connections
         self._expected = expected
-        self._reader = Reader(self._reading, expected.dimensions if expected else 0, weights)
+        self._dimensions = expected.dimensions if expected else 0
+        self._reader = Reader(self._reading, self._dimensions, weights)
         self._reads = ThreadPoolExecutor(1, thread_name_prefix="index-read")
         self._writes = ThreadPoolExecutor(1, thread_name_prefix="index-write")
 
@@ -51,6 +52,12 @@ class EmbeddedIndex:
         self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
     ) -> tuple[Chunk, ...]:
         return await self._read(lambda: self._reader.neighbours(chunk_id, readers, before, after))
+
+    async def page(
+        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
+    ) -> tuple[Chunk, ...]:
+        """Return a page's chunks in order; empty when there is none or it may not be read."""
+        return await self._read(lambda: self._reader.page(tenant, space, page_id, readers))
 
     async def pages(self, tenant: str, space: str) -> Mapping[str, Page]:
         return await self._read(lambda: self._reader.pages(tenant, space))
@@ -67,7 +74,7 @@ class EmbeddedIndex:
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:
-        writing.check_page(page, chunks, vectors)
+        writing.check_page(page, chunks, vectors, self._dimensions)
 
         def upsert() -> None:
             writing.claim(self._writing, self._expected)

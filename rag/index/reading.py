@@ -73,6 +73,18 @@ class Reader:
         )
         return tuple(chunk_of(row) for row in rows)
 
+    def page(
+        self, tenant: str, space: str, page_id: str, principals: frozenset[Principal]
+    ) -> tuple[Chunk, ...]:
+        rows = self._connection.execute(
+            f"SELECT {COLUMNS} FROM {TABLES} WHERE places.page = "  # noqa: S608
+            "(SELECT number FROM pages WHERE tenant = ? AND space = ? AND id = ?) "
+            "ORDER BY chunks.ordinal",
+            (tenant, space, page_id),
+        )
+        chunks = (chunk_of(row) for row in rows)
+        return tuple(chunk for chunk in chunks if open_to(chunk.readers, principals))
+
     def pages(self, tenant: str, space: str) -> dict[str, Page]:
         rows = self._connection.execute(
             "SELECT pages.id, pages.version, scopes.readers FROM pages "

@@ -15,16 +15,20 @@ _REMEMBERED_REVISIONS = 10_000
 """A reader that has missed more than so many changes reads everything again."""
 
 
-def check_page(page: Page, chunks: Sequence[Chunk], vectors: Vectors | None) -> None:
+def check_page(
+    page: Page, chunks: Sequence[Chunk], vectors: Vectors | None, dimensions: int
+) -> None:
     """Raise ValueError for chunks of another place or readers, or vectors that do not fit."""
+    readers = readers_text(page.readers)
     for chunk in chunks:
         if (chunk.tenant, chunk.space, chunk.page_id) != (page.tenant, page.space, page.id):
             raise ValueError(f"Chunk {chunk.id!r} does not belong to page {page.id!r}.")
-        if readers_text(chunk.readers) != readers_text(page.readers):
+        if readers_text(chunk.readers) != readers:
             raise ValueError(f"Chunk {chunk.id!r} has other readers than its page {page.id!r}.")
-    if vectors is not None and vectors.shape[:1] != (len(chunks),):
+    expected = (len(chunks), dimensions)
+    if vectors is not None and vectors.shape != expected:
         raise ValueError(
-            f"Page {page.id!r} has {len(chunks)!r} chunks but vectors of shape {vectors.shape!r}."
+            f"Page {page.id!r} needs vectors of shape {expected!r}, not {vectors.shape!r}."
         )
 
 

@@ -1,0 +1,91 @@
+"""Pages for the contract of an index, said in few words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rag.embedding_text import embedding_text
+from rag.ports import Index
+from rag.types import EVERYONE, Chunk, Page, Passage, Principal, Question, Readers
+from tests.fakes import WordEmbedder
+
+ANYONE: Readers = (frozenset({EVERYONE}),)
+EMBEDDER = WordEmbedder()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A page on its way into an index; each text is one chunk."""
+
+    id: str
+    texts: tuple[str, ...]
+    tenant: str = "acme"
+    space: str = "it"
+    title: str = "Handbook"
+    readers: Readers = ANYONE
+    version: str = "1"
+    document_pages: tuple[int | None, ...] = field(default=())
+
+    @property
+    def page(self) -> Page:
+        return Page(self.tenant, self.space, self.id, self.version, self.readers)
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        return tuple(self._chunk(ordinal, text) for ordinal, text in enumerate(self.texts))
+
+    def _chunk(self, ordinal: int, text: str) -> Chunk:
+        return Chunk(
+            id=f"{self.tenant}-{self.space}-{self.id}-{self.version}-{ordinal}",
+            tenant=self.tenant,
+            space=self.space,
+            page_id=self.id,
+            ordinal=ordinal,
+            title=self.title,
+            section="",
+            breadcrumb=(self.space, self.title),
+            text=text,
+            url=f"https://wiki.example.org/{self.id}",
+            readers=self.readers,
+            source_type="folder",
+            source_id=self.id,
+            document_page=self.document_pages[ordinal] if self.document_pages else None,
+        )
+
+
+def draft(page_id: str, *texts: str) -> Draft:
+    return Draft(page_id, texts)
+
+
+async def put(index: Index, *drafts: Draft, vectors: bool = True) -> None:
+    for one in drafts:
+        texts = [embedding_text(chunk) for chunk in one.chunks]
+        await index.upsert_page(
+            one.page, one.chunks, await EMBEDDER.embed(texts) if vectors else None
+        )
+
+
+async def ask(
+    index: Index,
+    text: str,
+    *principals: str,
+    k: int = 10,
+    tenant: str = "acme",
+    spaces: frozenset[str] | None = None,
+    excluded: frozenset[str] = frozenset(),
+    vector: bool = True,
+) -> tuple[Passage, ...]:
+    """Search as someone with ``principals``; ``everyone`` is one of them only when named."""
+    question = Question(
+        text=text,
+        tenant=tenant,
+        vector=await EMBEDDER.embed_query(text) if vector else None,
+        spaces=spaces,
+        excluded_pages=excluded,
+    )
+    names = principals or (EVERYONE,)
+    return await index.search(question, frozenset(Principal(name) for name in names), k)
+
+
+def page_ids(passages: tuple[Passage, ...]) -> list[str]:
+    return [passage.chunk.page_id for passage in passages]

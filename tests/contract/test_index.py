@@ -1,0 +1,454 @@
+"""What every index does, whatever it is made of."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from rag.errors import IndexMismatch
+from rag.types import EVERYONE, Fingerprint, Page, Passage, Principal, Question
+from tests.contract.conftest import ContractIndex, OpenIndex
+from tests.contract.pages import EMBEDDER, Draft, ask, draft, page_ids, put
+from tests.fakes import WordEmbedder
+
+VPN = draft("vpn", "The VPN client is installed from the software centre.", "VPN needs a token.")
+LEAVE = draft("leave", "Annual leave is requested in the portal.")
+
+
+async def test_a_page_is_found_by_its_words(index: ContractIndex) -> None:
+    await put(index, VPN, LEAVE)
+
+    assert page_ids(await ask(index, "how do I request annual leave?"))[0] == "leave"
+
+
+async def test_a_chunk_comes_back_as_it_went_in(index: ContractIndex) -> None:
+    (whole,) = draft("whole", "Quoted “byte for byte” –\t  with\r\nodd spaces 🙂").chunks
+    chunk = replace(
+        whole,
+        section="Odds",
+        breadcrumb=("it", "Hand > book", "Odds"),
+        document_page=7,
+        updated_at=datetime(2026, 3, 4, 5, 6, tzinfo=UTC),
+        labels=("a", "b c"),
+        readers=(frozenset({EVERYONE}), frozenset({Principal("user:1"), EVERYONE})),
+    )
+    page = Page("acme", "it", "whole", "1", chunk.readers)
+    await index.upsert_page(page, [chunk], await EMBEDDER.embed([chunk.text]))
+
+    (passage,) = await ask(index, "odd spaces")
+
+    found = passage.chunk
+    assert set(found.readers) == set(chunk.readers)
+    assert replace(found, readers=chunk.readers) == chunk
+
+
+async def test_a_new_version_replaces_the_page(index: ContractIndex) -> None:
+    await put(index, VPN, replace(VPN, texts=("Tunnels are closed.",), version="2"))
+
+    assert [p.chunk.text for p in await ask(index, "VPN client tunnels")] == ["Tunnels are closed."]
+    assert (await index.pages("acme", "it"))["vpn"].version == "2"
+    assert await index.spaces("acme") == {"it": 1}
+
+
+async def test_a_page_without_chunks_is_known_and_not_found(index: ContractIndex) -> None:
+    await put(index, VPN, replace(VPN, texts=(), version="2"))
+
+    assert await ask(index, "VPN client") == ()
+    assert (await index.pages("acme", "it"))["vpn"].version == "2"
+
+
+async def test_a_deleted_page_is_gone(index: ContractIndex) -> None:
+    await put(index, VPN, LEAVE)
+
+    assert await index.delete_pages("acme", "it", ["vpn", "never-there"]) == 1
+    assert page_ids(await ask(index, "VPN client or leave")) == ["leave"]
+    assert set(await index.pages("acme", "it")) == {"leave"}
+    assert await index.spaces("acme") == {"it": 1}
+
+
+async def test_a_deleted_page_can_come_back(index: ContractIndex) -> None:
+    await put(index, VPN)
+    await index.delete_pages("acme", "it", ["vpn"])
+    await put(index, VPN)
+
+    assert set(page_ids(await ask(index, "VPN"))) == {"vpn"}
+
+
+@pytest.mark.parametrize("other", [("other", "it"), ("acme", "hr")], ids=["tenant", "space"])
+async def test_deleting_spares_pages_of_the_same_id_elsewhere(
+    index: ContractIndex, other: tuple[str, str]
+) -> None:
+    elsewhere = replace(VPN, tenant=other[0], space=other[1])
+    await put(index, VPN, elsewhere)
+
+    await index.delete_pages("acme", "it", ["vpn"])
+
+    assert set(page_ids(await ask(index, "VPN", tenant=other[0]))) == {"vpn"}
+    assert await index.pages("acme", "it") == {}
+
+
+async def test_pages_and_spaces_of_an_unknown_tenant_are_empty(index: ContractIndex) -> None:
+    await put(index, VPN)
+
+    assert await index.pages("other", "it") == {}
+    assert await index.spaces("other") == {}
+
+
+async def test_an_empty_index_has_nothing_to_say(index: ContractIndex) -> None:
+    assert await ask(index, "VPN") == ()
+    assert await index.neighbours("c1", frozenset({EVERYONE})) == ()
+    assert await index.fingerprint() is None
+    assert (await index.vocabulary("acme", ["vpn"])).chunks == 0
+
+
+async def test_neighbours_are_in_page_order_without_the_chunk_itself(index: ContractIndex) -> None:
+    page = draft("steps", *(f"Step {number}" for number in range(6)))
+    await put(index, page)
+    third = page.chunks[3].id
+
+    near = await index.neighbours(third, frozenset({EVERYONE}), before=2, after=1)
+
+    assert [chunk.text for chunk in near] == ["Step 1", "Step 2", "Step 4"]
+
+
+async def test_neighbours_at_the_edges_are_those_there_are(index: ContractIndex) -> None:
+    page = draft("steps", "Step 0", "Step 1")
+    await put(index, page, VPN)
+
+    near = await index.neighbours(page.chunks[0].id, frozenset({EVERYONE}), before=3, after=3)
+
+    assert [chunk.text for chunk in near] == ["Step 1"]
+
+
+async def test_the_order_is_the_same_every_time_and_for_every_length(index: ContractIndex) -> None:
+    await put(index, *(draft(f"p{number}", "VPN token", f"Words {number}") for number in range(30)))
+
+    whole = await ask(index, "VPN token words", k=60)
+
+    assert await ask(index, "VPN token words", k=60) == whole
+    for k in (1, 5, 17):
+        assert await ask(index, "VPN token words", k=k) == whole[:k]
+
+
+async def test_the_order_does_not_depend_on_the_order_of_writing(index: ContractIndex) -> None:
+    alike = [draft(f"p{number}", "VPN token") for number in range(9)]
+    await put(index, *alike)
+    first = page_ids(await ask(index, "VPN token"))
+    await index.delete_pages("acme", "it", [page.id for page in alike])
+    await put(index, *reversed(alike))
+
+    assert page_ids(await ask(index, "VPN token")) == first
+
+
+async def test_scores_fall_with_the_order(index: ContractIndex) -> None:
+    await put(index, draft("long", *(f"VPN token {n}" for n in range(9))), VPN, LEAVE)
+
+    scores = [passage.score for passage in await ask(index, "VPN token", k=20)]
+
+    assert scores == sorted(scores, reverse=True)
+    assert len(scores) == 12
+
+
+async def test_one_page_takes_no_more_than_three_places_while_others_wait(
+    index: ContractIndex,
+) -> None:
+    long = draft("long", *(f"VPN token {number}" for number in range(9)))
+    await put(index, long, draft("other", "Some other text on a token"))
+
+    assert page_ids(await ask(index, "VPN token", k=4)) == ["long", "long", "long", "other"]
+    assert page_ids(await ask(index, "VPN token", k=10)).count("long") == 9
+
+
+async def test_each_sheet_of_a_paged_document_counts_for_itself(index: ContractIndex) -> None:
+    texts = tuple(f"VPN token {number}" for number in range(5))
+    paged = Draft("pdf", texts, document_pages=(1, 1, 2, 2, 3))
+    await put(index, paged, draft("other", "Some other text on a token"))
+
+    assert page_ids(await ask(index, "VPN token", k=5)) == ["pdf"] * 5
+
+
+async def test_every_passage_says_what_each_search_made_of_it(index: ContractIndex) -> None:
+    await put(index, VPN, LEAVE)
+
+    passages = await ask(index, "VPN token", k=10)
+
+    assert len(passages) == 3
+    by_text = {passage.chunk.text: passage.signals for passage in passages}
+    best = by_text["VPN needs a token."]
+    assert best["keyword_rank"] == best["vector_rank"] == 1
+    assert best["keyword"] > 0
+    assert 0 < best["vector"] <= 1.0001
+    unrelated = by_text["Annual leave is requested in the portal."]
+    assert {"keyword", "keyword_rank"}.isdisjoint(unrelated)
+    assert unrelated["vector_rank"] == 3
+
+
+async def test_without_a_vector_keywords_alone_are_searched(index: ContractIndex) -> None:
+    await put(index, VPN, LEAVE)
+
+    (passage,) = await ask(index, "annual leave", vector=False)
+
+    assert passage.chunk.page_id == "leave"
+    assert {"vector", "vector_rank"}.isdisjoint(passage.signals)
+
+
+async def test_pages_without_vectors_are_found_by_their_words(index: ContractIndex) -> None:
+    await put(index, VPN)
+    await put(index, LEAVE, vectors=False)
+
+    passages = await ask(index, "annual leave")
+
+    assert page_ids(passages)[0] == "leave"
+    assert "vector" not in passages[0].signals
+
+
+async def test_a_word_is_found_in_its_other_forms(index: ContractIndex) -> None:
+    await put(index, LEAVE, VPN)
+
+    assert page_ids(await ask(index, "requesting", vector=False)) == ["leave"]
+
+
+async def test_titles_are_searched(index: ContractIndex) -> None:
+    await put(index, replace(LEAVE, title="Sabbatical"), VPN)
+
+    assert page_ids(await ask(index, "sabbatical", vector=False)) == ["leave"]
+
+
+ODD = [
+    '"vpn',
+    "vpn AND OR NOT NEAR(vpn token)",
+    "title:vpn",
+    "vpn*",
+    "^vpn",
+    "(vpn",
+    "-vpn",
+    "{vpn}",
+    "vpn + token",
+    "vpn; DROP TABLE chunks; --",
+    "vpn 🙂",
+    "vpn\x00token",
+    "vpn _ __ token",
+    "vpn's token",
+    "vpn \ud83d token",
+    "vpn " * 2500,
+    " ".join(f"word{number}" for number in range(1500)) + " vpn",
+    "ＶＰＮ vpn ﬁle",
+]
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
+async def test_odd_questions_find_what_their_words_say(index: ContractIndex, text: str) -> None:
+    await put(index, VPN, LEAVE)
+
+    passages = await _ask_without_embedding(index, text)
+
+    assert page_ids(passages)[0] == "vpn"
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "🙂", "?!…", "\x00", '""', "_", "\ud83d"])
+async def test_a_question_without_words_finds_nothing(index: ContractIndex, text: str) -> None:
+    await put(index, VPN, LEAVE)
+
+    assert await _ask_without_embedding(index, text) == ()
+
+
+async def test_a_question_of_stop_words_alone_is_still_a_question(index: ContractIndex) -> None:
+    await put(index, draft("who", "Who we are and what we do"), VPN)
+
+    assert page_ids(await ask(index, "who are we", vector=False)) == ["who"]
+
+
+async def test_no_passages_are_asked_for_and_none_come(index: ContractIndex) -> None:
+    await put(index, VPN)
+
+    assert await ask(index, "VPN", k=0) == ()
+
+
+async def test_a_search_can_be_limited_to_spaces(index: ContractIndex) -> None:
+    await put(index, VPN, replace(VPN, space="hr"), replace(VPN, space="fin"))
+
+    found = await ask(index, "VPN", spaces=frozenset({"hr", "fin", "absent"}))
+
+    assert {passage.chunk.space for passage in found} == {"hr", "fin"}
+    assert await ask(index, "VPN", spaces=frozenset()) == ()
+
+
+async def test_excluded_pages_are_left_out(index: ContractIndex) -> None:
+    await put(index, VPN, LEAVE)
+
+    found = await ask(index, "VPN or annual leave", excluded=frozenset({"vpn", "absent"}))
+
+    assert page_ids(found) == ["leave"]
+
+
+async def test_exclusion_leaves_the_places_to_others(index: ContractIndex) -> None:
+    """Left out inside the searches: what is excluded uses up none of their candidates."""
+    crowd = [draft(f"crowd{number:03}", "VPN token") for number in range(250)]
+    await put(index, *crowd, draft("last", "VPN token once, in a longer text than the others"))
+
+    found = await ask(index, "VPN token", excluded=frozenset(page.id for page in crowd))
+
+    assert page_ids(found) == ["last"]
+
+
+async def test_another_opening_sees_what_was_written(
+    index: ContractIndex, open_again: OpenIndex
+) -> None:
+    other = await open_again()
+    await put(index, VPN)
+    assert set(page_ids(await ask(other, "VPN"))) == {"vpn"}
+
+    await put(index, replace(VPN, texts=("VPN is no more",), version="2"), LEAVE)
+    assert [p.chunk.text for p in await ask(other, "VPN", k=1)] == ["VPN is no more"]
+
+    await index.delete_pages("acme", "it", ["vpn"])
+    assert page_ids(await ask(other, "VPN")) == ["leave"]
+
+
+async def test_a_reader_sees_the_old_page_or_the_new_never_half(
+    index: ContractIndex, open_again: OpenIndex
+) -> None:
+    other = await open_again()
+    versions = [
+        Draft("vpn", tuple(f"VPN {word} {n}" for n in range(4)), version=word)
+        for word in ("old", "new")
+    ]
+    await put(index, versions[0])
+    writing = asyncio.create_task(_alternate(index, versions, times=20))
+
+    searches = 0
+    while not writing.done():
+        for reader in (index, other):
+            found = await ask(reader, "VPN", k=50)
+            assert len(found) == 4
+            assert len({passage.chunk.text.split()[1] for passage in found}) == 1
+            assert all("vector" in passage.signals for passage in found)
+            searches += 1
+    await writing
+    assert searches > 2
+
+
+async def test_two_writers_take_turns(index: ContractIndex, open_again: OpenIndex) -> None:
+    other = await open_again()
+
+    await asyncio.gather(
+        *(put(index, draft(f"a{number}", "VPN token")) for number in range(15)),
+        *(put(other, draft(f"b{number}", "VPN token")) for number in range(15)),
+    )
+
+    assert await index.spaces("acme") == {"it": 30}
+
+
+async def test_the_fingerprint_names_embedder_and_dimensions(index: ContractIndex) -> None:
+    await put(index, VPN)
+
+    kept = await index.fingerprint()
+
+    assert isinstance(kept, Fingerprint)
+    assert (kept.embedder, kept.dimensions) == ("words@1", 64)
+
+
+class OtherEmbedder(WordEmbedder):
+    name = "words@2"
+
+
+async def test_an_index_of_another_embedder_is_refused_with_the_cure(
+    index: ContractIndex, open_again: OpenIndex
+) -> None:
+    await put(index, VPN)
+
+    with pytest.raises(IndexMismatch, match=r"'words@1'.*'words@2'.*run the ingestion again"):
+        await open_again(OtherEmbedder())
+
+
+async def test_the_first_of_two_embedders_to_write_keeps_the_index(
+    index: ContractIndex, open_again: OpenIndex
+) -> None:
+    other = await open_again(OtherEmbedder())
+    await put(index, VPN)
+
+    with pytest.raises(IndexMismatch):
+        await put(other, LEAVE)
+
+    assert set(await index.pages("acme", "it")) == {"vpn"}
+
+
+async def test_an_index_emptied_of_pages_takes_another_embedder(
+    index: ContractIndex, open_again: OpenIndex
+) -> None:
+    await put(index, VPN)
+    await index.delete_pages("acme", "it", ["vpn"])
+
+    other = await open_again(OtherEmbedder())
+    await put(other, VPN)
+
+    assert (await ask(other, "VPN"))[0].signals["vector_rank"] == 1
+
+
+async def test_an_index_opens_without_an_embedder_for_keywords_alone(
+    index: ContractIndex, open_again: OpenIndex
+) -> None:
+    await put(index, VPN)
+
+    bare = await open_again(None)
+
+    assert set(page_ids(await ask(bare, "VPN token", vector=False))) == {"vpn"}
+    assert await bare.delete_pages("acme", "it", ["vpn"]) == 1
+
+
+async def test_pages_written_without_an_embedder_are_no_match_for_one(
+    open_again: OpenIndex,
+) -> None:
+    await put(await open_again(None), VPN, vectors=False)
+
+    with pytest.raises(IndexMismatch, match="no embedder"):
+        await open_again()
+
+
+async def test_the_vocabulary_counts_chunks_by_the_stem_of_a_word(index: ContractIndex) -> None:
+    await put(index, VPN, LEAVE, replace(LEAVE, tenant="other"))
+
+    vocabulary = await index.vocabulary("acme", ["requesting", "vpn", "absent", '"', "🙂"])
+
+    assert vocabulary.chunks == 3
+    assert vocabulary.frequencies == {"requesting": 1, "vpn": 2, "absent": 0, '"': 0, "🙂": 0}
+
+
+async def test_chunks_of_another_page_are_refused(index: ContractIndex) -> None:
+    with pytest.raises(ValueError, match="does not belong to page 'leave'"):
+        await index.upsert_page(LEAVE.page, VPN.chunks, None)
+
+
+async def test_chunks_with_other_readers_than_their_page_are_refused(index: ContractIndex) -> None:
+    secret = replace(VPN, readers=(frozenset({Principal("user:1")}),))
+    with pytest.raises(ValueError, match="other readers than its page 'vpn'"):
+        await index.upsert_page(VPN.page, secret.chunks, None)
+
+
+async def test_a_chunk_id_taken_by_another_page_is_refused(index: ContractIndex) -> None:
+    await put(index, VPN)
+    thief = [replace(LEAVE.chunks[0], id=VPN.chunks[0].id)]
+
+    with pytest.raises(ValueError, match="already in the index"):
+        await index.upsert_page(LEAVE.page, thief, None)
+
+    assert set(await index.pages("acme", "it")) == {"vpn"}
+
+
+async def test_vectors_that_do_not_fit_the_chunks_are_refused(index: ContractIndex) -> None:
+    for shape in ((1, 64), (2, 63), (64,)):
+        with pytest.raises(ValueError, match="vectors of shape"):
+            await index.upsert_page(VPN.page, VPN.chunks, np.zeros(shape, dtype=np.float32))
+
+
+async def _alternate(index: ContractIndex, versions: list[Draft], times: int) -> None:
+    for number in range(times):
+        await put(index, versions[number % 2])
+
+
+async def _ask_without_embedding(index: ContractIndex, text: str) -> tuple[Passage, ...]:
+    vector = await EMBEDDER.embed_query("vpn")
+    question = Question(text=text, tenant="acme", vector=vector)
+    return await index.search(question, frozenset({EVERYONE}), 10)
