@@ -1,0 +1,106 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.index.fusion import CHUNKS_OF_A_PAGE, Candidate, Ranked, Weights, fuse
+
+HALF = Weights(keyword=0.5, vector=0.5)
+
+
+def candidate(
+    chunk: int,
+    keyword: float | None = None,
+    vector: float | None = None,
+    *,
+    page: int | None = None,
+    vector_rank: int | None = 1,
+) -> Candidate:
+    return Candidate(
+        chunk=chunk,
+        id=f"c{chunk:03}",
+        page=(chunk if page is None else page, None),
+        keyword=keyword,
+        vector=vector,
+        keyword_rank=None if keyword is None else 1,
+        vector_rank=None if vector is None else vector_rank,
+    )
+
+
+def order(ranked: list[Ranked]) -> list[int]:
+    return [place.candidate.chunk for place in ranked]
+
+
+def test_nothing_found_is_nothing_ranked() -> None:
+    assert fuse([], HALF) == []
+
+
+def test_a_chunk_that_both_searches_like_comes_first() -> None:
+    found = [candidate(1, keyword=9.0, vector=0.2), candidate(2, 8.0, 0.7), candidate(3, 1.0, 0.8)]
+
+    assert order(fuse(found, HALF))[0] == 2
+
+
+def test_how_much_better_counts_not_only_that_it_is() -> None:
+    """Ranks alone could not tell these apart: each leads one search by one place."""
+    close_in_words = [candidate(1, keyword=10.0, vector=0.3), candidate(2, 9.9, 0.8)]
+
+    assert order(fuse([*close_in_words, candidate(3, 0.1, 0.1)], HALF))[0] == 2
+
+
+def test_one_search_alone_decides_when_the_other_knows_nothing() -> None:
+    words_only = fuse([candidate(1, keyword=1.0), candidate(2, keyword=4.0)], HALF)
+    assert order(words_only) == [2, 1]
+    assert words_only[0].fused == 1.0
+
+    vectors_only = fuse([candidate(1, vector=0.1), candidate(2, vector=0.4)], HALF)
+    assert order(vectors_only) == [2, 1]
+    assert vectors_only[0].fused == 1.0
+
+
+def test_equal_candidates_are_in_the_order_of_their_ids() -> None:
+    found = [candidate(number, 1.0, 0.5) for number in (3, 1, 2)]
+
+    assert order(fuse(found, HALF)) == [1, 2, 3]
+
+
+def test_what_exceeds_a_pages_share_comes_after_all_else() -> None:
+    one_page = [candidate(number, 10.0 - number, 0.9, page=7) for number in range(5)]
+    weak = candidate(99, keyword=0.1, vector=0.1)
+
+    ranked = fuse([*one_page, weak], HALF)
+
+    assert order(ranked) == [0, 1, 2, 99, 3, 4]
+    assert CHUNKS_OF_A_PAGE == 3
+
+
+SCORES = st.one_of(st.none(), st.floats(-1, 1))
+
+
+@given(st.lists(st.tuples(st.one_of(st.none(), st.floats(0, 50)), SCORES, st.integers(0, 3))))
+def test_every_candidate_is_ranked_once_with_falling_scores(
+    found: list[tuple[float | None, float | None, int]],
+) -> None:
+    candidates = [
+        candidate(number, keyword, vector, page=page)
+        for number, (keyword, vector, page) in enumerate(found)
+    ]
+
+    ranked = fuse(candidates, HALF)
+
+    assert sorted(order(ranked)) == list(range(len(found)))
+    assert all(0 <= place.fused <= 1 for place in ranked)
+    scores = [place.score for place in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert fuse(candidates[::-1], HALF) == ranked
+
+
+@pytest.mark.parametrize("rank", [1, None], ids=["among the nearest", "found by words alone"])
+def test_cosines_are_scaled_by_the_nearest_found(rank: int | None) -> None:
+    """A chunk found by its words alone may be further off than all the nearest; that is 0."""
+    near = [candidate(1, vector=0.8), candidate(2, vector=0.4)]
+    far = candidate(3, keyword=5.0, vector=0.0 if rank is None else 0.6, vector_rank=rank)
+
+    ranked = {place.candidate.chunk: place.fused for place in fuse([*near, far], HALF)}
+
+    assert ranked[1] == 0.5
+    assert ranked[3] == (0.5 if rank is None else 0.75)
