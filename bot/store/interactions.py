@@ -113,6 +113,7 @@ class StoredInteractions:
 
     async def stage(self, interaction_id: InteractionId, stage: Stage) -> None:
         async with self._transactions.writing() as connection:
+            await connection.execute(queries.held(interaction_id))
             await connection.execute(queries.append_stage(interaction_id, stage, _now()))
 
     async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Stage]:
@@ -162,7 +163,7 @@ class StoredInteractions:
         return [self._interaction(row) for row in reversed(rows)]
 
     async def _one(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
-        row = (await connection.execute(queries.interaction(interaction_id))).first()
+        row = (await connection.execute(queries.held(interaction_id))).first()
         if row is None:
             raise InteractionUnknown(
                 f"There is no interaction {interaction_id!r}. Use the id that the question's "

@@ -28,6 +28,11 @@ def interaction(interaction_id: str) -> Select[InteractionRow]:
     return select(InteractionRow).where(InteractionRow.id == interaction_id)
 
 
+def held(interaction_id: str) -> Select[InteractionRow]:
+    """One interaction, kept from other writers until the transaction ends."""
+    return interaction(interaction_id).with_for_update()
+
+
 def posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
     """The latest interaction whose reply is there."""
     return (
@@ -134,7 +139,10 @@ def history(thread: Thread, before: str, limit: int) -> Select[str, str]:
 
 
 def append_stage(interaction_id: str, stage: Stage, at: datetime) -> Insert:
-    """Add the next progress row; nothing happens for an interaction that is not recorded."""
+    """Add the next progress row; nothing happens for an interaction that is not recorded.
+
+    The interaction must be held, or two writers would take the same number.
+    """
     last = (
         select(func.max(ProgressRow.sequence))
         .where(ProgressRow.interaction_id == interaction_id)

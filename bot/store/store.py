@@ -7,7 +7,7 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import create_engine, event, make_url
+from sqlalchemy import create_engine, event, func, make_url, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.errors import StoreUnavailable
@@ -15,6 +15,8 @@ from bot.store.interactions import StoredInteractions
 from bot.store.transactions import Transactions, begin_immediate, set_up_sqlite
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATION_LOCK = 0x66646B
+"""Processes that start together take turns; on SQLite the write lock sees to that."""
 
 
 class Store:
@@ -57,6 +59,8 @@ def migrate(url: str) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     try:
         with engine.begin() as connection:
+            if engine.dialect.name == "postgresql":
+                connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
@@ -28,6 +29,8 @@ from bot.ports import Inbox, Interactions
 from bot.problems import problem
 from bot.startup import Part
 from bot.types import Feedback, Interaction, InteractionId, Message, Outcome, Person, Stage, Thread
+
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 CheckParts = Callable[[], Awaitable[Sequence[Part]]]
 """Looks at every part; quick, because it is asked every few seconds."""
@@ -192,7 +195,8 @@ class Rest:
     async def _visible(self, request: web.Request) -> Interaction:
         """Return the interaction of the path; what may not be seen looks like what is not there."""
         wanted = request.match_info["id"]
-        interaction = await self._interactions.get(InteractionId(wanted))
+        known = ID.fullmatch(wanted) is not None
+        interaction = await self._interactions.get(InteractionId(wanted)) if known else None
         gone = interaction is None or interaction.status == "cancelled"
         if interaction is None or gone or not may_see(request, interaction):
             raise problem(404, f"There is no interaction {wanted[:64]!r} of yours.")

@@ -19,6 +19,7 @@ REF = PostedRef("C1", "2")
 STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "insert_once": lambda dialect: queries.insert_once(dialect, InteractionRow, {"id": "i"}),
     "interaction": lambda _: queries.interaction("i"),
+    "held": lambda _: queries.held("i"),
     "posted_at": lambda _: queries.posted_at("acme", REF),
     "answered": lambda _: queries.answered("acme", 5),
     "in_thread": lambda _: queries.in_thread(THREAD, 5),
