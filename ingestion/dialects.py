@@ -37,6 +37,9 @@ _DEAD_LINK = re.compile(rf"\]\(\s*{_DEAD}[^()]*(?:\([^()]*\)[^()]*)*\)", re.IGNO
 _DEAD_DEFINITION = re.compile(
     rf"^(\[[^\]\n]+\]:)[ \t]*{_DEAD}[^\n]*$", re.IGNORECASE | re.MULTILINE
 )
+_SPACED_LINK = re.compile(
+    r"\[([^\[\]\n]+)\]\((?=[#./]|[\w-]+\.md)[^()\n\"'<>]*[ \t][^()\n\"'<>]*\)"
+)
 _EMBED = re.compile(r"!\[\[[^\[\]\n]*\]\]")
 _MODULE = re.compile(
     r"^(?:import\s+(?:[\w*{}\s,$]+\s+from\s+)?[\"']"
@@ -175,6 +178,7 @@ _RULES: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (_FOOTNOTE_MARK, ""),
     (_DEAD_LINK, "]()"),
     (_DEAD_DEFINITION, r"\1 #"),
+    (_SPACED_LINK, r"\1"),
     (_EMBED, ""),
     (_WIKI_LINK, _wiki_link),
 )

@@ -14,6 +14,7 @@ OVERLAP = 0.15
 """Largest share of the target that a chunk repeats of the one before."""
 
 _WITHIN_BLOCK_COST = 0.3
+_LONGEST_LABEL = 120
 _LEAD_COST = 2.0
 
 
@@ -54,9 +55,16 @@ def pieces_of(block: Block, number: int, size: Size, limits: Limits) -> list[Pie
             return [Piece(text, whole, number)]
         return list(_cut_block(block, number, size, limits.most))
     if whole <= limits.target:
-        return [Piece(text, whole, number, leads=text.endswith(":"))]
+        return [Piece(text, whole, number, leads=_leads(text))]
     parts = cut(text, limits.target, size)
     return [Piece(p.text, size(p.text), number, joint=p.joint, sentence=True) for p in parts]
+
+
+def _leads(text: str) -> bool:
+    """Whether a paragraph introduces what follows: a label, a question, "You need:"."""
+    if text.endswith(":"):
+        return True
+    return len(text) <= _LONGEST_LABEL and not text.endswith((".", "!", ";", ",", ")"))
 
 
 def pack(pieces: Sequence[Piece], limits: Limits) -> list[str]:

@@ -50,7 +50,8 @@ async def sync(
     listing = await source.list()
     indexed = await index.pages(tenant, source.space)
     measure = ruler(embedder)
-    keeps_vectors = embedder is None and await index.fingerprint() is not None
+    kept = await index.fingerprint()
+    keeps_vectors = embedder is None and kept is not None and kept.embedder != ""
     versions = Versions(chunking_of(measure, embedder.name if embedder else None), keeps_vectors)
     plan = plan_run(listing, indexed, versions)
     if dry_run:

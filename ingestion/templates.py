@@ -29,7 +29,8 @@ _SYNTAX = re.compile(
                      (?:^[ \t>]*(?P=mark)[`~]*[ \t]*$|\Z)) )
     | (?P<pre>       <(?P<element>pre|code|script|style)\b.*?</(?P=element)\s*> )
     | (?P<span>      (?<![`\\])(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`) )
-    | (?P<target>    \]\s?\(\s*(?:(?!\{{[%{{])[^()\s])*{_TAG}(?:{_TAG}|[^(){{}}])*\) )
+    | (?P<target>    (?P<label>!?\[[^\[\]{{}}]*)?\]\s?\(\s*
+                     (?:(?!\{{[%{{])[^()\s])*{_TAG}(?:{_TAG}|[^(){{}}])*\) )
     | (?P<definition>(?<=\]:)[ \t]*{_LIQUID}[^\n]* )
     | (?P<attribute> \b(?:href|src|class|id|alt|title|style)=(?P<quote>["'])[^"'<>{{}}]*{_TAG}
                      (?:{_TAG}|[^"'<>{{}}])*(?P=quote) )
@@ -100,6 +101,14 @@ def _fence(match: re.Match[str], keep: Keep) -> str:
     return match["lead"] + "\n".join(masked)
 
 
+def _target(match: re.Match[str], _keep: Keep) -> str:
+    """Leave of a link what it says; of a picture nothing."""
+    label = match["label"]
+    if label is None:
+        return "]()"
+    return "" if label.startswith("!") else label[1:]
+
+
 def _raw(match: re.Match[str], keep: Keep) -> str:
     return keep(match["inside"])
 
@@ -147,7 +156,7 @@ _RULES: dict[str, Callable[[re.Match[str], Keep], str]] = {
     "fence": _fence,
     "pre": _whole,
     "span": _whole,
-    "target": lambda _match, _keep: "]()",
+    "target": _target,
     "definition": lambda _match, _keep: " #",
     "attribute": lambda _match, _keep: "",
     "liquid": _liquid,
