@@ -36,8 +36,9 @@ _RELATIVE = re.compile(
     r"(?<=\w) (?:that|who|which) (?=(?:i|we|you|is|are|was|were|has|have|can)\b)"
 )
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
-_FEW, _ENOUGH = 2, 5
-"""Content words: so few say too little alone; so many before a pronoun give it a meaning."""
+_FEW, _CLEAR, _ENOUGH = 2, 4, 5
+"""Content words: fewer say too little alone; so many say enough; so many before a pronoun give
+it its meaning."""
 
 _EMPTY_WORDS = frozenset(
     """
@@ -59,7 +60,7 @@ def dependence(text: str, history: tuple[Turn, ...]) -> Dependence:
     said = without_mentions(text)
     if _leans(said):
         return "leaning"
-    return "alone" if len(_telling(said)) >= _ENOUGH else "unsure"
+    return "alone" if len(_telling(said)) >= _CLEAR else "unsure"
 
 
 def combine(text: str, history: tuple[Turn, ...]) -> str:

@@ -71,11 +71,11 @@ REQUESTS = tuple(  # a request, unless the clause asks how something is done
         ),
         (
             rf"^{LEAD}(?:get|give|call|page|ring|loop in|involve|connect|find) (?:me |us )?"
-            rf"(?:the |your )?(?:{DESK}|{DESK} team|support team|\w+ team|on call|on duty)\b"
+            rf"(?:the |your )?(?:{DESK}|{DESK} team|support team|\w+ team|on[- ]?call|on duty)\b"
         ),
         (
             r"\b(?:page|call|ring|wake|wake up|alert) (?:the |whoever |whomever )?(?:\w+ )?(?:is )?"
-            r"(?:on ?call|on duty|duty)\b"
+            r"(?:on[- ]?call|on duty|duty)\b"
         ),
         (
             rf"\b(?:can|could|would|will|please|have|let|ask|want|need|get)(?: you)?(?: please)? "
@@ -235,4 +235,4 @@ ABOUT_THE_BOT = re.compile(  # is it a human we speak with?
     r"|^(?:real |a )?(?:bot|robot|machine|human|person) or (?:a )?(?:bot|robot|machine|human"
     r"|person)$"
 )
-DESK = re.compile(rf"\b{DESK}\b")
+NAMED_DESK = re.compile(rf"\b{DESK}\b")

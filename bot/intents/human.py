@@ -13,7 +13,7 @@ from importlib import resources
 
 from bot.intents.english import (
     ABOUT_THE_BOT,
-    DESK,
+    NAMED_DESK,
     NO_HUMAN,
     PLAINLY,
     QUESTION,
@@ -28,7 +28,7 @@ _FILLER = frozenset(
     please pls plz now hello hi hey ok okay no nope yes i want need get me a an the to speak talk
     chat with just give connect real asap immediately instead only thanks thank you can could may
     let us go and then would like id wanna live any some this is for right here urgent urgently
-    service customer tech it your
+    service customer tech it your there
     """.split()
 )
 _TARGETS = frozenset(
@@ -39,7 +39,8 @@ _TARGETS = frozenset(
 )
 _MOST_BARE_WORDS = 12
 _WHO_TO_CALL = re.compile(
-    r"(?:who|whom|what number) (?:can|could) i (?:call|phone|ring|speak to|talk to)"
+    r"(?:(?:hi|hey|hello|ok|so)(?: there)? (?:\. )?)?(?:who|whom|what number) (?:can|could) i"
+    r" (?:call|phone|ring|speak to|talk to)"
     r"(?: (?:right now|now|please|then|instead|directly))*"
 )
 
@@ -62,7 +63,7 @@ def _bare(said: str) -> bool:
     """Whether nothing is said but who is wanted: "agent", "no. human pls"."""
     if _WHO_TO_CALL.fullmatch(said):
         return True
-    words = [word for word in DESK.sub("helpdesk", said).split() if word not in {".", "?"}]
+    words = [word for word in NAMED_DESK.sub("helpdesk", said).split() if word not in {".", "?"}]
     rest = [word for word in words if word not in _FILLER]
     return bool(rest) and len(words) <= _MOST_BARE_WORDS and _TARGETS.issuperset(rest)
 

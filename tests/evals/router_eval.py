@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bot.intents.classifier import load_classifier
 from bot.intents.plain import plain
@@ -163,10 +164,13 @@ async def routed(
 
 def table(name: str, results: Sequence[Routed]) -> list[str]:
     """Return one line a kind: how many, right, each route, and what a model would be asked."""
-    lines = [f"\n{name}", _row("kind", "n", "right", *Intent, "to a model", "costly")]
-    for kind in dict.fromkeys(result.message.kind for result in results):
-        lines.append(_summary(kind, [r for r in results if r.message.kind == kind]))
-    return [*lines, _summary("all", results)]
+    kinds = dict.fromkeys(result.message.kind for result in results)
+    return [
+        f"\n{name}",
+        _row("kind", "n", "right", *Intent, "to a model", "costly"),
+        *(_summary(kind, [r for r in results if r.message.kind == kind]) for kind in kinds),
+        _summary("all", results),
+    ]
 
 
 def _summary(kind: str, results: Sequence[Routed]) -> str:
@@ -194,7 +198,7 @@ def _right(intent: Intent) -> frozenset[Intent]:
     return LOOKED_UP if intent in LOOKED_UP else frozenset({intent})
 
 
-def _lines(path: Path) -> Iterator[dict[str, list[dict[str, str]] | str]]:
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_text("utf-8").splitlines():
         if line.strip():
             yield json.loads(line)

@@ -1,0 +1,1 @@
+"""Tests of how a message is understood."""
