@@ -6,9 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from rag.index.embedded import EmbeddedIndex, open_index
-from rag.index.schema import SCHEMA
-
 from bot.config import Settings
 from bot.desk import Desk
 from bot.escalation import EscalationWording
@@ -20,11 +17,11 @@ from prompts import load_prompt
 from rag.errors import ModelFilesInvalid
 from rag.extractive import ExtractiveComposer
 from rag.grounded import GroundedComposer
+from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
 from rag.models.local_embedder import LocalEmbedder, open_local_embedder
 from rag.models.openai_compatible import ModelSettings, OpenAICompatibleModel, open_model
 from rag.pipeline import Pipeline
 from rag.ports import Composer
-from rag.types import Fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ async def _index(
     settings: Settings, embedder: LocalEmbedder | None, closing: AsyncExitStack
 ) -> EmbeddedIndex:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
-    expected = embedder and Fingerprint(embedder.name, embedder.dimensions, SCHEMA)
+    expected = fingerprint_of(embedder) if embedder else None
     index = await open_index(settings.data_dir / "index.sqlite", expected)
     closing.push_async_callback(index.close)
     return index
@@ -107,7 +104,10 @@ def _model(settings: Settings, closing: AsyncExitStack) -> OpenAICompatibleModel
 def _composer(model: OpenAICompatibleModel | None, embedder: LocalEmbedder | None) -> Composer:
     if model is None:
         return ExtractiveComposer(embedder)
-    return GroundedComposer(model, load_prompt("answer"))
+    prompt = load_prompt("answer")
+    if embedder is None:
+        return GroundedComposer(model, prompt)
+    return GroundedComposer(model, prompt, count_tokens=embedder.count_tokens)
 
 
 def _desk(

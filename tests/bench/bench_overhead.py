@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from rag.index.embedded import EmbeddedIndex, open_index
 
 from bot.desk import Desk
 from bot.escalation import EscalationWording
@@ -28,6 +27,7 @@ from bot.router import Router
 from bot.store import Store, open_store, sqlite_url
 from bot.types import Inquiry, Stage
 from rag.extractive import ExtractiveComposer
+from rag.index.embedded import EmbeddedIndex, open_index
 from rag.index.schema import SCHEMA
 from rag.pipeline import Pipeline
 from rag.types import Fingerprint, Page, Vectors
@@ -49,7 +49,8 @@ class FreeEmbedder:
         return len(text.split())
 
     async def embed_query(self, text: str) -> Vectors:
-        return self._draw(1, len(text))[0]
+        vector: Vectors = self._draw(1, len(text))[0]
+        return vector
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return self._draw(len(texts), len(texts))

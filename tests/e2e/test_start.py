@@ -53,8 +53,8 @@ def test_a_wrong_setting_stops_the_start_with_one_line(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_the_command_line_answers_with_sources(sample_data: Path, served: Served) -> None:
-    assert served
+@pytest.mark.usefixtures("served")
+def test_the_command_line_answers_with_sources(sample_data: Path) -> None:
     done = run(sample_data, "ask", "vpn says error 809, what now?")
 
     assert done.returncode == 0, done.stderr
@@ -62,16 +62,16 @@ def test_the_command_line_answers_with_sources(sample_data: Path, served: Served
     assert "[1]" in done.stdout
 
 
-def test_the_doctor_finds_a_fresh_installation_well(sample_data: Path, served: Served) -> None:
-    assert served
+@pytest.mark.usefixtures("served")
+def test_the_doctor_finds_a_fresh_installation_well(sample_data: Path) -> None:
     done = run(sample_data, "doctor")
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "All that is configured works." in done.stdout
 
 
-def test_the_doctor_says_what_is_wrong_with_a_model(sample_data: Path, served: Served) -> None:
-    assert served
+@pytest.mark.usefixtures("served")
+def test_the_doctor_says_what_is_wrong_with_a_model(sample_data: Path) -> None:
     done = run(sample_data, "doctor", OPENAI_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
 
     assert done.returncode == 1

@@ -15,11 +15,13 @@ import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calls import Caller
+from bot.adapters.slack.checking import checked
 from bot.adapters.slack.posting import Label, Place, Poster
 from bot.adapters.slack.render import Form, Forms, card, messages
 from bot.config import Settings
 from bot.errors import DeliveryFailed, SettingInvalid
 from bot.rendering import STAGES, HandOver, hand_over, render
+from bot.startup import Part
 from bot.types import Delivery, Message, PostedRef, Stage
 
 _REMEMBERED = 10_000
@@ -89,6 +91,14 @@ class SlackChannel:
                 yield
             finally:
                 self.client.session = None
+
+    async def check(self) -> Part:
+        """Ask Slack whether the token works and what it may do; nothing is posted."""
+        try:
+            answer = await self._caller.call("auth.test", self.client.auth_test)
+        except DeliveryFailed as error:
+            return Part("Slack", "failed", str(error))
+        return checked(answer, self.settings.slack_team_id)
 
     async def progress(self, message: Message, stage: Stage) -> None:
         """Show a status line; where Slack refuses it, it is left alone for ten minutes."""

@@ -22,8 +22,9 @@ from bot.adapters.teams.gatekeeper import Gatekeeper
 from bot.adapters.teams.keys import SigningKeys
 from bot.adapters.teams.render import activities, typing
 from bot.config import Settings
-from bot.errors import DeliveryFailed, SettingInvalid
+from bot.errors import BotError, DeliveryFailed, SettingInvalid
 from bot.rendering import STAGES, render
+from bot.startup import Part, teams
 from bot.types import Delivery, Message, PostedRef, Reply, Stage
 
 _REMEMBERED = 10_000
@@ -62,7 +63,7 @@ def connect(
         entra_tenant=settings.microsoft_app_tenant_id,
     )
     connector = Connector(adapter, cached, app_id=settings.microsoft_app_id or "", pause=pause)
-    return TeamsChannel(settings, adapter, gatekeeper, connector, keys)
+    return TeamsChannel(settings, adapter, gatekeeper, connector, keys, cloud)
 
 
 class TeamsChannel:
@@ -80,8 +81,10 @@ class TeamsChannel:
         gatekeeper: Gatekeeper,
         connector: Connector,
         keys: SigningKeys | None,
+        cloud: Cloud,
     ) -> None:
         self.settings = settings
+        self._cloud = cloud
         self.adapter = adapter
         self.gatekeeper = gatekeeper
         self.keys = keys
@@ -93,6 +96,17 @@ class TeamsChannel:
     @property
     def platform(self) -> Literal["teams"]:
         return "teams"
+
+    async def check(self) -> Part:
+        """Fetch the signing keys and a token, as the first message would; nothing is posted."""
+        if self.keys is None:
+            return teams(self.settings)
+        try:
+            await self.keys.prefetch()
+            await self._connector.sign_in(self._cloud)
+        except BotError as error:
+            return Part("Teams", "failed", str(error))
+        return Part("Teams", "ready", f"signed in as {self.settings.microsoft_app_id}")
 
     async def progress(self, message: Message, stage: Stage) -> None:
         """Show that the bot is typing; where Teams refuses it, it is left alone for a minute."""

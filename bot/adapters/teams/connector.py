@@ -13,6 +13,7 @@ from botbuilder.integration.aiohttp import CloudAdapter
 from botbuilder.schema import Activity, ConversationReference
 from msrest.exceptions import ClientException
 
+from bot.adapters.teams.cloud import Cloud
 from bot.adapters.teams.credentials import CachedCredentials
 from bot.adapters.teams.render import Json
 from bot.errors import DeliveryFailed
@@ -50,6 +51,21 @@ class Connector:
         self._credentials = credentials
         self._app_id = app_id
         self._pause = pause
+
+    async def sign_in(self, cloud: Cloud) -> None:
+        """Fetch a token as the first reply would. Raises DeliveryFailed."""
+        try:
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
+                await self._credentials.create_credentials(
+                    self._app_id, cloud.scope, cloud.login_url, validate_authority=True
+                )
+                await self._credentials.warm()
+        except Exception as error:
+            # botbuilder raises many kinds, among them PermissionError for a refused secret.
+            raise DeliveryFailed(
+                f"MICROSOFT_APP_ID={self._app_id!r} got no token ({type(error).__name__}). Check "
+                "it, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID."
+            ) from error
 
     async def send(self, reply_to: str, activity: Json) -> str:
         """Send an activity to where a message came from; return its id. Raises DeliveryFailed."""

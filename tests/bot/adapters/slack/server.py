@@ -67,6 +67,12 @@ class FakeSlack:
     faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
     channels: set[str] = field(default_factory=lambda: {"C0HELP000", "C0PEOPLE0", "D0ALICE00"})
     block_types: frozenset[str] = BLOCK_TYPES
+    scopes: tuple[str, ...] = (
+        "app_mentions:read",
+        "chat:write",
+        "im:history",
+        "channels:history",
+    )
     url: str = ""
     _clock: int = 0
 
@@ -108,7 +114,7 @@ class FakeSlack:
 
     def _answer(self, method: str, arguments: dict[str, Any]) -> web.Response:
         effects: dict[str, Callable[[dict[str, Any]], web.Response]] = {
-            "auth.test": lambda _: _ok(user_id=BOT_USER, bot_id="B0BOT0000", team_id=TEAM),
+            "auth.test": self._auth_test,
             "chat.postMessage": lambda given: self._post(given, only_for=None),
             "chat.postEphemeral": lambda given: self._post(given, only_for=given["user"]),
             "chat.update": self._update,
@@ -119,6 +125,11 @@ class FakeSlack:
         }
         effect = effects.get(method)
         return effect(arguments) if effect else _error("unknown_method")
+
+    def _auth_test(self, _: dict[str, Any]) -> web.Response:
+        answer = _ok(user_id=BOT_USER, bot_id="B0BOT0000", team_id=TEAM)
+        answer.headers["x-oauth-scopes"] = ",".join(self.scopes)
+        return answer
 
     def _set_status(self, arguments: dict[str, Any]) -> web.Response:
         self.statuses.append(arguments["status"])
