@@ -21,7 +21,7 @@ _ITEM = re.compile(r"(\s*)(?:[-*+\u2022\u25aa\u25e6]|\d{1,3}[.)])\s+(?=\S)")
 _PATTERNS: tuple[tuple[_LineKind, re.Pattern[str]], ...] = (
     ("fence", re.compile(r"\s*(?:```|~~~)")),
     ("heading", re.compile(r"#{1,6}\s")),
-    ("rule", re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*:?-*:?\s*$")),
+    ("rule", re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+\s*:?-*:?\s*$")),
     ("rule", re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*$")),
     ("row", re.compile(r"\s*\|.*\|\s*$")),
     ("item", _ITEM),
