@@ -246,3 +246,12 @@ async def test_every_documented_response_is_given_as_documented(
     model.model_validate_json(text)
     promised = document()["paths"][operation.path][operation.method.lower()]["responses"]
     assert response.content_type in promised[str(status)]["content"]
+
+
+def test_the_page_about_the_api_knows_every_route_and_every_error() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "api.md").read_text(encoding="utf-8")
+
+    for operation in OPERATIONS:
+        assert f"`{operation.method} {operation.path}`" in page
+    for status in {status for operation in OPERATIONS for status in operation.problems}:
+        assert f"| {status} |" in page
