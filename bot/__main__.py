@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bot.commands import ask, doctor, escalations, evaluating, serving
 from bot.config import Settings, load_settings
 from bot.errors import BotError
 from bot.logs import set_up_logs
@@ -36,14 +35,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _run(options: argparse.Namespace, settings: Settings) -> int:
     match options.command:
         case "serve":
+            from bot.commands import serving
+
             return await serving.serve(settings, sample=options.sample)
         case "ask":
+            from bot.commands import ask
+
             return await ask.ask(settings, " ".join(options.question), groups=options.group)
         case "doctor":
+            from bot.commands import doctor
+
             return await doctor.doctor(settings)
         case "escalations":
+            from bot.commands import escalations
+
             return await escalations.escalations(settings, limit=options.limit)
         case _:
+            from bot.commands import evaluating
+
             return await evaluating.evaluating(settings, options.questions, out=options.out)
 
 

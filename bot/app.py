@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import web
 
 from bot import startup
-from bot.adapters import rest, slack, teams
+from bot.adapters import rest
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
 from bot.config import Settings
@@ -18,7 +19,7 @@ from bot.doors import mount_doors
 from bot.identity import person_of
 from bot.inbox import InProcessInbox, Limits
 from bot.parts import Parts
-from bot.ports import Channel
+from bot.ports import Channel, Inbox
 from bot.startup import Part
 from bot.store import Store
 from bot.types import Platform, Policy
@@ -89,15 +90,12 @@ async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
 
 def build(settings: Settings, parts: Parts, store: Store) -> web.Application:
     """Join all parts into one application. Raises SettingInvalid."""
-    slack_channel = slack.connect(settings) if settings.slack_configured else None
-    teams_channel = teams.connect(settings) if settings.teams_configured else None
-    inbox = _inbox(settings, parts, store, [slack_channel, teams_channel])
     app = web.Application()
     mount_doors(app, settings)
-    if slack_channel is not None:
-        slack.mount(app, slack_channel, inbox)
-    if teams_channel is not None:
-        teams.mount(app, teams_channel, inbox, interactions=store.interactions)
+    platforms = [*_slack(settings), *_teams(settings, store)]
+    inbox = _inbox(settings, parts, store, [platform.channel for platform in platforms])
+    for platform in platforms:
+        platform.mount(app, inbox)
     rest.mount(
         app,
         inbox=inbox,
@@ -118,10 +116,37 @@ def build(settings: Settings, parts: Parts, store: Store) -> web.Application:
     return app
 
 
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A configured platform: its channel, and how its endpoint is mounted."""
+
+    channel: Channel
+    mount: Callable[[web.Application, Inbox], None]
+
+
+def _slack(settings: Settings) -> Iterator[Connected]:
+    if settings.slack_configured:
+        from bot.adapters import slack
+
+        channel = slack.connect(settings)
+        yield Connected(channel, lambda app, inbox: slack.mount(app, channel, inbox))
+
+
+def _teams(settings: Settings, store: Store) -> Iterator[Connected]:
+    if settings.teams_configured:
+        from bot.adapters import teams
+
+        channel = teams.connect(settings)
+        kept = store.interactions
+        yield Connected(
+            channel, lambda app, inbox: teams.mount(app, channel, inbox, interactions=kept)
+        )
+
+
 def _inbox(
-    settings: Settings, parts: Parts, store: Store, channels: Sequence[Channel | None]
+    settings: Settings, parts: Parts, store: Store, channels: Sequence[Channel]
 ) -> InProcessInbox:
-    connected: dict[Platform, Channel] = {each.platform: each for each in channels if each}
+    connected: dict[Platform, Channel] = {each.platform: each for each in channels}
     policy = Policy(spaces=settings.index_spaces)
     return InProcessInbox(
         interactions=store.interactions,

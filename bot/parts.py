@@ -19,9 +19,8 @@ from rag.extractive import ExtractiveComposer
 from rag.grounded import GroundedComposer
 from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
 from rag.models.local_embedder import LocalEmbedder, open_local_embedder
-from rag.models.openai_compatible import ModelSettings, OpenAICompatibleModel, open_model
 from rag.pipeline import Pipeline
-from rag.ports import Composer
+from rag.ports import ChatModel, Composer
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Parts:
     index: EmbeddedIndex
     embedder: LocalEmbedder | None
     embedder_trouble: str
-    model: OpenAICompatibleModel | None
+    model: ChatModel | None
     pipeline: Pipeline
     desk: Desk
 
@@ -85,9 +84,11 @@ async def _index(
     return index
 
 
-def _model(settings: Settings, closing: AsyncExitStack) -> OpenAICompatibleModel | None:
+def _model(settings: Settings, closing: AsyncExitStack) -> ChatModel | None:
     if settings.openai_model is None:
         return None
+    from rag.models.openai_compatible import ModelSettings, open_model
+
     key = settings.openai_api_key
     model = open_model(
         ModelSettings(
@@ -101,7 +102,7 @@ def _model(settings: Settings, closing: AsyncExitStack) -> OpenAICompatibleModel
     return model
 
 
-def _composer(model: OpenAICompatibleModel | None, embedder: LocalEmbedder | None) -> Composer:
+def _composer(model: ChatModel | None, embedder: LocalEmbedder | None) -> Composer:
     if model is None:
         return ExtractiveComposer(embedder)
     prompt = load_prompt("answer")
@@ -114,7 +115,7 @@ def _desk(
     settings: Settings,
     pipeline: Pipeline,
     embedder: LocalEmbedder | None,
-    model: OpenAICompatibleModel | None,
+    model: ChatModel | None,
 ) -> Desk:
     return Desk(
         router=Router(embedder, load_classifier(), model, mode=settings.router),

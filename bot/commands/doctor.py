@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 from bot import startup
-from bot.adapters import slack, teams
 from bot.config import Settings
 from bot.errors import BotError
 from bot.parts import Parts, open_parts
@@ -107,10 +106,14 @@ async def _model(settings: Settings, parts: Parts) -> Part:
 async def _slack(settings: Settings) -> Part:
     if not settings.slack_configured:
         return startup.slack(settings)
+    from bot.adapters import slack
+
     return await slack.connect(settings).check()
 
 
 async def _teams(settings: Settings) -> Part:
     if not settings.teams_configured:
         return startup.teams(settings)
+    from bot.adapters import teams
+
     return await teams.connect(settings).check()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import create_engine, event, func, make_url, select
+from sqlalchemy import Connection, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.errors import StoreUnavailable
 from bot.store.interactions import StoredInteractions
+from bot.store.migrations import HEAD
 from bot.store.transactions import Transactions, begin_immediate, set_up_sqlite
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -55,13 +54,29 @@ def migrate(url: str) -> None:
         Path(blocking.database).parent.mkdir(parents=True, exist_ok=True)
         event.listen(engine, "connect", set_up_sqlite)
         event.listen(engine, "begin", begin_immediate)
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     try:
         with engine.begin() as connection:
             if engine.dialect.name == "postgresql":
                 connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            if _revision(connection) != HEAD:
+                _upgrade(connection)
     finally:
         engine.dispose()
+
+
+def _revision(connection: Connection) -> str | None:
+    """Return the schema's revision, None for an empty database."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return None if found is None else str(found)
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
