@@ -17,8 +17,8 @@ from rag.embedding_text import embedding_text
 from rag.ports import Embedder, Index
 from rag.types import Chunk, Page, Vectors
 
-_BATCH = 64
-_IN_FLIGHT = 2
+_BATCH = 16
+_IN_FLIGHT = 4
 _PREPARED = 16
 
 

@@ -1,0 +1,122 @@
+"""How much of the raw embedder's speed a sync reaches, on the same chunks in the same run.
+
+``python -m tests.bench.bench_ingestion [FOLDER] [--json FILE]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ingestion.chunk import Place, chunk_document, ruler
+from ingestion.errors import PageUnreadable
+from ingestion.folder import FolderSource
+from ingestion.progress import Silent
+from ingestion.run import ALL
+from ingestion.sync import sync
+from rag.embedding_text import embedding_text
+from rag.index.embedded import fingerprint_of, open_index
+from rag.models.local_embedder import LocalEmbedder, open_local_embedder
+
+SAMPLE = Path("infra/sample")
+AIM = 0.90
+ROUNDS = 3
+TENANT, SPACE = "bench", "bench"
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Chunks a second, medians over rounds; ``ratio`` is the median of each round's own."""
+
+    folder: str
+    chunks: int
+    rounds: int
+    raw: float
+    sync: float
+    ratio: float
+    aim: float = AIM
+
+
+async def measure(folder: Path, rounds: int = ROUNDS) -> Speed:
+    """Sync the folder into a new index and embed its chunks bare, in turns."""
+    embedder = await open_local_embedder()
+    try:
+        texts = await _texts(folder, embedder)
+        seconds = [await _round(folder, embedder, texts) for _ in range(rounds)]
+    finally:
+        embedder.close()
+    return Speed(
+        folder=folder.name,
+        chunks=len(texts),
+        rounds=rounds,
+        raw=len(texts) / statistics.median(raw for raw, _ in seconds),
+        sync=len(texts) / statistics.median(whole for _, whole in seconds),
+        ratio=statistics.median(raw / whole for raw, whole in seconds),
+    )
+
+
+async def _texts(folder: Path, embedder: LocalEmbedder) -> list[str]:
+    """Return what a sync embeds, in its order."""
+    source, place = _source(folder), Place(TENANT, SPACE, "folder")
+    measure_of = ruler(embedder)
+    texts = []
+    for page in (await source.list()).pages:
+        try:
+            document = await source.read(page)
+        except PageUnreadable:
+            continue
+        texts += [embedding_text(c) for c in chunk_document(document, page, place, measure_of)]
+    return texts
+
+
+async def _round(
+    folder: Path, embedder: LocalEmbedder, texts: Sequence[str]
+) -> tuple[float, float]:
+    """Return the seconds of the embedder alone and of a whole first sync."""
+    started = time.perf_counter()
+    await embedder.embed(texts)
+    raw = time.perf_counter() - started
+    with tempfile.TemporaryDirectory() as directory:
+        index = await open_index(Path(directory) / "index.sqlite", fingerprint_of(embedder))
+        try:
+            started = time.perf_counter()
+            await sync(_source(folder), index, embedder, tenant=TENANT, progress=Silent())
+            return raw, time.perf_counter() - started
+        finally:
+            await index.close()
+
+
+def _source(folder: Path) -> FolderSource:
+    return FolderSource(folder, space=SPACE, readers=ALL)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the speeds; exit code 1 when the ratio is below the aim."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_ingestion")
+    parser.add_argument("folder", type=Path, nargs="?", default=SAMPLE)
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    options = parser.parse_args(arguments)
+    if not options.folder.is_dir():
+        print(f"{str(options.folder)!r} is no folder; name one.", file=sys.stderr)
+        return 2
+    speed = asyncio.run(measure(options.folder, options.rounds))
+    print(f"{speed.folder}: {speed.chunks} chunks, median of {speed.rounds} rounds")
+    print(f"embedder alone  {speed.raw:6.1f} chunks/s")
+    print(f"whole sync      {speed.sync:6.1f} chunks/s")
+    print(f"ratio           {speed.ratio:6.2f} (aim {speed.aim:.2f})")
+    if options.json:
+        options.json.write_text(json.dumps(asdict(speed), indent=2) + "\n")
+    return 0 if speed.ratio >= speed.aim else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
