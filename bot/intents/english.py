@@ -217,10 +217,6 @@ PLAINLY = tuple(  # whatever the form of the clause
         rf"\b(?:talking|speaking|chatting) (?:to|with) (?:a |this |the )?{BOT} is\b",
         r"\bi (?:dont|do not) trust (?:you|this|your)\b",
         r"\bi (?:dont|do not) want to (?:type|read|chat)\b",
-        (
-            r"\b(?:i|im|ive|i am)(?: \w+){0,6} (?:kill(?:ing)? myself|end(?:ing)? my life|suicidal"
-            r"|hurt(?:ing)? myself|want to die|harm(?:ing)? myself)\b"
-        ),
     )
 )
 

@@ -11,6 +11,7 @@ import re
 import tomllib
 from importlib import resources
 
+from bot.intents.distress import speaks_of_self_harm
 from bot.intents.english import (
     ABOUT_THE_BOT,
     NAMED_DESK,
@@ -54,7 +55,7 @@ class HumanRequests:
         self._foreign = re.compile("|".join(p for group in phrases.values() for p in group))
 
     def heard(self, text: str) -> bool:
-        """Whether the message asks for a person or a ticket, or complains about the bot."""
+        """Whether a person or a ticket is asked for, the bot is blamed, or the asker in danger."""
         said = mended(plain(text))
         return bool(self._foreign.search(said)) or _bare(said) or any(map(_asks, clauses(said)))
 
@@ -69,6 +70,8 @@ def _bare(said: str) -> bool:
 
 
 def _asks(clause: str) -> bool:
+    if speaks_of_self_harm(clause):
+        return True
     clause = NO_HUMAN.sub(" ", clause)
     if SOMEBODY_ELSE.search(clause) or ABOUT_THE_BOT.search(clause):
         return False

@@ -26,8 +26,8 @@ def plain(text: str) -> str:
     Mentions, emoji, apostrophes, accents and invisible characters are gone, so that what looks
     alike is alike. Empty when the message says nothing.
     """
-    text = _EMOJI_NAME.sub(" ", without_mentions(text))
-    text = _APOSTROPHE.sub("", _letters(text).casefold())
+    text = _EMOJI_NAME.sub(" ", without_mentions(_letters(text)))
+    text = _APOSTROPHE.sub("", text.casefold())
     text = _CLAUSE_END.sub(_mark, text)
     words = (_word(part) for part in text.split())
     return " ".join(word for word in words if word).strip(" .?")
