@@ -94,7 +94,12 @@ class Desk:
         await report(Stage.ROUTING)
         started = time.perf_counter()
         route = await self._router.route(inquiry.message.text, inquiry.history)
-        trace = Trace(route=route, calls=route.calls, timings_ms={"route": _ms_since(started)})
+        trace = Trace(
+            route=route,
+            calls=route.calls,
+            timings_ms={"route": _ms_since(started)},
+            notes=route.notes,
+        )
         match route.intent:
             case Intent.GENERIC:
                 return await self._generic_outcome(inquiry, trace)
