@@ -63,7 +63,7 @@ def load_gate(confidence_threshold: float, path: Path = GATE_FILE) -> Gate:
     except (OSError, ValidationError) as error:
         raise SettingInvalid(
             f"The gate's file {str(path)!r} can't be used: {error}. "
-            "Restore it, or write a new one with `python -m bot train`."
+            "Restore it, or write a new one with `make train`."
         ) from error
     return Gate(file, confidence_threshold)
 

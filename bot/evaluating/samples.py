@@ -29,11 +29,12 @@ class Sample:
 
 
 def samples_of(asked: Asked, *, evidence: bool = False) -> list[Sample]:
-    """Return what the gate can learn from: cases that reached the index and quoted something.
+    """Return what the gate can learn from: answerable questions, and those without an answer.
 
     Args:
         asked: the cases.
-        evidence: label by whether a gold page was found, instead of whether the answer is right.
+        evidence: label by whether a gold page was found, instead of whether the answer is right;
+            then those that nothing was quoted for count too, which the gate vetoes elsewhere.
     """
     return [
         Sample(
@@ -45,7 +46,7 @@ def samples_of(asked: Asked, *, evidence: bool = False) -> list[Sample]:
         )
         for name, cases in asked
         for case in cases
-        if case.kind in _LEARNT_FROM and case.features.get("has_claims")
+        if case.kind in _LEARNT_FROM and (case.features.get("has_claims") or evidence)
     ]
 
 

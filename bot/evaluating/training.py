@@ -54,6 +54,7 @@ UNANSWERABLE_SHARE = 0.25
 _FOLDS = 5
 _STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _LEAST_SAMPLES = 50
+_CONSTANT = 1e-6
 
 
 def fit(samples: Sequence[Sample], label: str, *, retrieval_only: bool = False) -> Calibration:
@@ -73,7 +74,7 @@ def fit(samples: Sequence[Sample], label: str, *, retrieval_only: bool = False) 
             f"train on: at least {_LEAST_SAMPLES}, with right and wrong ones, are needed."
         )
     names = _usable(samples, retrieval_only=retrieval_only)
-    weights = _weights(samples)
+    weights = weights_of(samples)
     groups = [f"{sample.data}/{sample.group}" for sample in samples]
     while True:
         table = _Table.of(samples, names)
@@ -110,7 +111,7 @@ class _Table:
         lowest, highest = np.nanquantile(raw, (0.01, 0.99), axis=0)
         clipped = np.clip(raw, lowest, highest)
         mean, scale = np.nanmean(clipped, axis=0), np.nanstd(clipped, axis=0)
-        scale = np.where(scale > 0, scale, 1.0)
+        scale = np.where(scale > _CONSTANT, scale, 1.0)
         standardised = np.nan_to_num((clipped - mean) / scale)
         return cls(tuple(names), mean, scale, lowest, highest, standardised)
 
@@ -155,6 +156,9 @@ class _Problem:
         found = np.zeros(len(self.right))
         folds = GroupKFold(min(_FOLDS, len(set(self.groups))))
         for seen, unseen in folds.split(self.table, self.right, self.groups):
+            if len(set(self.right[seen].tolist())) == 1:
+                found[unseen] = self.right[seen][0]
+                continue
             model = _regression(strength).fit(
                 self.table[seen], self.right[seen], sample_weight=self.weights[seen]
             )
@@ -178,7 +182,7 @@ class _Problem:
         return {name: round(value, 4) for name, value in found.items()}
 
 
-def _weights(samples: Sequence[Sample]) -> Floats:
+def weights_of(samples: Sequence[Sample]) -> Floats:
     """Let every set count alike, and make unanswerable questions their share of each."""
     cells = Counter((sample.data, sample.answerable) for sample in samples)
     sets = {data for data, _ in cells}

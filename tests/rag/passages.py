@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rag.types import EVERYONE, Chunk, Passage
+from rag.types import EVERYONE, Chunk, Passage, Readers
 
 
 def passage(
@@ -15,6 +15,7 @@ def passage(
     title: str = "",
     score: float = 1.0,
     signals: Mapping[str, float] | None = None,
+    readers: Readers = (frozenset({EVERYONE}),),
 ) -> Passage:
     """Return a passage of one chunk whose id is made of page and ordinal."""
     chunk = Chunk(
@@ -28,7 +29,7 @@ def passage(
         breadcrumb=("IT", title) if title else ("IT",),
         text=text,
         url=f"/pages/IT/{page}",
-        readers=(frozenset({EVERYONE}),),
+        readers=readers,
         source_type="folder",
         source_id=page,
     )

@@ -1,0 +1,55 @@
+"""Questions and cases made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.evaluating.asking import Case
+from bot.evaluating.judging import Verdict
+from bot.evaluating.questions import Kind, Labelled
+from bot.types import Intent
+
+RIGHT = Verdict(facts=True, cited=True, evidence=True, citations=2, valid=2, words=30)
+WRONG = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, words=10)
+
+
+def row(
+    name: str = "q1", kind: Kind = "answerable", question: str = "how many days", **fields: object
+) -> Labelled:
+    pages = ("a.md",) if kind == "answerable" else ()
+    return Labelled.model_validate(
+        {"id": name, "question": question, "kind": kind, "pages": pages, **fields}
+    )
+
+
+def case(
+    asked: Labelled | None = None,
+    *,
+    confidence: float | None = 0.8,
+    verdict: Verdict = RIGHT,
+    withheld: bool = False,
+    response: str = "reply",
+    intent: Intent = Intent.DOMAIN,
+) -> Case:
+    return Case(
+        row=asked or row(),
+        withheld=withheld,
+        intent=intent,
+        response=response,
+        confidence=confidence,
+        threshold=0.65,
+        features={"has_claims": 1.0},
+        keyword=1.0,
+        vector=0.5,
+        verdict=verdict,
+        latency_ms=10.0,
+        model_calls=0,
+        input_tokens=0,
+        output_tokens=0,
+    )
+
+
+def numbered(made: Case, n: int) -> Case:
+    """Return the case as another question, on a page of its own."""
+    pages = (f"{n}.md",) if made.row.pages else ()
+    return replace(made, row=made.row.model_copy(update={"id": f"q{n}", "pages": pages}))
