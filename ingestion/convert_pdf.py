@@ -15,6 +15,7 @@ from pypdf.errors import PyPdfError
 
 from ingestion.errors import PageUnreadable
 from ingestion.pdf_lines import Line, page_lines, without_repeats
+from ingestion.pdf_tables import table_at
 from ingestion.text import clean
 from ingestion.types import Block, Document, Heading, ItemList, Paragraph
 
@@ -25,6 +26,7 @@ _LONGEST_HEADING = 150
 _LONGEST_BOLD_HEADING = 80
 _GAP_SCALE = 1.45
 _ROOM_SHARE = 0.85
+_OUTDENT = 4.0
 
 
 def pdf_document(content: bytes) -> Document:
@@ -82,11 +84,30 @@ def _blocks(pages: Sequence[tuple[Line, ...]]) -> Iterable[Block]:
 def _page_blocks(
     lines: Sequence[Line], number: int, levels: dict[float, int], words: set[str]
 ) -> Iterable[Block]:
+    waiting: list[Line] = []
+    position = 0
+    while position < len(lines):
+        found = table_at(lines, position, number) if lines[position].text else None
+        if found is None:
+            waiting.append(lines[position])
+            position += 1
+            continue
+        yield from _running(waiting, number, levels, words)
+        waiting = []
+        table, position = found
+        yield table
+    yield from _running(waiting, number, levels, words)
+
+
+def _running(
+    lines: Sequence[Line], number: int, levels: dict[float, int], words: set[str]
+) -> Iterable[Block]:
+    """Yield the blocks of lines that are no table."""
     items: list[str] = []
     for group in _groups(lines, levels):
         text = _joined([line.text for line in group], words)
         level = _level(group, levels)
-        if level is None and (_BULLET.match(text) or _NUMBERED.match(text)):
+        if level is None and _is_item(text):
             items.append(_BULLET.sub("- ", text, count=1))
             continue
         if items:
@@ -118,7 +139,7 @@ def _breaks(
     last = group[-1]
     if _level([line], levels) != _level(group, levels) or line.size != last.size:
         return True
-    if _BULLET.match(line.text) or _NUMBERED.match(line.text):
+    if _is_item(line.text) or (_is_item(group[0].text) and line.x < last.x - _OUTDENT):
         return True
     if last.y is not None and line.y is not None and abs(last.y - line.y) > pitch * _GAP_SCALE:
         return True
@@ -126,6 +147,10 @@ def _breaks(
         return False
     first_word = line.text.split(" ", 1)[0]
     return len(last.text) + 1 + len(first_word) < widest * _ROOM_SHARE
+
+
+def _is_item(text: str) -> bool:
+    return bool(_BULLET.match(text) or _NUMBERED.match(text))
 
 
 def _pitch(lines: Sequence[Line]) -> float:

@@ -6,13 +6,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pypdf import PageObject
 
 from ingestion.text import clean
 
+_MARKER = re.compile(r"[•▪◦‣●○■□❖➢\uf0b7\uf0a7·\u2013*-]|\(?(?:\d{1,2}|[a-z])[.)]")
+_NARROW = re.compile(r"[ iljtfrI1.,;:'|!()\[\]/-]")
+_WIDE = re.compile(r"[A-HJ-Zmw@%]")
+_WIDTH_DOUBT = 0.1
 _EDGE_LINES = 3
 _LEAST_PAGES = 3
 _REPEATED_SHARE = 0.6
@@ -20,19 +24,26 @@ _REPEATED_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One printed line. ``size`` is in points; ``y`` is the height on the page, or None."""
+    """One printed line. ``size`` is in points; ``x`` and ``y`` are where it starts on the page.
+
+    An item starts after its marker. ``parts`` are texts with a wide gap between them, as in the
+    rows of a table. A blank line has no place.
+    """
 
     text: str
     size: float
     bold: bool
-    y: float | None
+    x: float = 0.0
+    y: float | None = None
+    parts: tuple[Line, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Run:
     text: str
     size: float
     bold: bool
+    x: float
     y: float
 
 
@@ -42,12 +53,13 @@ def page_lines(page: PageObject) -> tuple[Line, ...]:
 
     def visit(text: str, cm: Any, tm: Any, font: Any, size: float) -> None:  # noqa: ANN401  # pypdf
         scale = math.hypot(tm[0], tm[1]) * math.hypot(cm[0], cm[1])
+        across = tm[4] * cm[0] + tm[5] * cm[2] + cm[4]
         height = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
-        name = str((font or {}).get("/BaseFont", ""))
-        runs.append(_Run(text, round(size * scale, 1), "bold" in name.lower(), height))
+        bold = "bold" in str((font or {}).get("/BaseFont", "")).lower()
+        runs.append(_Run(text, round(size * scale, 1), bold, across, height))
 
     page.extract_text(visitor_text=visit)
-    return tuple(_lines(runs))
+    return tuple(_with_markers(_lines(runs)))
 
 
 def without_repeats(pages: Sequence[tuple[Line, ...]]) -> list[tuple[Line, ...]]:
@@ -69,18 +81,65 @@ def _lines(runs: list[_Run]) -> list[Line]:
                 lines.append(_line(current))
                 current = []
             if part:
-                current.append(_Run(part, run.size, run.bold, run.y))
+                current.append(_Run(part, run.size, run.bold, run.x, run.y))
     lines.append(_line(current))
     return lines
+
+
+def _line_of(runs: list[_Run]) -> Line:
+    text = " ".join(clean("".join(run.text for run in runs)).split())
+    return Line(text, runs[0].size, all(run.bold for run in runs), runs[0].x, runs[0].y)
 
 
 def _line(runs: list[_Run]) -> Line:
     text = " ".join(clean("".join(run.text for run in runs)).split())
     inked = [run for run in runs if run.text.strip()]
     if not text or not inked:
-        return Line("", 0.0, bold=False, y=None)
+        return Line("", 0.0, bold=False)
     widest = max(inked, key=lambda run: len(run.text))
-    return Line(text, widest.size, all(run.bold for run in inked), inked[0].y)
+    bold = all(run.bold for run in inked)
+    parts = tuple(_line_of(part) for part in _apart(runs))
+    marked = len(inked) > 1 and _MARKER.fullmatch(inked[0].text.strip()) is not None
+    line = Line(text, widest.size, bold, inked[int(marked)].x, inked[0].y)
+    return replace(line, parts=parts) if len(parts) > 1 and not marked else line
+
+
+def _apart(runs: list[_Run]) -> list[list[_Run]]:
+    """Return the runs of a line, divided where there is more than a space between two."""
+    parts: list[list[_Run]] = []
+    end = 0.0
+    for run in (run for run in runs if run.text.strip()):
+        width = _width(run)
+        if not parts or run.x - end > run.size + _WIDTH_DOUBT * width:
+            parts.append([])
+        parts[-1].append(run)
+        end = max(end, run.x + width)
+    return parts
+
+
+def _width(run: _Run) -> float:
+    """About how wide a text is printed."""
+    narrow = len(_NARROW.findall(run.text))
+    wide = len(_WIDE.findall(run.text))
+    return run.size * (0.52 * len(run.text) - 0.25 * narrow + 0.18 * wide)
+
+
+def _with_markers(lines: list[Line]) -> list[Line]:
+    """Put list markers that are printed apart in front of their items."""
+    joined: list[Line] = []
+    for line in lines:
+        last = joined[-1] if joined else None
+        if last and line.text and _MARKER.fullmatch(last.text) and _beside(last, line):
+            joined[-1] = replace(line, text=f"{last.text} {line.text}")
+        else:
+            joined.append(line)
+    return joined
+
+
+def _beside(left: Line, right: Line) -> bool:
+    if left.y is None or right.y is None:
+        return False
+    return right.x > left.x and abs(left.y - right.y) < right.size / 2
 
 
 def _edges(lines: tuple[Line, ...]) -> list[Line]:

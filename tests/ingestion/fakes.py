@@ -90,22 +90,32 @@ class MemoryIndex:
 
 def pdf(*pages: Iterable[str], size: float = 11.0, headings: Collection[str] = ()) -> bytes:
     """Return a PDF with the given lines on its pages; ``headings`` are printed larger."""
-    objects: list[bytes] = []
-    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
-    objects.append(b"<< /Type /Catalog /Pages 2 0 R >>")
-    objects.append(f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode())
-    objects.append(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
-    for number, lines in enumerate(pages):
+    drawn = []
+    for lines in pages:
         shown = [
             f"/F1 {size * 1.6 if line in headings else size:.1f} Tf "
             f"1 0 0 1 72 {720 - 15 * row} Tm ({_escaped(line)}) Tj"
             for row, line in enumerate(lines)
             if line
         ]
-        content = f"BT {' '.join(shown)} ET".encode("cp1252")
+        drawn.append(f"BT {' '.join(shown)} ET")
+    return pdf_of(drawn)
+
+
+def pdf_of(drawn: Sequence[str]) -> bytes:
+    """Return a PDF of pages as they are drawn; fonts are /F1 and the bold /F2."""
+    kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(drawn)))
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(drawn)} >>".encode(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>",
+    ]
+    for number, text in enumerate(drawn):
+        content = text.encode("cp1252")
         objects.append(
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R "
-            f"/Resources << /Font << /F1 3 0 R >> >> >>".encode()
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {6 + 2 * number} 0 R "
+            f"/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> >>".encode()
         )
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
     return _file(objects)

@@ -7,8 +7,8 @@ from pypdf import PdfReader, PdfWriter
 
 from ingestion.convert_pdf import pdf_document
 from ingestion.errors import PageUnreadable
-from ingestion.types import Heading, ItemList, Paragraph
-from tests.ingestion.fakes import pdf
+from ingestion.types import Heading, ItemList, Paragraph, Table
+from tests.ingestion.fakes import pdf, pdf_of
 
 PAGES = (
     (
@@ -45,6 +45,34 @@ def test_lines_become_headings_paragraphs_and_lists_with_their_page() -> None:
     assert isinstance(blocks[3], ItemList)
     assert blocks[3].items[1] == "- a bank card"
     assert [block.page for block in blocks[4:]] == [2, 3]
+
+
+@pytest.mark.parametrize("next_line", ["T* ", ""])
+def test_tables_are_read_as_rows_with_their_header(next_line: str) -> None:
+    drawn = "BT "
+    for row, cells in enumerate((("Zone", "Charge"), ("1", "none"), ("2", "4.90 euros"))):
+        for column, cell in enumerate(cells):
+            font = "F2" if row == 0 else "F1"
+            place = f"1 0 0 1 {72 + 90 * column} {700 - 19 * row} Tm"
+            drawn += f"/{font} 10 Tf {place} ({cell}) Tj {next_line}"
+    content = pdf_of([drawn + "ET"])
+
+    assert pdf_document(content).blocks == (
+        Table(("Zone", "Charge"), (("1", "none"), ("2", "4.90 euros")), 1),
+    )
+
+
+def test_a_paragraph_after_a_list_is_not_drawn_into_it() -> None:
+    drawn = ""
+    for x, y, text in (
+        (70, 700, "1."),
+        (85, 700, "Open the client and sign in with the account that you were given."),
+        (70, 686, "Nobody needs to do this twice, not even after a change of the device."),
+    ):
+        drawn += f"BT /F1 11 Tf 1 0 0 1 {x} {y} Tm ({text}) Tj ET "
+    blocks = pdf_document(pdf_of([drawn])).blocks
+
+    assert [type(block) for block in blocks] == [ItemList, Paragraph]
 
 
 def test_headers_and_footers_of_most_pages_are_left_out() -> None:
