@@ -38,7 +38,7 @@ def features(
     A signal that can't be had is absent, never zero. ``has_claims``, ``supported_share`` and
     ``uncovered_identifiers`` are always there.
     """
-    ranked = sorted(passages, key=lambda passage: -passage.score)[:TOP]
+    ranked = sorted(passages, key=lambda passage: -_score(passage))[:TOP]
     return {
         **_composed(composition),
         **_distribution(ranked),
@@ -47,6 +47,11 @@ def features(
         **_coverage(question, ranked, vocabulary),
         "uncovered_identifiers": float(len(_missing_identifiers(question, passages))),
     }
+
+
+def _score(passage: Passage) -> float:
+    """Return the index's fused score where it tells it: ``score`` may do no more than order."""
+    return passage.signals.get("fused", passage.score)
 
 
 def _composed(composition: Composition) -> dict[str, float]:
@@ -64,7 +69,7 @@ def _distribution(ranked: Sequence[Passage]) -> dict[str, float]:
     """Describe how the best scores fall off: a clear winner differs from a flat field."""
     if not ranked:
         return {}
-    scores = [passage.score for passage in ranked]
+    scores = [_score(passage) for passage in ranked]
     padded = scores + [scores[-1]] * (TOP - len(scores))
     return {
         "score_best": padded[0],
@@ -103,7 +108,7 @@ def _agreement(ranked: Sequence[Passage]) -> dict[str, float]:
         and passage.signals.get("vector_rank", math.inf) <= TOP
         for passage in ranked
     )
-    close = [p for p in ranked if p.score >= _CLOSE * ranked[0].score]
+    close = [p for p in ranked if _score(p) >= _CLOSE * _score(ranked[0])]
     best_page = ranked[0].chunk.page_id
     return {
         "rank_agreement": both / TOP,

@@ -11,6 +11,7 @@ import numpy as np
 from rag.answer_types import asked, gives
 from rag.candidates import Candidate, Floats, candidates_of, coverage_of, shortlist
 from rag.ports import Composition, Embedder
+from rag.remembering import RememberingEmbedder
 from rag.types import Citation, Claim, Passage
 from rag.words import stems
 
@@ -57,7 +58,7 @@ class ExtractiveComposer:
     name: Literal["extractive"] = "extractive"
 
     def __init__(self, embedder: Embedder | None, weights: Weights | None = None) -> None:
-        self._embedder = embedder
+        self._embedder = RememberingEmbedder(embedder) if embedder else None
         self._weights = weights or Weights()
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:

@@ -162,14 +162,12 @@ async def _index(one: EvalSet, parts: Parts, data_dir: Path) -> None:
 
 
 def _bar(name: str) -> Progress:
-    bar = tqdm(desc=name, unit="question")
+    bar = tqdm(desc=name, unit="question", mininterval=1)
 
     def show(done: int, total: int) -> None:
-        bar.total = total
-        bar.n = done
-        bar.refresh()
-        if done == total:
-            bar.close()
+        if done == 1:
+            bar.reset(total)
+        bar.update(done - bar.n)
 
     return show
 
