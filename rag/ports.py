@@ -18,6 +18,7 @@ from rag.types import (
     Principal,
     Question,
     Readers,
+    TokenSigns,
     Vectors,
 )
 
@@ -117,6 +118,37 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return shape (len(texts), dimensions), in order."""
+        ...
+
+
+@runtime_checkable
+class EmbedsTokens(Protocol):
+    """Optional capability of an embedder: vectors of the tokens, from the same run.
+
+    Raises rag.errors.ModelUnavailable.
+    """
+
+    async def embed_query_tokens(self, text: str) -> tuple[Vectors, Vectors]:
+        """Return the text's vector, and those of its tokens, shape (tokens, dimensions)."""
+        ...
+
+    async def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, tuple[TokenSigns, ...]]:
+        """Return what ``embed`` returns, and the signs of each text's distinct tokens."""
+        ...
+
+
+@runtime_checkable
+class KeepsTokens(Protocol):
+    """Optional capability of an index: ranks the best passages once more, token by token."""
+
+    async def upsert_page_with_tokens(
+        self,
+        page: Page,
+        chunks: Sequence[Chunk],
+        vectors: Vectors,
+        tokens: Sequence[TokenSigns],
+    ) -> None:
+        """Do what ``upsert_page`` does, and keep the tokens' signs of each chunk."""
         ...
 
 

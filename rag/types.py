@@ -22,6 +22,10 @@ Vectors = NDArray[np.float32]
 """Shape (n, dimensions), float32, each row of unit length."""
 
 
+TokenSigns = NDArray[np.uint8]
+"""Shape (tokens, dimensions / 8): the signs of a text's token vectors, eight to a byte."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """What the index keeps of a page besides its chunks.
@@ -71,6 +75,7 @@ class Question:
     """What is searched for, and within which bounds.
 
     ``vector`` is the unit-length embedding of ``text``, or None for keyword search alone.
+    ``tokens`` are the unit-length vectors of its tokens, for an index that compares those too.
     ``spaces`` limits the search (None: all). ``excluded_pages`` are left out of the search and is
     an argument for evaluation only (the withheld run).
     """
@@ -80,6 +85,7 @@ class Question:
     vector: Vectors | None = field(default=None, compare=False, repr=False)
     spaces: frozenset[str] | None = None
     excluded_pages: frozenset[str] = frozenset()
+    tokens: Vectors | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,8 @@ class Passage:
 
     ``score`` orders passages within one search (higher is better) and means nothing across
     indexes. Signals every index gives where it has them: ``keyword`` (BM25, higher is better),
-    ``vector`` (cosine), ``keyword_rank`` and ``vector_rank`` (from 1).
+    ``vector`` (cosine), ``keyword_rank`` and ``vector_rank`` (from 1). One that compares tokens
+    gives ``tokens``: how near, on average, each token of the question has one in the chunk.
     """
 
     chunk: Chunk

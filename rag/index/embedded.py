@@ -14,14 +14,25 @@ from rag.index import writing
 from rag.index.fusion import Weights
 from rag.index.reading import Reader
 from rag.index.schema import SCHEMA, connect, explained, snapshot, transaction
+from rag.index.writing import Embeddings
 from rag.ports import Embedder, Vocabulary
-from rag.types import Chunk, Fingerprint, Page, Passage, Principal, Question, Readers, Vectors
+from rag.types import (
+    Chunk,
+    Fingerprint,
+    Page,
+    Passage,
+    Principal,
+    Question,
+    Readers,
+    TokenSigns,
+    Vectors,
+)
 
 Result = TypeVar("Result")
 
 
 class EmbeddedIndex:
-    """Implements rag.ports.Index and KnowsVocabulary.
+    """Implements rag.ports.Index, KnowsVocabulary and KeepsTokens.
 
     Reads and writes have a thread and a connection each: SQLite never runs on the event loop, a
     search never waits for a write, and each sees one state. Any number of processes may have the
@@ -74,11 +85,23 @@ class EmbeddedIndex:
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:
-        writing.check_page(page, chunks, vectors, self._dimensions)
+        await self._upsert(page, chunks, Embeddings(vectors))
+
+    async def upsert_page_with_tokens(
+        self,
+        page: Page,
+        chunks: Sequence[Chunk],
+        vectors: Vectors,
+        tokens: Sequence[TokenSigns],
+    ) -> None:
+        await self._upsert(page, chunks, Embeddings(vectors, tokens))
+
+    async def _upsert(self, page: Page, chunks: Sequence[Chunk], embeddings: Embeddings) -> None:
+        writing.check_page(page, chunks, embeddings, self._dimensions)
 
         def upsert() -> None:
             writing.claim(self._writing, self._expected)
-            writing.upsert_page(self._writing, page, chunks, vectors)
+            writing.upsert_page(self._writing, page, chunks, embeddings)
 
         await self._write(upsert)
 

@@ -20,7 +20,7 @@ class Memory:
     """
 
     def __init__(self, dimensions: int) -> None:
-        self._dimensions = dimensions
+        self.dimensions = dimensions
         self._revision = 0
         self.scopes: dict[int, Scope] = {}
         self.vectors = VectorTable(dimensions)
@@ -33,10 +33,10 @@ class Memory:
             return
         if self._revision < int(facts["forgotten"]):
             self._revision = 0
-            self.vectors = VectorTable(self._dimensions)
+            self.vectors = VectorTable(self.dimensions)
         self._read_scopes(connection)
         self._read_removals(connection)
-        if self._dimensions:
+        if self.dimensions:
             self._read_vectors(connection)
         self._revision = revision
 

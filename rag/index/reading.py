@@ -5,16 +5,22 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from rag.index.fusion import Candidate, Ranked, Weights, fuse
+import numpy as np
+
+from rag.index.fusion import Candidate, Ranked, Weights, fuse, refine, spread
 from rag.index.keywords import keywords, match_any
 from rag.index.memory import Memory, facts_of
 from rag.index.rows import COLUMNS, TABLES, chunk_of, numbers_text, readers_of
 from rag.index.scopes import open_to, permitted
+from rag.index.tokens import closeness
 from rag.ports import Vocabulary
-from rag.types import Chunk, Fingerprint, Page, Passage, Principal, Question
+from rag.types import Chunk, Fingerprint, Page, Passage, Principal, Question, TokenSigns
 
 CANDIDATES = 100
 """How many each search contributes."""
+
+COMPARED = 20
+"""How many of the best are compared token by token; more cost time and change little."""
 
 _KEYWORD_SEARCH = """
 SELECT words.rowid, -bm25(words, 2.0, 1.0, 1.0) AS score
@@ -46,7 +52,8 @@ class Reader:
         excluded = self._excluded(question)
         by_word = self._by_word(match_any(found), scopes, excluded)
         near = self._near(question, scopes, excluded)
-        ranked = fuse(self._candidates(question, by_word, near), self._weights)[:k]
+        ranked = fuse(self._candidates(question, by_word, near), self._weights)
+        ranked = spread(self._refined(question, ranked))[:k]
         chunks = self._chunks([place.candidate.chunk for place in ranked])
         return tuple(_passage(chunks[place.candidate.chunk], place) for place in ranked)
 
@@ -180,6 +187,26 @@ class Reader:
             for chunk, chunk_id, page, document_page in rows
         ]
 
+    def _refined(self, question: Question, ranked: list[Ranked]) -> list[Ranked]:
+        if question.tokens is None or len(question.tokens) == 0 or not self._memory.dimensions:
+            return ranked
+        best, others = ranked[:COMPARED], ranked[COMPARED:]
+        signs = self._signs([place.candidate.chunk for place in best])
+        if not signs:
+            return ranked
+        near = closeness(question.tokens, list(signs.values()))
+        return refine(best, dict(zip(signs, near, strict=True)), self._weights) + others
+
+    def _signs(self, numbers: Sequence[int]) -> dict[int, TokenSigns]:
+        rows = self._connection.execute(
+            "SELECT chunk, signs FROM tokens WHERE chunk IN (SELECT value FROM json_each(?))",
+            (numbers_text(numbers),),
+        )
+        width = self._memory.dimensions // 8
+        return {
+            chunk: np.frombuffer(signs, dtype=np.uint8).reshape(-1, width) for chunk, signs in rows
+        }
+
     def _chunks(self, numbers: Sequence[int]) -> dict[int, Chunk]:
         rows = self._connection.execute(
             f"SELECT {COLUMNS}, places.chunk FROM {TABLES} "  # noqa: S608
@@ -205,6 +232,7 @@ def _passage(chunk: Chunk, ranked: Ranked) -> Passage:
         "keyword_rank": found.keyword_rank,
         "vector_rank": found.vector_rank,
         "fused": ranked.fused,
+        "tokens": ranked.tokens,
     }
     known = {name: float(value) for name, value in signals.items() if value is not None}
     return Passage(chunk=chunk, score=ranked.score, signals=known)

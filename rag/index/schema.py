@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rag.errors import IndexMismatch, IndexUnavailable
 
-SCHEMA = 1
+SCHEMA = 2
 """Counts up whenever the tables, or the text that is embedded, change their meaning."""
 
 _APPLICATION = 0x46726F6E  # "Fron", so that a foreign SQLite file is not taken for an index
@@ -66,6 +66,7 @@ CREATE INDEX places_by_page ON places (page);
 CREATE INDEX places_by_revision ON places (revision);
 
 CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE tokens (chunk INTEGER PRIMARY KEY, signs BLOB NOT NULL);
 
 -- Chunks that went, so that a reader need not compare all to learn it.
 CREATE TABLE removals (chunk INTEGER PRIMARY KEY, revision INTEGER NOT NULL);

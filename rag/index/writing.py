@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from rag.errors import IndexMismatch
 from rag.index.rows import chunk_row, numbers_text, readers_text
-from rag.types import Chunk, Fingerprint, Page, Readers, Vectors
+from rag.types import Chunk, Fingerprint, Page, Readers, TokenSigns, Vectors
 
 _REMEMBERED_REVISIONS = 10_000
 """A reader that has missed more than so many changes reads everything again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """What an embedder made of a page's chunks, one row or entry each; None where it did not."""
+
+    vectors: Vectors | None = None
+    tokens: Sequence[TokenSigns] | None = None
+
+
 def check_page(
-    page: Page, chunks: Sequence[Chunk], vectors: Vectors | None, dimensions: int
+    page: Page, chunks: Sequence[Chunk], embeddings: Embeddings, dimensions: int
 ) -> None:
     """Raise ValueError for chunks of another place or readers, or vectors that do not fit."""
     readers = readers_text(page.readers)
@@ -25,10 +34,17 @@ def check_page(
             raise ValueError(f"Chunk {chunk.id!r} does not belong to page {page.id!r}.")
         if readers_text(chunk.readers) != readers:
             raise ValueError(f"Chunk {chunk.id!r} has other readers than its page {page.id!r}.")
+    vectors, tokens = embeddings.vectors, embeddings.tokens
     expected = (len(chunks), dimensions)
     if vectors is not None and vectors.shape != expected:
         raise ValueError(
             f"Page {page.id!r} needs vectors of shape {expected!r}, not {vectors.shape!r}."
+        )
+    if tokens is not None and [one.shape[1:] for one in tokens] != [(dimensions // 8,)] * len(
+        chunks
+    ):
+        raise ValueError(
+            f"Page {page.id!r} needs {len(chunks)!r} times tokens of {dimensions // 8!r} bytes."
         )
 
 
@@ -64,7 +80,7 @@ def mismatch(kept: Fingerprint, expected: Fingerprint) -> IndexMismatch:
 
 
 def upsert_page(
-    connection: sqlite3.Connection, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
+    connection: sqlite3.Connection, page: Page, chunks: Sequence[Chunk], embeddings: Embeddings
 ) -> None:
     """Put a page's new chunks in the place of its old ones."""
     revision = next_revision(connection)
@@ -72,8 +88,8 @@ def upsert_page(
     number = _page(connection, page, scope)
     _remove_chunks(connection, [number], revision)
     for row, chunk in enumerate(chunks):
-        vector = None if vectors is None else vectors[row]
-        _insert_chunk(connection, chunk, (number, scope, revision), vector)
+        inserted = _insert_chunk(connection, chunk, (number, scope, revision))
+        _insert_embeddings(connection, inserted, embeddings, row)
 
 
 def delete_pages(
@@ -160,17 +176,15 @@ def _remove_chunks(connection: sqlite3.Connection, pages: Sequence[int], revisio
     for delete in (
         "DELETE FROM chunks WHERE number IN (SELECT value FROM json_each(?))",
         "DELETE FROM vectors WHERE chunk IN (SELECT value FROM json_each(?))",
+        "DELETE FROM tokens WHERE chunk IN (SELECT value FROM json_each(?))",
         "DELETE FROM places WHERE chunk IN (SELECT value FROM json_each(?))",
     ):
         connection.execute(delete, (numbers,))
 
 
 def _insert_chunk(
-    connection: sqlite3.Connection,
-    chunk: Chunk,
-    place: tuple[int, int, int],
-    vector: Vectors | None,
-) -> None:
+    connection: sqlite3.Connection, chunk: Chunk, place: tuple[int, int, int]
+) -> int | None:
     taken = connection.execute("SELECT 1 FROM chunks WHERE id = ?", (chunk.id,)).fetchone()
     if taken:
         raise ValueError(f"Chunk {chunk.id!r} is already in the index, on another page.")
@@ -180,6 +194,15 @@ def _insert_chunk(
         chunk_row(chunk),
     ).lastrowid
     connection.execute("INSERT INTO places VALUES (?, ?, ?, ?)", (number, *place))
-    if vector is not None:
-        stored = np.ascontiguousarray(vector, dtype="<f4").tobytes()
-        connection.execute("INSERT INTO vectors VALUES (?, ?)", (number, stored))
+    return number
+
+
+def _insert_embeddings(
+    connection: sqlite3.Connection, chunk: int | None, embeddings: Embeddings, row: int
+) -> None:
+    if embeddings.vectors is not None:
+        stored = np.ascontiguousarray(embeddings.vectors[row], dtype="<f4").tobytes()
+        connection.execute("INSERT INTO vectors VALUES (?, ?)", (chunk, stored))
+    if embeddings.tokens is not None and len(embeddings.tokens[row]):
+        signs = np.ascontiguousarray(embeddings.tokens[row], dtype=np.uint8).tobytes()
+        connection.execute("INSERT INTO tokens VALUES (?, ?)", (chunk, signs))

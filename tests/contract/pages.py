@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rag.embedding_text import embedding_text
 from rag.ports import Index
-from rag.types import EVERYONE, Chunk, Page, Passage, Principal, Question, Readers
+from rag.types import EVERYONE, Chunk, Page, Passage, Principal, Question, Readers, Vectors
 from tests.fakes import WordEmbedder
 
 ANYONE: Readers = (frozenset({EVERYONE}),)
@@ -74,6 +74,7 @@ async def ask(
     spaces: frozenset[str] | None = None,
     excluded: frozenset[str] = frozenset(),
     vector: bool = True,
+    tokens: Vectors | None = None,
 ) -> tuple[Passage, ...]:
     """Search as someone with ``principals``; ``everyone`` is one of them only when named."""
     question = Question(
@@ -82,6 +83,7 @@ async def ask(
         vector=await EMBEDDER.embed_query(text) if vector else None,
         spaces=spaces,
         excluded_pages=excluded,
+        tokens=tokens,
     )
     names = principals or (EVERYONE,)
     return await index.search(question, frozenset(Principal(name) for name in names), k)

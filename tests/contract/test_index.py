@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rag.errors import IndexMismatch
+from rag.ports import KeepsTokens
 from rag.types import EVERYONE, Fingerprint, Page, Passage, Principal, Question
 from tests.contract.conftest import ContractIndex, OpenIndex
 from tests.contract.pages import EMBEDDER, Draft, ask, draft, page_ids, put
@@ -214,6 +215,34 @@ async def test_titles_are_searched(index: ContractIndex) -> None:
     await put(index, replace(LEAVE, title="Sabbatical"), VPN)
 
     assert page_ids(await ask(index, "sabbatical", vector=False)) == ["leave"]
+
+
+async def test_tokens_that_come_nearer_put_a_passage_first(index: ContractIndex) -> None:
+    """Optional: an index that keeps tokens compares the best passages by them once more."""
+    if not isinstance(index, KeepsTokens):
+        pytest.skip("This index does not keep tokens.")
+    pages = [draft("first", "VPN token"), draft("second", "VPN token")]
+    question = np.eye(EMBEDDER.dimensions, dtype=np.float32)[:1]
+    for page, bits in zip(pages, (0, 255), strict=True):
+        vectors = await EMBEDDER.embed(page.texts)
+        tokens = [np.full((2, EMBEDDER.dimensions // 8), bits, dtype=np.uint8)]
+        await index.upsert_page_with_tokens(page.page, page.chunks, vectors, tokens)
+    assert page_ids(await ask(index, "VPN token")) == ["first", "second"]
+
+    refined = await ask(index, "VPN token", tokens=question)
+
+    assert page_ids(refined) == ["second", "first"]
+    assert refined[0].signals["tokens"] > refined[1].signals["tokens"]
+    assert await ask(index, "VPN token", tokens=question[:0]) == await ask(index, "VPN token")
+
+
+async def test_tokens_that_do_not_fit_the_chunks_are_refused(index: ContractIndex) -> None:
+    if not isinstance(index, KeepsTokens):
+        pytest.skip("This index does not keep tokens.")
+    vectors = await EMBEDDER.embed(VPN.texts)
+    for tokens in ([np.zeros((2, 8), dtype=np.uint8)], [np.zeros((2, 7), dtype=np.uint8)] * 2):
+        with pytest.raises(ValueError, match="needs 2 times tokens of 8 bytes"):
+            await index.upsert_page_with_tokens(VPN.page, VPN.chunks, vectors, tokens)
 
 
 ODD = [

@@ -119,7 +119,9 @@ async def test_tables_of_another_version_are_refused_with_the_cure(tmp_path: Pat
     connection.execute(f"PRAGMA user_version = {schema.SCHEMA + 1}")
     connection.close()
 
-    with pytest.raises(IndexMismatch, match=r"has schema 2.*run the ingestion again"):
+    with pytest.raises(
+        IndexMismatch, match=rf"has schema {schema.SCHEMA + 1}.*run the ingestion again"
+    ):
         await open_index(path, None)
 
 

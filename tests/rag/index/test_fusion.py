@@ -2,7 +2,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.fusion import CHUNKS_OF_A_PAGE, Candidate, Ranked, Weights, fuse
+from rag.index.fusion import (
+    CHUNKS_OF_A_PAGE,
+    Candidate,
+    Ranked,
+    Weights,
+    fuse,
+    refine,
+    spread,
+)
 
 HALF = Weights(keyword=0.5, vector=0.5)
 
@@ -67,10 +75,29 @@ def test_what_exceeds_a_pages_share_comes_after_all_else() -> None:
     one_page = [candidate(number, 10.0 - number, 0.9, page=7) for number in range(5)]
     weak = candidate(99, keyword=0.1, vector=0.1)
 
-    ranked = fuse([*one_page, weak], HALF)
+    ranked = spread(fuse([*one_page, weak], HALF))
 
     assert order(ranked) == [0, 1, 2, 99, 3, 4]
     assert CHUNKS_OF_A_PAGE == 3
+
+
+def test_of_the_best_those_whose_tokens_come_nearer_go_first() -> None:
+    best = fuse([candidate(1, 9.0, 0.8), candidate(2, 8.0, 0.7), candidate(3, 1.0, 0.1)], HALF)
+
+    refined = refine(best, {1: 0.3, 2: 0.6, 3: 0.2}, Weights(tokens=0.6))
+
+    assert order(refined) == [2, 1, 3]
+    assert [place.tokens for place in refined] == [0.6, 0.3, 0.2]
+    assert all(place.score >= 1 for place in refined)
+
+
+def test_a_chunk_without_tokens_keeps_its_say() -> None:
+    best = fuse([candidate(1, 9.0, 0.8), candidate(2, 5.0, 0.4), candidate(3, 1.0, 0.1)], HALF)
+
+    refined = refine(best, {2: 0.6, 3: 0.2}, Weights(tokens=0.6))
+
+    assert order(refined) == [1, 2, 3]
+    assert refined[0].tokens is None
 
 
 SCORES = st.one_of(st.none(), st.floats(-1, 1))
@@ -85,13 +112,13 @@ def test_every_candidate_is_ranked_once_with_falling_scores(
         for number, (keyword, vector, page) in enumerate(found)
     ]
 
-    ranked = fuse(candidates, HALF)
+    ranked = spread(refine(fuse(candidates, HALF), dict.fromkeys(range(3), 0.4), HALF))
 
     assert sorted(order(ranked)) == list(range(len(found)))
     assert all(0 <= place.fused <= 1 for place in ranked)
     scores = [place.score for place in ranked]
     assert scores == sorted(scores, reverse=True)
-    assert fuse(candidates[::-1], HALF) == ranked
+    assert fuse(candidates[::-1], HALF) == fuse(candidates, HALF)
 
 
 @pytest.mark.parametrize("rank", [1, None], ids=["among the nearest", "found by words alone"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rag.errors import ModelFilesInvalid
+from rag.index.tokens import closeness
 from rag.models.local_embedder import TOKENIZER, WEIGHTS, LocalEmbedder, open_local_embedder
 from rag.models.model_files import find
 
@@ -67,6 +68,32 @@ async def test_what_lies_beyond_the_last_token_is_not_seen(embedder: LocalEmbedd
 async def test_token_counts_add_up_and_are_not_cut_off(embedder: LocalEmbedder) -> None:
     assert embedder.count_tokens("") == 0
     assert embedder.count_tokens("reset the password " * 400) == 1200
+
+
+async def test_tokens_come_from_the_same_run_as_the_vector(embedder: LocalEmbedder) -> None:
+    texts = ["How do I reset my password?", "Reset, reset and reset again."]
+
+    vectors, tokens = await embedder.embed_tokens(texts)
+    vector, question = await embedder.embed_query_tokens(texts[0])
+
+    np.testing.assert_array_equal(vectors, await embedder.embed(texts))
+    np.testing.assert_array_equal(vector, vectors[0])
+    assert question.shape == (embedder.count_tokens(texts[0]), embedder.dimensions)
+    np.testing.assert_allclose(np.linalg.norm(question, axis=1), 1.0, atol=1e-5)
+    assert tokens[0].shape == (len(question) + 2, embedder.dimensions // 8)
+    assert len(tokens[1]) == len({"reset", ",", "and", "again", ".", "start", "end"})
+
+
+async def test_a_questions_tokens_come_nearest_to_the_text_that_speaks_of_it(
+    embedder: LocalEmbedder,
+) -> None:
+    texts = ["Passwords are reset in the account portal.", "Lunch is at noon in the canteen."]
+    _, tokens = await embedder.embed_tokens(texts)
+    _, question = await embedder.embed_query_tokens("where can I reset my password")
+
+    right, wrong = closeness(question, tokens)
+
+    assert right > wrong + 0.1
 
 
 @pytest.mark.parametrize(
