@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from lxml import etree, html
 
+from ingestion.errors import PageUnreadable
 from ingestion.html_inline import DROPPED, all_text, hidden, inline, is_tag, tidy, white
 from ingestion.html_table import cells, is_layout, to_table
 from ingestion.render import markdown
@@ -41,7 +42,11 @@ def page_title(source: str) -> str | None:
 
 
 def parse(source: str) -> etree._Element | None:
-    """Return the tree, or None where there is nothing in the text."""
+    """Return the tree, or None where there is nothing in the text.
+
+    Raises:
+        PageUnreadable: the parser gave up before the end.
+    """
     parser = html.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
     )
@@ -49,9 +54,12 @@ def parse(source: str) -> etree._Element | None:
     if not encoded.strip():
         return None
     try:
-        return html.document_fromstring(encoded, parser=parser)
+        root = html.document_fromstring(encoded, parser=parser)
     except etree.ParserError:
-        return None
+        root = None
+    if any("depth" in entry.message for entry in parser.error_log):
+        raise PageUnreadable("is nested too deeply")
+    return root
 
 
 def _main(root: etree._Element) -> etree._Element:

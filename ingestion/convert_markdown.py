@@ -12,6 +12,9 @@ from ingestion.dialects import plain_markdown
 from ingestion.templates import without_templates
 from ingestion.types import Block
 
+_DEEPEST = 100_000
+"""No bound: what is nested too deeply is to fail, not to lose its text."""
+
 _STARS = re.compile(r"(.?)\*\*(?=(.?))", re.DOTALL)
 
 
@@ -48,6 +51,6 @@ def _without_stars(match: re.Match[str]) -> str:
 
 
 def _parser(*, mdx: bool) -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": 100})
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"])
     return parser.disable("code") if mdx else parser

@@ -16,18 +16,22 @@ _SYNTAX = re.compile(
     rf"""
       (?P<comment>   <!--.*?-->
                    | ^[ ]{{0,3}}<!--.*\Z
-                   | \{{%-?\s*comment\b(?:(?!%\}}).)*%\}}.*?\{{%-?\s*endcomment\s*-?%\}}
+                   | \{{%-?\s*comment\b(?:(?!%\}}).)*%\}}(?:(?!\{{%-?\s*comment\b).)*?
+                     \{{%-?\s*endcomment\s*-?%\}}
                    | \{{\#\s(?:(?!\{{\#|\#\}}).)*\#\}}
                    | <%(?:(?!<%|%>).)*%> )
     | (?P<highlight> \{{%-?\s*highlight\s+(?P<language>[\w+-]*)(?:(?!%\}}).)*%\}}
-                     (?P<listing>.*?)\{{%-?\s*endhighlight\s*-?%\}}
+                     (?P<listing>(?:(?!\{{%-?\s*highlight\b).)*?)\{{%-?\s*endhighlight\s*-?%\}}
                    | \{{\{{<\s*highlight\s+(?P<language2>[\w+-]*)(?:(?!>\}}\}}).)*>\}}\}}
-                     (?P<listing2>.*?)\{{\{{<\s*/\s*highlight\s*>\}}\}} )
-    | (?P<raw>       \{{%-?\s*raw\s*-?%\}}(?P<inside>.*?)\{{%-?\s*endraw\s*-?%\}} )
+                     (?P<listing2>(?:(?!\{{\{{<\s*highlight\b).)*?)
+                     \{{\{{<\s*/\s*highlight\s*>\}}\}} )
+    | (?P<raw>       \{{%-?\s*raw\s*-?%\}}(?P<inside>(?:(?!\{{%-?\s*raw\b).)*?)
+                     \{{%-?\s*endraw\s*-?%\}} )
     | (?P<fence>     ^(?P<lead>[ \t>]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+)*)
                      (?P<mark>`{{3,}}(?=[^`\n]*$)|~{{3,}})(?P<rest>[^\n]*(?:\n.*?)?
                      (?:^[ \t>]*(?P=mark)[`~]*[ \t]*$|\Z)) )
-    | (?P<pre>       <(?P<element>pre|code|script|style)\b.*?</(?P=element)\s*> )
+    | (?P<pre>       <(?P<element>pre|code|script|style)\b
+                     (?:(?!<(?P=element)\b).)*?</(?P=element)\s*> )
     | (?P<span>      (?<![`\\])(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`) )
     | (?P<target>    (?P<label>!?\[[^\[\]{{}}]*)?\]\s?\(\s*
                      (?:(?!\{{[%{{])[^()\s])*{_TAG}(?:{_TAG}|[^(){{}}])*\) )

@@ -4,7 +4,9 @@ import socket
 
 import pytest
 
+from ingestion.convert import convert
 from ingestion.convert_html import blocks_of, page_title
+from ingestion.errors import PageUnreadable
 from ingestion.render import markdown
 from ingestion.types import Code, Heading, ItemList, Paragraph, Quote, Table
 
@@ -146,6 +148,14 @@ def test_footnote_marks_and_anchor_signs_go() -> None:
 
 def test_deep_nesting_keeps_its_text() -> None:
     assert "core" in read("<div>" * 600 + "core" + "</div>" * 600)
+
+
+@pytest.mark.parametrize("tag", ["div", "b"])
+def test_absurd_nesting_fails_rather_than_lose_text(tag: str) -> None:
+    source = f"<{tag}>" * 20_000 + "core" + f"</{tag}>" * 20_000
+
+    with pytest.raises(PageUnreadable, match="nested too deeply"):
+        convert("a.html", source.encode())
 
 
 def test_the_title_element_names_the_page() -> None:
