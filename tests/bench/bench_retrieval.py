@@ -2,9 +2,9 @@
 
 ``python -m tests.bench.bench_retrieval [--chunks 10000 100000] [--questions 200] [--json FILE]``
 
-The raw parts are one FTS5 query and one exact top-k in numpy over everything, without permissions
-and without reading any chunk. Text and vectors are synthetic: words as frequent as in a language,
-vectors drawn at random.
+The raw parts are one FTS5 query and one exact top-k in numpy over everything, without permissions,
+without reading any chunk and without comparing tokens. Text and vectors are synthetic: words as
+frequent as in a language, vectors drawn at random.
 """
 
 from __future__ import annotations
@@ -26,13 +26,25 @@ from rag.index.embedded import EmbeddedIndex, open_index
 from rag.index.keywords import keywords, match_any
 from rag.index.reading import CANDIDATES
 from rag.index.schema import SCHEMA
-from rag.types import EVERYONE, Chunk, Fingerprint, Page, Principal, Question, Readers, Vectors
+from rag.types import (
+    EVERYONE,
+    Chunk,
+    Fingerprint,
+    Page,
+    Principal,
+    Question,
+    Readers,
+    TokenSigns,
+    Vectors,
+)
 
 DIMENSIONS = 384
 VOCABULARY = 20_000
 WORDS_A_CHUNK = 120
 CHUNKS_A_PAGE = 10
 WORDS_A_QUESTION = 6
+TOKENS_A_CHUNK = 85
+TOKENS_A_QUESTION = 10
 GROUPS = 10
 ASKER = frozenset({EVERYONE, Principal("group:0"), Principal("group:1")})
 K = 5
@@ -64,27 +76,30 @@ class Corpus:
 
     def __init__(self, chunks: int, seed: int = 7) -> None:
         self._random = np.random.default_rng(seed)
-        self._share = 1 / np.arange(10, VOCABULARY + 10)
-        self._share /= self._share.sum()
+        self._words = [_word(rank) for rank in range(VOCABULARY)]
+        share = np.cumsum(1 / np.arange(10, VOCABULARY + 10))
+        self._shares = share / share[-1]
         self.pages = chunks // CHUNKS_A_PAGE
         self.vectors = self._unit(self.pages * CHUNKS_A_PAGE)
 
-    def page(self, number: int) -> tuple[Page, list[Chunk], Vectors]:
+    def page(self, number: int) -> tuple[Page, list[Chunk], Vectors, list[TokenSigns]]:
         group = Principal(f"group:{number % GROUPS}")
         readers: Readers = (frozenset({EVERYONE} if number % 2 else {group}),)
         page = Page("acme", "it", f"p{number}", "1", readers)
         first = number * CHUNKS_A_PAGE
         chunks = [self._chunk(page, ordinal) for ordinal in range(CHUNKS_A_PAGE)]
-        return page, chunks, self.vectors[first : first + CHUNKS_A_PAGE]
+        shape = (CHUNKS_A_PAGE, TOKENS_A_CHUNK, DIMENSIONS // 8)
+        tokens = list(self._random.integers(0, 256, shape, dtype=np.uint8))
+        return page, chunks, self.vectors[first : first + CHUNKS_A_PAGE], tokens
 
-    def question(self) -> tuple[str, Vectors]:
+    def question(self) -> tuple[str, Vectors, Vectors]:
         """Words of a question are rarer than those of a text: stop words are dropped anyway."""
         ranks = self._random.integers(20, 2000, WORDS_A_QUESTION)
-        text = "how do I " + " ".join(_word(int(rank)) for rank in ranks)
-        return text, self._unit(1)[0]
+        text = "how do I " + " ".join(self._words[rank] for rank in ranks)
+        return text, self._unit(1)[0], self._unit(TOKENS_A_QUESTION)
 
     def _chunk(self, page: Page, ordinal: int) -> Chunk:
-        ranks = self._random.choice(VOCABULARY, WORDS_A_CHUNK, p=self._share)
+        ranks = np.searchsorted(self._shares, self._random.random(WORDS_A_CHUNK))
         return Chunk(
             id=f"{page.id}-{ordinal}",
             tenant=page.tenant,
@@ -94,7 +109,7 @@ class Corpus:
             title=f"Page {page.id}",
             section="",
             breadcrumb=(page.space, f"Page {page.id}"),
-            text=" ".join(_word(int(rank)) for rank in ranks),
+            text=" ".join(self._words[rank] for rank in ranks),
             url="",
             readers=page.readers,
             source_type="folder",
@@ -135,7 +150,7 @@ async def measure(chunks: int, questions: int) -> Row:
 async def _build(index: EmbeddedIndex, corpus: Corpus) -> float:
     started = time.perf_counter()
     for number in range(corpus.pages):
-        await index.upsert_page(*corpus.page(number))
+        await index.upsert_page_with_tokens(*corpus.page(number))
     await index.warm()
     return time.perf_counter() - started
 
@@ -149,11 +164,11 @@ async def _ask(
 ) -> Row:
     times = []
     for _ in range(questions):
-        text, vector = corpus.question()
+        text, vector, tokens = corpus.question()
         fts = _timed(partial(_fts_alone, connection, text))
         exact = _timed(partial(_numpy_alone, corpus.vectors, vector))
         started = time.perf_counter()
-        found = await index.search(Question(text, "acme", vector), ASKER, K)
+        found = await index.search(Question(text, "acme", vector, tokens=tokens), ASKER, K)
         times.append(((time.perf_counter() - started) * 1e3, fts, exact))
         if len(found) != K:
             raise RuntimeError(f"{len(found)!r} passages found; the corpus is not as meant.")
