@@ -3,40 +3,92 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-_MARK = re.compile(r"\[(\d{1,2})\]")
+_MARK = re.compile(r"<code.*?</code>|\[(\d{1,2})\]", re.DOTALL)
+_DOT = " \u00b7 "
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
 _RULE = re.compile(r"^[\s|:+-]+$")
+_CELL = re.compile(r"(?<!\\)\|")
 _LEAD = re.compile(r"^(\s*(?:[-*+]\s+|\d+[.)]\s+|#{1,6}\s+|>\s?)*)")
-
-
-def _markdown() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True})
-    return parser.enable("table").disable(["link", "image", "autolink", "reference", "html_inline"])
+_EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th></th>\s*)+</tr>\s*</thead>\s*")
+_TABLE = '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>'
+_LINKING = ["link", "image", "autolink", "reference", "html_inline"]
+_HEADINGS = {"h1": "h3", "h2": "h3", "h3": "h4", "h4": "h5", "h5": "h6"}
+_HEADING = re.compile(r"(</?)(h[1-5])>")
 
 
 def answer_html(text: str, exchange_id: str, sources: int) -> Markup:
-    """Return an answer as HTML; ``[n]`` becomes a link to source n where there is one."""
-    html = _markdown().render(_plain(text))
+    """Return an answer as HTML; ``[n]`` becomes a link to source n where there is one.
+
+    A backslash stays one: in answers it is part of a path, not of Markdown. Quoted table rows,
+    which come with dots between their cells, are a table again.
+    """
+    html = _rendered(_tabled(_plain(text)), literal_backslashes=True)
+    html = _EMPTY_HEAD.sub("", html)
 
     def link(match: re.Match[str]) -> str:
-        number = int(match.group(1))
+        number = int(match.group(1) or 0)
         if not 1 <= number <= sources:
             return match.group()
-        return f'<a class="mark" href="#s-{escape(exchange_id)}-{number}">{number}</a>'
+        target = f"s-{escape(exchange_id)}-{number}"
+        return f'<a class="mark" href="#{target}" aria-label="Source {number}">{number}</a>'
 
     return Markup(_MARK.sub(link, html))  # noqa: S704 - rendered with raw HTML and links off
 
 
+def quote_html(quote: str) -> Markup:
+    """Return a quote as HTML; rows that were cut out of a table still look like a table."""
+    lines = _plain(quote).split("\n")
+    rows = [bool(_ROW.match(line)) for line in lines]
+    if all(rows) and not any(_RULE.match(line) for line in lines):
+        lines = [*_head(max(len(_cells(line)) for line in lines)), *lines]
+    html = _rendered("\n".join(lines), literal_backslashes=True)
+    return Markup(_EMPTY_HEAD.sub("", html))  # noqa: S704 - rendered with raw HTML and links off
+
+
 def passage_html(text: str, quote: str = "") -> Markup:
-    """Return a stored passage as HTML, with the quote highlighted where the passage has it."""
-    html = _markdown().render(_highlighted(_plain(text), _plain(quote)))
-    html = html.replace(_OPEN, "<mark>").replace(_CLOSE, "</mark>")
+    """Return a stored passage as HTML, with the quote highlighted where the passage has it.
+
+    The first highlight is the place ``#quote`` of the page.
+    """
+    html = _rendered(_highlighted(_plain(text), _plain(quote)))
+    html = html.replace(_OPEN, '<mark id="quote">', 1).replace(_OPEN, "<mark>")
+    html = html.replace(_CLOSE, "</mark>")
     return Markup(html)  # noqa: S704 - rendered with raw HTML and links off
+
+
+def _rendered(text: str, *, literal_backslashes: bool = False) -> str:
+    """Render Markdown; headings are put below those of the page that shows them."""
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table")
+    parser.disable([*_LINKING, "escape"] if literal_backslashes else _LINKING)
+    html = _HEADING.sub(lambda found: f"{found[1]}{_HEADINGS[found[2]]}>", parser.render(text))
+    return html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
+
+
+def _tabled(text: str) -> str:
+    lines: list[str] = []
+    for width, run in groupby(text.split("\n"), key=_width):
+        rows = list(run)
+        if width > 1 and len(rows) > 1:
+            cells = [row[1:].strip().replace("|", r"\|").split(_DOT) for row in rows]
+            table = [*_head(width), *(f"| {' | '.join(row)} |" for row in cells)]
+            rows = ["> ", *(f"> {row}" for row in table), "> "]
+        lines += rows
+    return "\n".join(lines)
+
+
+def _width(line: str) -> int:
+    """Return how many cells a quoted line has."""
+    return len(line.split(_DOT)) if line.startswith(">") else 0
+
+
+def _head(columns: int) -> list[str]:
+    return ["|" + "  |" * columns, "|" + "---|" * columns]
 
 
 def _plain(text: str) -> str:
@@ -55,8 +107,12 @@ def _marked_line(line: str) -> str:
     if not line.strip() or _RULE.match(line):
         return line
     if _ROW.match(line):
-        cells = line.strip().strip("|").split("|")
-        return "|" + "|".join(f" {_OPEN}{cell.strip()}{_CLOSE} " for cell in cells) + "|"
+        return "|" + "|".join(f" {_OPEN}{cell}{_CLOSE} " for cell in _cells(line)) + "|"
     lead = _LEAD.match(line)
     cut = lead.end() if lead else 0
     return f"{line[:cut]}{_OPEN}{line[cut:]}{_CLOSE}"
+
+
+def _cells(row: str) -> list[str]:
+    inner = row.strip().removeprefix("|").removesuffix("|")
+    return [cell.strip() for cell in _CELL.split(inner)]

@@ -11,13 +11,13 @@ import aiohttp_jinja2
 import jinja2
 from aiohttp import web
 
+from bot.adapters.web.assets import Assets
 from bot.adapters.web.ports import Conversations, Identify, StoredPages
-from bot.adapters.web.reading import parts_of
-from bot.adapters.web.view import ExchangeView, exchange_view
+from bot.adapters.web.reader import PageReader
+from bot.adapters.web.view import ExchangeView, exchange_view, rateable
 from bot.adapters.web.why import why_view
 from bot.ports import Inbox, Interactions
 from bot.types import Feedback, Interaction, InteractionId, Message, Person, Stage, Thread
-from rag.types import EVERYONE
 
 HERE = Path(__file__).parent
 COOKIE = "frontdesk_conversation"
@@ -50,9 +50,15 @@ class WebChat:
 
     def mount(self, app: web.Application) -> None:
         """Add the routes, the templates and the static files."""
-        aiohttp_jinja2.setup(
-            app, loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True
+        templates = aiohttp_jinja2.setup(
+            app,
+            loader=jinja2.FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
         )
+        assets = Assets(HERE / "static")
+        templates.globals["asset"] = assets.link
         app.router.add_get("/", self.chat)
         app.router.add_post("/conversations", self.start_over)
         app.router.add_post("/chat/{conversation}", self.ask)
@@ -60,12 +66,12 @@ class WebChat:
         app.router.add_post("/chat/{conversation}/{id}/vote", self.vote)
         app.router.add_post("/chat/{conversation}/{id}/person", self.person)
         app.router.add_get("/chat/{conversation}/{id}/why", self.why)
-        app.router.add_get("/pages/{space}/{page:.+}", self.page)
-        app.router.add_static("/static", HERE / "static")
+        app.router.add_get("/static/{name}", assets.serve)
+        PageReader(self._pages, self._identify, self._tenant).mount(app)
 
     async def chat(self, request: web.Request) -> web.Response:
         """Show the conversation of this browser."""
-        conversation = _conversation(request.cookies.get(COOKIE))
+        conversation = _uuid(request.cookies.get(COOKIE))
         thread = self._thread(self._identify(request), conversation)
         exchanges = [
             await self._exchange(request, interaction)
@@ -74,7 +80,13 @@ class WebChat:
         response = aiohttp_jinja2.render_template(
             "chat.html",
             request,
-            {"conversation": conversation, "exchanges": exchanges, "starters": self._starters},
+            {
+                "conversation": conversation,
+                "exchanges": exchanges,
+                "starters": self._starters,
+                "shortened": len(exchanges) == SHOWN,
+                "longest": LONGEST_QUESTION,
+            },
         )
         _remember(response, conversation)
         return response
@@ -86,26 +98,36 @@ class WebChat:
         raise response
 
     async def ask(self, request: web.Request) -> web.Response:
-        """Accept a question and return its bubble, which then polls for the answer."""
+        """Accept a question and return its bubble, which then polls for the answer.
+
+        The page names each question, so that a second click asks the same one, not another.
+        """
         form = await request.post()
-        question = str(form.get("question", "")).strip()
+        question = str(form.get("question", "")).replace("\r\n", "\n").strip()
         if not question:
             raise web.HTTPUnprocessableEntity(text="Type a question first.")
         if len(question) > LONGEST_QUESTION:
             raise web.HTTPUnprocessableEntity(
                 text=f"That is {len(question):,} characters; ask with at most {LONGEST_QUESTION:,}."
             )
-        return await self._accept(request, question)
+        accepted = await self._accept(request, question, _uuid(str(form.get("message", ""))))
+        if "HX-Request" not in request.headers:
+            raise web.HTTPSeeOther("/")
+        return accepted
 
     async def person(self, request: web.Request) -> web.Response:
-        """Ask for a person about an earlier question."""
-        await self._own(request)
-        return await self._accept(request, ASK_A_PERSON)
+        """Ask for a person about an earlier question; asking again is the same request."""
+        interaction = await self._own(request)
+        once = str(uuid.uuid5(uuid.NAMESPACE_URL, f"person:{interaction.id}"))
+        return await self._accept(request, ASK_A_PERSON, once)
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Return the answer, or the state of the work."""
+        """Return the answer or the state of the work; nothing (204) if that is known already."""
         interaction = await self._own(request)
-        return await self._fragment(request, "answer.html", interaction)
+        exchange = await self._exchange(request, interaction)
+        if exchange.working and exchange.step == request.query.get("step"):
+            return web.Response(status=204)
+        return _render(request, "answer.html", interaction, exchange)
 
     async def vote(self, request: web.Request) -> web.Response:
         """Keep a thumb; the same thumb again takes it back."""
@@ -136,36 +158,11 @@ class WebChat:
             "why.html", request, {"why": why_view(interaction.outcome)}
         )
 
-    async def page(self, request: web.Request) -> web.Response:
-        """Show a stored page to those who may read it; unknown and forbidden look the same."""
-        person = self._identify(request)
-        chunks = await self._pages.page(
-            self._tenant,
-            request.match_info["space"],
-            request.match_info["page"],
-            person.principals | {EVERYONE},
-        )
-        if not chunks:
-            return aiohttp_jinja2.render_template(
-                "trouble.html",
-                request,
-                {"title": "No such page", "text": "It may have moved, or you may not read it."},
-                status=404,
-            )
-        query = request.query
-        parts = parts_of(chunks, chunk_id=query.get("chunk", ""), quote=query.get("quote", ""))
-        first = chunks[0]
-        return aiohttp_jinja2.render_template(
-            "page.html",
-            request,
-            {"title": first.title, "trail": " \u203a ".join(first.breadcrumb[:-1]), "parts": parts},
-        )
-
-    async def _accept(self, request: web.Request, text: str) -> web.Response:
+    async def _accept(self, request: web.Request, text: str, message_id: str) -> web.Response:
         person = self._identify(request)
         message = Message(
-            id=str(uuid.uuid4()),
-            thread=self._thread(person, _conversation(request.match_info["conversation"])),
+            id=message_id,
+            thread=self._thread(person, _uuid(request.match_info["conversation"])),
             author=person,
             text=text,
             received_at=datetime.now(UTC),
@@ -180,7 +177,7 @@ class WebChat:
         """Return the interaction if it belongs to this person and conversation, else 404."""
         interaction = await self._interactions.get(InteractionId(request.match_info["id"]))
         person = self._identify(request)
-        thread = self._thread(person, _conversation(request.match_info["conversation"]))
+        thread = self._thread(person, _uuid(request.match_info["conversation"]))
         if interaction is None or interaction.message.thread != thread:
             raise web.HTTPNotFound(text="There is no such question in this conversation.")
         return interaction
@@ -188,20 +185,17 @@ class WebChat:
     async def _fragment(
         self, request: web.Request, template: str, interaction: Interaction
     ) -> web.Response:
-        return aiohttp_jinja2.render_template(
-            template,
-            request,
-            {
-                "conversation": interaction.message.thread.id,
-                "exchange": await self._exchange(request, interaction),
-            },
-        )
+        exchange = await self._exchange(request, interaction)
+        return _render(request, template, interaction, exchange)
 
     async def _exchange(self, request: web.Request, interaction: Interaction) -> ExchangeView:
-        vote = await self._vote_of(interaction.id, self._identify(request))
+        if rateable(interaction):
+            vote = await self._vote_of(interaction.id, self._identify(request))
+            return exchange_view(interaction, vote=vote)
+        if interaction.status != "working":
+            return exchange_view(interaction)
         stages = await self._interactions.stages(interaction.id)
-        stage = stages[-1] if stages else Stage.RECEIVED
-        return exchange_view(interaction, stage=stage, vote=vote)
+        return exchange_view(interaction, stage=stages[-1] if stages else Stage.RECEIVED)
 
     async def _vote_of(self, interaction_id: InteractionId, person: Person) -> str | None:
         votes = await self._interactions.feedback(interaction_id)
@@ -211,8 +205,15 @@ class WebChat:
         return Thread("web", self._tenant, person.id, conversation)
 
 
-def _conversation(given: str | None) -> str:
-    """Return the conversation's id; anything that is not one of ours starts a new one."""
+def _render(
+    request: web.Request, template: str, interaction: Interaction, exchange: ExchangeView
+) -> web.Response:
+    context = {"conversation": interaction.message.thread.id, "exchange": exchange}
+    return aiohttp_jinja2.render_template(template, request, context)
+
+
+def _uuid(given: str | None) -> str:
+    """Return an id as it was given; anything that is not one of ours becomes a new one."""
     try:
         return str(uuid.UUID(given or ""))
     except ValueError:

@@ -24,12 +24,26 @@ class PartView:
 
 
 def parts_of(chunks: Sequence[Chunk], *, chunk_id: str, quote: str) -> tuple[PartView, ...]:
-    """Return a page's parts, the quote highlighted in the chunk it was taken from."""
+    """Return a page's parts, the quote highlighted in the chunk it was taken from.
+
+    When that chunk is gone because the page was edited, the first chunk that has the quote will do.
+    """
     before = [None, *chunks[:-1]] if chunks else []
+    quoted = _quoted(chunks, chunk_id, quote)
     return tuple(
-        _part(previous, chunk, quote if chunk.id == chunk_id else "")
+        _part(previous, chunk, quote if chunk.id == quoted else "")
         for previous, chunk in zip(before, chunks, strict=True)
     )
+
+
+def highlighted(parts: Sequence[PartView]) -> bool:
+    """Tell whether anything is highlighted."""
+    return any("<mark" in part.html for part in parts)
+
+
+def _quoted(chunks: Sequence[Chunk], chunk_id: str, quote: str) -> str:
+    holding = [chunk.id for chunk in chunks if quote and quote in chunk.text]
+    return chunk_id if chunk_id in holding else next(iter(holding), "")
 
 
 def _part(previous: Chunk | None, chunk: Chunk, quote: str) -> PartView:

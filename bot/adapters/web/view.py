@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from bot.adapters.web.markup import answer_html
+from bot.adapters.web.markup import answer_html, quote_html
 from bot.types import (
     Clarification,
     Escalation,
@@ -22,13 +22,19 @@ from bot.types import (
 STAGES: Mapping[Stage, str] = {
     Stage.RECEIVED: "Got it \u2026",
     Stage.ROUTING: "Reading your question \u2026",
-    Stage.SEARCHING: "Searching the pages \u2026",
+    Stage.SEARCHING: "Searching the wiki \u2026",
     Stage.READING: "Reading what was found \u2026",
     Stage.CHECKING: "Checking the sources \u2026",
-    Stage.DONE: "Done",
-    Stage.FAILED: "This did not work",
+    Stage.DONE: "Almost there \u2026",
+    Stage.FAILED: "This did not work \u2026",
 }
-_HEADINGS = {"found": "What the wiki says", "answer": "Answer", "generic": ""}
+_HEADINGS = {"found": "From the wiki", "answer": "Answer", "generic": ""}
+_FOUND = "From the wiki:"
+_WITHDRAWN = "This question was withdrawn."
+_GIVEN_UP = "This did not work. Please ask again."
+_LONG_QUESTION = 600
+_LABEL = 90
+_LONGEST_QUOTE_IN_A_LINK = 1500
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +44,20 @@ class SourceView:
     title: str
     section: str
     document_page: int | None
-    quote: str
+    quote: Markup
     href: str
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeView:
-    """One question and its answer."""
+    """One question and its answer; ``label`` names it to those who cannot see it."""
 
     id: str
     question: str
+    label: str
+    long: bool
     working: bool
+    step: str = ""
     stage: str = ""
     tone: str = ""
     heading: str = ""
@@ -59,7 +68,7 @@ class ExchangeView:
     sources_label: str = ""
     rateable: bool = False
     can_ask_person: bool = False
-    why_label: str = "Why this answer"
+    why_label: str = ""
     vote: str | None = None
 
 
@@ -67,37 +76,68 @@ def exchange_view(
     interaction: Interaction, *, stage: Stage | None = None, vote: str | None = None
 ) -> ExchangeView:
     """Return what the page shows of an interaction, finished or not."""
+    if interaction.outcome is not None:
+        return _finished(interaction, interaction.outcome.response, vote)
+    working = interaction.status == "working"
+    step = stage or Stage.RECEIVED
+    question = interaction.message.text
+    given_up = _GIVEN_UP if interaction.status == "failed" else _WITHDRAWN
+    return ExchangeView(
+        id=interaction.id,
+        question=question,
+        label=_label(question),
+        long=len(question) > _LONG_QUESTION,
+        working=working,
+        step=step.value,
+        stage=STAGES[step],
+        html=Markup() if working else answer_html(given_up, interaction.id, 0),
+    )
+
+
+def rateable(interaction: Interaction) -> bool:
+    """Tell whether an answer can be judged: it has sources to judge it by."""
     outcome = interaction.outcome
-    if outcome is None:
-        return ExchangeView(
-            id=interaction.id,
-            question=interaction.message.text,
-            working=interaction.status == "working",
-            stage=STAGES[stage or Stage.RECEIVED],
-            html=answer_html("This question was withdrawn.", interaction.id, 0),
-        )
-    return _finished(interaction, outcome.response, vote)
+    return (
+        outcome is not None
+        and isinstance(outcome.response, Reply)
+        and bool(outcome.response.sources)
+    )
 
 
 def _finished(interaction: Interaction, response: Response, vote: str | None) -> ExchangeView:
     shown = _sources(response)
     cited = isinstance(response, Reply)
+    question = interaction.message.text
     return ExchangeView(
         id=interaction.id,
-        question=interaction.message.text,
+        question=question,
+        label=_label(question),
+        long=len(question) > _LONG_QUESTION,
         working=False,
         tone=_tone(response),
         heading=_heading(response),
-        html=answer_html(response.text, interaction.id, len(shown) if cited else 0),
+        html=answer_html(_text(response), interaction.id, len(shown) if cited else 0),
         options=response.options if isinstance(response, Clarification) else (),
         sources=tuple(_source_view(source) for source in shown),
         numbered=cited,
-        sources_label="Sources" if cited else "Pages that may help, not confirmed",
-        rateable=cited and bool(shown),
+        sources_label=_sources_label(response, shown),
+        rateable=rateable(interaction),
         can_ask_person=_can_ask_person(response),
-        why_label="Why this answer" if cited else "Why no answer",
+        why_label=_why_label(response),
         vote=vote,
     )
+
+
+def _label(question: str) -> str:
+    line = " ".join(question.split())
+    return line if len(line) <= _LABEL else f"{line[:_LABEL]}\u2026"
+
+
+def _text(response: Response) -> str:
+    """Return the words; what the heading above them says already is left out."""
+    if isinstance(response, Reply) and response.tone == "found":
+        return response.text.removeprefix(_FOUND).lstrip("\n")
+    return response.text
 
 
 def _tone(response: Response) -> str:
@@ -118,12 +158,32 @@ def _heading(response: Response) -> str:
             return "One question back"
         case Escalation(reason="asked_for_human"):
             return "For a person"
+        case Escalation(reason="unavailable"):
+            return "Not working right now"
         case Escalation():
-            return "No confirmed answer"
+            return "No sure answer"
+
+
+def _why_label(response: Response) -> str:
+    match response:
+        case Reply():
+            return "Why this answer"
+        case Clarification():
+            return "Why a question back"
+        case Escalation(reason="asked_for_human"):
+            return "Why a person"
+        case Escalation():
+            return "Why no answer"
 
 
 def _sources(response: Response) -> tuple[Source, ...]:
     return response.sources if isinstance(response, Reply) else response.suggestions
+
+
+def _sources_label(response: Response, shown: Sequence[Source]) -> str:
+    if not isinstance(response, Reply):
+        return "Pages that may help. I haven't confirmed that they do."
+    return "Source" if len(shown) == 1 else "Sources"
 
 
 def _can_ask_person(response: Response) -> bool:
@@ -141,16 +201,17 @@ def _source_view(source: Source) -> SourceView:
         title=source.title,
         section=source.section if source.section != source.title else "",
         document_page=source.document_page,
-        quote=source.quote,
+        quote=quote_html(source.quote),
         href=_href(source),
     )
 
 
 def _href(source: Source) -> str:
-    """Return the link to the page; our own pages get the passage and the quote to highlight."""
+    """Return the link to the page; our own pages open at the quote, highlighted."""
     if source.url.startswith(("https://", "http://")):
         return source.url
     if not source.url.startswith("/pages/"):
         return ""
-    marked = urlencode({"chunk": source.chunk_id, "quote": source.quote[:500]}, quote_via=quote)
-    return f"{source.url}?{marked}"
+    exact = source.quote[:_LONGEST_QUOTE_IN_A_LINK]
+    marked = urlencode({"chunk": source.chunk_id, "quote": exact}, quote_via=quote)
+    return f"{source.url}?{marked}#quote"

@@ -1,4 +1,4 @@
-"""Why this answer, or why none: the record in words, with the figures behind it."""
+"""Why this answer, or why none: the record in a colleague's words, with the figures behind it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,26 @@ from dataclasses import dataclass
 
 from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Trace
 
-_ROUTES = {
-    Intent.GENERIC: "small talk or general knowledge, so the company's pages were not searched",
-    Intent.DOMAIN: "a question about the company, so its pages were searched",
-    Intent.UNKNOWN: "possibly about the company, so its pages were searched to be safe",
-    Intent.HUMAN: "a wish to speak to a person",
+_UNDERSTOOD = {
+    Intent.GENERIC: "I took this as small talk or general knowledge, so I didn't search the wiki.",
+    Intent.DOMAIN: "I took this as a question about the company.",
+    Intent.UNKNOWN: "I wasn't sure that this is about the company, so I searched to be safe.",
+    Intent.HUMAN: "I took this as a wish to talk to a person, so I didn't look for an answer.",
 }
 _DECIDERS = {
     "rule": "a fixed rule",
     "classifier": "the local classifier",
     "model": "the language model",
-    "default": "the safe default",
+    "default": "the default",
 }
-_SIGNALS = ("keyword", "vector", "fused")
+_SIGNALS = {"keyword": "Same words", "vector": "Same meaning", "fused": "Together"}
+_SEARCHED = {Intent.DOMAIN, Intent.UNKNOWN}
+_REASONS = {
+    "asked_for_human": (),
+    "nothing_found": ("Nothing in the wiki is close enough to your question.",),
+    "unsupported": ("I drafted an answer, but the pages don't support it, so I dropped it.",),
+    "unavailable": ("Something on my side did not work, so there is no answer to show.",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ def why_view(outcome: Outcome) -> WhyView:
     trace = outcome.trace
     return WhyView(
         steps=tuple(_steps(outcome)),
-        signals=_SIGNALS,
+        signals=tuple(_SIGNALS.values()),
         passages=tuple(
             PassageRow(
                 passage.title,
@@ -59,37 +66,63 @@ def why_view(outcome: Outcome) -> WhyView:
 
 
 def _steps(outcome: Outcome) -> list[str]:
-    trace, route = outcome.trace, outcome.trace.route
-    steps = [f"{_DECIDERS[route.decided_by].capitalize()} took it as {_ROUTES[route.intent]}."]
-    if route.question and route.intent in {Intent.DOMAIN, Intent.UNKNOWN}:
-        steps.append(f"Searched for: \u201c{route.question}\u201d.")
-    if trace.passages:
-        pages = len({passage.page_id for passage in trace.passages})
-        steps.append(f"Read {len(trace.passages)} passages from {pages} pages you may read.")
-    steps += [f"{note.capitalize()}." for note in trace.notes]
-    return [*steps, _decision(outcome)]
+    route = outcome.trace.route
+    searched = route.intent in _SEARCHED
+    steps = [_UNDERSTOOD[route.intent]]
+    if searched and route.question:
+        steps.append(f"I looked for \u201c{route.question}\u201d in the wiki pages you may read.")
+    if searched and outcome.trace.passages:
+        steps.append(_read(outcome.trace))
+    return [*steps, *_decision(outcome)]
 
 
-def _decision(outcome: Outcome) -> str:
-    response, threshold = outcome.response, outcome.trace.threshold
+def _read(trace: Trace) -> str:
+    pages = len({passage.page_id for passage in trace.passages})
+    count = len(trace.passages)
+    closest = "the closest passage" if count == 1 else f"the {count} closest passages"
+    return f"I read {closest}, from {pages} {'page' if pages == 1 else 'pages'}."
+
+
+def _decision(outcome: Outcome) -> list[str]:
+    response = outcome.response
     match response:
         case Reply(refused=True):
-            return "The language model or its safety filter declined."
+            return ["The language model or its safety filter declined to answer."]
         case Reply(tone="generic"):
-            return "Answered without the pages, so there are no sources."
+            return ["There are no sources, because this did not come from the wiki."]
         case Clarification():
-            return "Several pages fit equally well, so I asked back instead of guessing."
-        case Escalation(reason="asked_for_human"):
-            return "You asked for a person, so no answer was looked up."
+            return ["Several pages fit equally well, so I asked back instead of guessing."]
+        case Escalation(reason=reason) if reason in _REASONS:
+            return list(_REASONS[reason])
+        case _:
+            return [*_ruled_out(outcome), *_weighed(response, outcome.trace.threshold)]
+
+
+def _ruled_out(outcome: Outcome) -> list[str]:
+    features = outcome.trace.features
+    if isinstance(outcome.response, Reply) or not features:
+        return []
+    if not features.get("has_claims", 1):
+        return ["None of them has a line that answers it."]
+    if features.get("uncovered_identifiers"):
+        return ["A number or code from your question is in none of them."]
+    return []
+
+
+def _weighed(response: Reply | Escalation, threshold: float | None) -> list[str]:
     if response.confidence is None or threshold is None:
-        return "It could not be looked up, so a person is needed."
-    sure = f"{response.confidence:.0%} sure, and {threshold:.0%} is needed to answer"
-    passed = isinstance(response, Reply)
-    return f"The check was {sure}, {'so this is shown.' if passed else 'so a person is better.'}"
+        return []
+    chance = f"I put the chance that I have the right answer at {response.confidence:.0%}"
+    if isinstance(response, Reply):
+        return [f"{chance}; I answer from {threshold:.0%} up."]
+    return [f"{chance}. I answer only from {threshold:.0%} up, so I'd rather not guess."]
 
 
 def _figures(trace: Trace) -> list[tuple[str, str]]:
-    rows = [(f"time: {name}", f"{value:.1f} ms") for name, value in trace.timings_ms.items()]
+    route = trace.route
+    rows = [("decided by", f"{_DECIDERS[route.decided_by]}, {route.score:.2f}")]
+    rows += [("note", note) for note in trace.notes]
+    rows += [(f"time: {name}", f"{value:.1f} ms") for name, value in trace.timings_ms.items()]
     rows += [(f"signal: {name}", _figure(value)) for name, value in sorted(trace.features.items())]
     rows += [
         (

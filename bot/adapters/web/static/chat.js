@@ -1,61 +1,183 @@
 "use strict";
-// Small comforts on top of htmx: Enter sends, starters fill the box, the newest message is in view.
+// On top of htmx: asking once, waiting patiently, staying where the reader is.
 (() => {
   const form = document.getElementById("ask");
   if (!form) return;
   const box = form.querySelector("textarea");
   const messages = document.getElementById("messages");
   const trouble = document.getElementById("trouble");
+  const status = document.getElementById("status");
+  const count = document.getElementById("count");
+  const longest = Number(box.dataset.longest);
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
+  const say = (text) => { if (trouble.textContent !== text) trouble.textContent = text; };
+  const show = (element, block) =>
+    element.scrollIntoView({ block, behavior: still.matches ? "auto" : "smooth" });
+
+  // Asking. A question has an id of its own: sent twice, it is asked once.
+  const newId = () => {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  };
+  const length = (text) => [...text].length;
+  let attempt = { text: "", id: "" };
+
+  const wrong = (text) => {
+    if (!text) return "Type a question first.";
+    const over = length(text) - longest;
+    if (over <= 0) return "";
+    return `That is ${over.toLocaleString("en")} characters too long. Please shorten it to ${longest.toLocaleString("en")}.`;
+  };
   const fit = () => {
     box.style.height = "auto";
-    box.style.height = Math.min(box.scrollHeight, 200) + "px";
+    box.style.height = `${Math.min(box.scrollHeight + 2, 220)}px`;
+    const size = length(box.value.trim());
+    count.textContent = size > longest * 0.9 ? `${size.toLocaleString("en")} of ${longest.toLocaleString("en")} characters` : "";
   };
-  const send = () => form.requestSubmit();
 
-  box.addEventListener("input", fit);
-  box.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+  form.noValidate = true;
+  form.addEventListener("htmx:configRequest", (event) => {
+    if (event.target !== form) return;
+    const text = box.value.trim();
+    const refused = wrong(text);
+    if (refused) {
       event.preventDefault();
-      if (box.value.trim()) send();
+      say(refused);
+      box.focus();
+      return;
     }
-  });
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-ask]");
-    if (!button) return;
-    box.value = button.dataset.ask;
-    send();
-  });
-  document.addEventListener("toggle", (event) => {
-    if (event.target.matches("details[data-why]") && event.target.open) {
-      htmx.trigger(event.target, "open-why");
-    }
-  }, true);
-  document.body.addEventListener("click", (event) => {
-    const mark = event.target.closest("a.mark");
-    if (!mark) return;
-    const source = document.querySelector(mark.getAttribute("href"));
-    if (source) {
-      event.preventDefault();
-      source.querySelector("details").open = true;
-      source.scrollIntoView({ block: "nearest", behavior: "smooth" });
-    }
+    if (attempt.text !== text) attempt = { text, id: newId() };
+    event.detail.parameters.set("question", text);
+    event.detail.parameters.set("message", attempt.id);
   });
   form.addEventListener("htmx:afterRequest", (event) => {
     if (event.target !== form || !event.detail.successful) return;
-    document.getElementById("welcome")?.remove();
-    form.reset();
+    if (box.value.trim() === attempt.text) box.value = "";
+    attempt = { text: "", id: "" };
+    say("");
     fit();
   });
-  messages.addEventListener("htmx:afterSettle", () => {
-    messages.lastElementChild?.scrollIntoView({ block: "end" });
+  box.addEventListener("input", fit);
+  box.addEventListener("keydown", (event) => {
+    // 229: a word is still being composed, also where isComposing is already false.
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    if (!event.repeat) form.requestSubmit();
   });
-  const say = (text) => { trouble.textContent = text; };
-  document.body.addEventListener("htmx:beforeRequest", () => say(""));
-  document.body.addEventListener("htmx:sendError", () => say("The server can't be reached. Your text is still in the box; try again in a moment."));
+  messages.addEventListener("click", (event) => {
+    const choice = event.target.closest("[data-ask]");
+    if (!choice) return;
+    box.value = choice.dataset.ask;
+    form.requestSubmit();
+    box.focus({ preventScroll: true });
+  });
+
+  // Waiting: often at first, then less; not while nobody looks; on and on while the server is away.
+  const FIRST = 250, SLOW = 1000, AWAY = 8000;
+  const LOST = "The connection is lost. Your question is kept; I'll keep trying.";
+  let pause = FIRST, timer = 0;
+  const waiting = () => messages.querySelectorAll(".answer.working");
+  const plan = () => {
+    clearTimeout(timer);
+    if (!document.hidden && waiting().length) timer = setTimeout(look, pause);
+  };
+  const look = () => {
+    waiting().forEach((answer) => htmx.trigger(answer, "look"));
+    pause = Math.max(pause, Math.min(pause * 1.25, SLOW));
+    plan();
+  };
+  const hurry = () => {
+    pause = FIRST;
+    plan();
+  };
+  const lost = () => {
+    say(LOST);
+    pause = Math.min(Math.max(pause, FIRST) * 2, AWAY);
+    plan();
+  };
+  document.addEventListener("visibilitychange", hurry);
+  window.addEventListener("online", hurry);
+
+  // What came back.
+  const told = (request) => {
+    if (request.status === 401) return "You have been signed out. Reload the page to sign in again.";
+    try { return JSON.parse(request.responseText).detail; } catch { return ""; }
+  };
+  const isWaiting = (element) => element.matches(".answer.working");
+  const unreachable = (event) => {
+    if (isWaiting(event.target)) lost();
+    else say(event.target === form
+      ? "The server can't be reached. Your question is still in the box; try again in a moment."
+      : "The server can't be reached. Try again in a moment.");
+  };
+  document.body.addEventListener("htmx:sendError", unreachable);
+  document.body.addEventListener("htmx:timeout", unreachable);
   document.body.addEventListener("htmx:responseError", (event) => {
-    let text = "That did not work. Try again in a moment.";
-    try { text = JSON.parse(event.detail.xhr.responseText).detail || text; } catch { /* not JSON */ }
-    say(text);
+    const { xhr } = event.detail;
+    if (!isWaiting(event.target)) {
+      say(told(xhr) || "That did not work. Try again in a moment.");
+    } else if (xhr.status >= 500) {
+      lost();
+    } else {
+      event.target.classList.remove("working");
+      event.target.querySelector(".stage").textContent = told(xhr) || "There is no answer to this any more.";
+    }
   });
+  messages.addEventListener("htmx:afterRequest", (event) => {
+    if (!event.detail.successful || !isWaiting(event.target) || trouble.textContent !== LOST) return;
+    say("");
+    hurry();
+  });
+  messages.addEventListener("htmx:beforeSwap", (event) => {
+    const found = /id="(x-[^"]+)"/.exec(event.detail.serverResponse);
+    const known = event.target === messages && found && document.getElementById(found[1]);
+    if (!known) return;
+    event.detail.shouldSwap = false;
+    show(known, "start");
+  });
+
+  // Telling those who listen: the step when it lasts, the answer when it is there.
+  let soon = 0;
+  const announce = (answer) => {
+    clearTimeout(soon);
+    if (isWaiting(answer)) {
+      soon = setTimeout(() => { status.textContent = answer.querySelector(".stage").textContent; }, 1500);
+      return;
+    }
+    const parts = [".tag", ".text"].map((part) => answer.querySelector(part)?.innerText.trim());
+    status.textContent = parts.filter(Boolean).join(". ").slice(0, 800);
+  };
+  messages.addEventListener("htmx:load", (event) => {
+    const element = event.target;
+    if (element.matches(".exchange")) {
+      document.getElementById("welcome")?.remove();
+      announce(element.querySelector(".answer"));
+      show(element, "start");
+      if (!document.activeElement || document.activeElement === document.body) box.focus({ preventScroll: true });
+      hurry();
+    } else if (element.matches(".answer")) {
+      announce(element);
+    }
+  });
+
+  // Opening: a mark opens its source, "why" is fetched when it is asked for.
+  messages.addEventListener("click", (event) => {
+    const mark = event.target.closest("a.mark");
+    const source = mark && document.getElementById(mark.hash.slice(1));
+    if (!source) return;
+    event.preventDefault();
+    source.querySelector("details").open = true;
+    source.querySelector("summary").focus({ preventScroll: true });
+    show(source, "nearest");
+  });
+  messages.addEventListener("toggle", (event) => {
+    if (event.target.matches("details[data-why]") && event.target.open) htmx.trigger(event.target, "open-why");
+  }, true);
+
+  const [came] = performance.getEntriesByType("navigation");
+  if (came?.type === "navigate") messages.querySelector(".exchange:last-child")?.scrollIntoView();
+  if (!navigator.cookieEnabled) say("Cookies are blocked here, so this conversation is gone when you reload.");
+  fit();
+  plan();
 })();

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.adapters.web.reading import parts_of
+from bot.adapters.web.reading import highlighted, parts_of
 from tests.builders import chunk
 
 OVERLAP = "The last sentence of the first part is repeated. "
@@ -26,7 +26,7 @@ def test_an_overlap_that_is_quoted_stays() -> None:
 
     parts = parts_of([first, second], chunk_id="b", quote=OVERLAP.strip())
 
-    assert "<mark>" in parts[1].html
+    assert "<mark" in parts[1].html
 
 
 def test_a_heading_is_shown_once() -> None:
@@ -50,3 +50,18 @@ def test_a_paged_document_shows_its_pages() -> None:
 
 def test_an_empty_page_has_no_parts() -> None:
     assert parts_of([], chunk_id="", quote="") == ()
+
+
+def test_a_quote_is_found_again_when_its_chunk_was_replaced() -> None:
+    kept = chunk("Two. Call IT.", chunk_id="new", section="Setup", ordinal=1)
+
+    parts = parts_of([chunk("One.", chunk_id="a"), kept], chunk_id="old", quote="Call IT.")
+
+    assert "<mark" in parts[1].html
+    assert highlighted(parts)
+
+
+def test_a_quote_that_is_no_longer_there_is_not_highlighted() -> None:
+    parts = parts_of([chunk("One.", chunk_id="a")], chunk_id="a", quote="Two.")
+
+    assert not highlighted(parts)

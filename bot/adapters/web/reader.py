@@ -1,0 +1,60 @@
+"""Stored pages over HTTP, for those who may read them."""
+
+from __future__ import annotations
+
+import aiohttp_jinja2
+from aiohttp import web
+
+from bot.adapters.web.ports import Identify, StoredPages
+from bot.adapters.web.reading import highlighted, parts_of
+from rag.types import EVERYONE
+
+QUOTED = "The highlighted lines are the ones the answer quotes."
+GONE = "This page has changed since the answer was given: the quoted lines are no longer on it."
+
+
+class PageReader:
+    """Handler of a stored page; a page one may not read looks like one that is not there."""
+
+    def __init__(self, pages: StoredPages, identify: Identify, tenant: str) -> None:
+        self._pages = pages
+        self._identify = identify
+        self._tenant = tenant
+
+    def mount(self, app: web.Application) -> None:
+        """Add the route."""
+        app.router.add_get("/pages/{space}/{page:.+}", self.page)
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show a page, with the quote highlighted that the address names."""
+        chunks = await self._pages.page(
+            self._tenant,
+            request.match_info["space"],
+            request.match_info["page"],
+            self._identify(request).principals | {EVERYONE},
+        )
+        if not chunks:
+            return _missing(request)
+        quote = request.query.get("quote", "")
+        parts = parts_of(chunks, chunk_id=request.query.get("chunk", ""), quote=quote)
+        note = QUOTED if highlighted(parts) else GONE
+        first = chunks[0]
+        return aiohttp_jinja2.render_template(
+            "page.html",
+            request,
+            {
+                "title": first.title,
+                "trail": first.breadcrumb[:-1] if first.section else first.breadcrumb,
+                "note": note if quote.strip() else "",
+                "parts": parts,
+            },
+        )
+
+
+def _missing(request: web.Request) -> web.Response:
+    return aiohttp_jinja2.render_template(
+        "trouble.html",
+        request,
+        {"title": "No such page", "text": "It may have moved, or you may not read it."},
+        status=404,
+    )
