@@ -13,9 +13,10 @@ from ingestion.errors import PageUnreadable
 from ingestion.plan import Versions
 from ingestion.ports import Progress, Source
 from ingestion.types import Finding, SourcePage
+from rag.embedding import embed_texts, store_page
 from rag.embedding_text import embedding_text
 from rag.ports import Embedder, Index
-from rag.types import Chunk, Page, Vectors
+from rag.types import Chunk, Page, TokenSigns, Vectors
 
 _BATCH = 16
 _IN_FLIGHT = 4
@@ -41,6 +42,7 @@ class _Prepared:
     chunks: tuple[Chunk, ...]
     vectors: Vectors | None
     missing: int
+    tokens: dict[int, TokenSigns] = field(default_factory=dict)
 
 
 _Row = tuple[_Prepared, int]
@@ -133,7 +135,10 @@ class Pipeline:
         try:
             if self._embedder is not None:
                 texts = [embedding_text(prepared.chunks[row]) for prepared, row in rows]
-                vectors = await self._embedder.embed(texts)
+                vectors, tokens = await embed_texts(self._embedder, texts)
+                if tokens is not None:
+                    for (prepared, row), signs in zip(rows, tokens, strict=True):
+                        prepared.tokens[row] = signs
                 await self._take(rows, vectors)
         finally:
             self._slots.release()
@@ -152,7 +157,8 @@ class Pipeline:
             await self._store(prepared)
 
     async def _store(self, prepared: _Prepared) -> None:
-        await self._index.upsert_page(prepared.page, prepared.chunks, prepared.vectors)
+        tokens = [prepared.tokens[row] for row in sorted(prepared.tokens)] or None
+        await store_page(self._index, prepared.page, prepared.chunks, prepared.vectors, tokens)
         self.written.pages.append(prepared.page.id)
         self.written.chunks += len(prepared.chunks)
         chunks = len(prepared.chunks) if self._embedder is None else 0

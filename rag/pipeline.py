@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rag.confidence import features
+from rag.embedding import embed_question
 from rag.ports import Composer, Composition, Embedder, Index, KnowsVocabulary, Vocabulary
 from rag.types import Answer, Passage, Principal, Question
 from rag.words import content_words
@@ -64,7 +65,7 @@ class Pipeline:
     async def retrieve(self, question: str, scope: Scope, *, k: int | None = None) -> Retrieval:
         """Return the passages for a question. Raises IndexUnavailable or ModelUnavailable."""
         started = time.perf_counter()
-        vector = await self._embedder.embed_query(question) if self._embedder else None
+        vector, tokens = await embed_question(self._embedder, question)
         embedded = time.perf_counter()
         passages = await self._index.search(
             Question(
@@ -73,6 +74,7 @@ class Pipeline:
                 vector=vector,
                 spaces=scope.spaces,
                 excluded_pages=scope.excluded_pages,
+                tokens=tokens,
             ),
             scope.readers,
             k or self._top_k,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.evaluating.questions import Labelled
+from rag.embedding import embed_question
 from rag.evaluation.ranking import distinct, reciprocal_rank_fusion
 from rag.ports import Embedder, Index
 from rag.types import Passage, Question
@@ -32,8 +33,8 @@ async def rank_pages(
     The rewriting of follow-ups is left to the written one, so that retrieval is measured alone.
     """
     text = row.standalone or row.text
-    vector = await embedder.embed_query(text) if embedder else None
-    question = Question(text=text, tenant=tenant, vector=vector)
+    vector, tokens = await embed_question(embedder, text)
+    question = Question(text=text, tenant=tenant, vector=vector, tokens=tokens)
     passages = await index.search(question, row.principals, CANDIDATES)
     page_of = {passage.chunk.id: passage.chunk.page_id for passage in passages}
     keyword = _by(passages, "keyword_rank")
