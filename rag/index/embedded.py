@@ -120,7 +120,7 @@ class EmbeddedIndex:
         Raises IndexMismatch when the index holds another embedder's.
         """
         kept = await self.fingerprint()
-        if kept and self._expected and kept != self._expected:
+        if kept and kept.embedder and self._expected and kept != self._expected:
             raise writing.mismatch(kept, self._expected)
         await self._read(self._reader.refresh)
 

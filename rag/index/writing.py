@@ -51,7 +51,8 @@ def check_page(
 def claim(connection: sqlite3.Connection, expected: Fingerprint | None) -> None:
     """Note whose vectors these are, while there are none of another's.
 
-    Raises IndexMismatch when another embedder's came first.
+    Pages that were written without an embedder are no obstacle: they get vectors as they come.
+    Raises IndexMismatch when another embedder came first.
     """
     if expected is None:
         return
@@ -61,7 +62,7 @@ def claim(connection: sqlite3.Connection, expected: Fingerprint | None) -> None:
     ).fetchone()
     if (kept[0], kept[1]) == (expected.embedder, expected.dimensions):
         return
-    if kept[2]:
+    if kept[2] and kept[0]:
         raise mismatch(Fingerprint(kept[0], kept[1], expected.schema), expected)
     connection.executemany(
         "UPDATE facts SET value = ? WHERE name = ?",
@@ -72,7 +73,7 @@ def claim(connection: sqlite3.Connection, expected: Fingerprint | None) -> None:
 def mismatch(kept: Fingerprint, expected: Fingerprint) -> IndexMismatch:
     """Return the error for an index that was built with something else."""
     return IndexMismatch(
-        f"The index was built with {kept.embedder or 'no embedder'!r} ({kept.dimensions!r} "
+        f"The index was built with {kept.embedder!r} ({kept.dimensions!r} "
         f"dimensions, schema {kept.schema!r}), but {expected.embedder!r} ({expected.dimensions!r} "
         f"dimensions, schema {expected.schema!r}) is configured. "
         "Move the index file away and run the ingestion again, or configure the former embedder."

@@ -427,13 +427,17 @@ async def test_an_index_opens_without_an_embedder_for_keywords_alone(
     assert await bare.delete_pages("acme", "it", ["vpn"]) == 1
 
 
-async def test_pages_written_without_an_embedder_are_no_match_for_one(
+async def test_pages_written_without_an_embedder_get_vectors_as_they_come(
     open_again: OpenIndex,
 ) -> None:
-    await put(await open_again(None), VPN, vectors=False)
+    await put(await open_again(None), VPN, LEAVE, vectors=False)
 
-    with pytest.raises(IndexMismatch, match="no embedder"):
-        await open_again()
+    later = await open_again()
+    await put(later, VPN)
+
+    found = {passage.chunk.page_id: passage.signals for passage in await ask(later, "VPN leave")}
+    assert "vector" in found["vpn"]
+    assert "vector" not in found["leave"]
 
 
 async def test_the_vocabulary_counts_chunks_by_the_stem_of_a_word(index: ContractIndex) -> None:
