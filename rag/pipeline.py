@@ -104,11 +104,12 @@ class Pipeline:
         composition = await self._composer.compose(retrieval.question, context)
         composed = time.perf_counter()
         vocabulary = await self._vocabulary(retrieval.question, scope)
+        judged = features(retrieval.question, retrieval.passages, composition, vocabulary)
         return Answer(
             question=retrieval.question,
             claims=composition.claims,
             passages=context,
-            features=features(retrieval.question, retrieval.passages, composition, vocabulary),
+            features=judged,
             composer=self._composer.name,
             calls=composition.calls,
             timings_ms={

@@ -1,0 +1,70 @@
+"""`make bench`: run every bench and write what they print into docs/performance.md."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "performance.md"
+BENCHES = {
+    "What Frontdesk adds to a question": (
+        (
+            "Everything but model and embedder: routing, search, composing, gate and record. "
+            "Aim: p95 at most 30 ms at 10,000 chunks."
+        ),
+        ["tests.bench.bench_overhead", "--chunks", "10000"],
+    ),
+    "A search against its raw parts": (
+        "One search with permissions, beside a bare FTS5 query and a bare exact vector search.",
+        ["tests.bench.bench_retrieval", "--chunks", "10000", "100000"],
+    ),
+    "Ingestion against the bare embedder": (
+        (
+            "Chunks a second of a whole sync over those of the embedder alone, on the same chunks "
+            "in the same run. Aim: at least 0.90."
+        ),
+        ["tests.bench.bench_ingestion"],
+    ),
+}
+PREFACE = """# Performance
+
+Written by `make bench`. Absolute times are of one machine on one day; the ratios
+compare things measured in the same run. Anyone can run each command below.
+"""
+
+
+def main() -> int:
+    """Run the benches one after the other; 1 when one of them failed."""
+    parts, failed = [PREFACE, f"{_machine()}\n"], []
+    for title, (meaning, arguments) in BENCHES.items():
+        print(f"== {title}", flush=True)
+        done = subprocess.run(
+            [sys.executable, "-m", *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        print(done.stdout, flush=True)
+        if done.returncode:
+            failed.append(title)
+        command = f"$ python -m {' '.join(arguments)}"
+        parts.append(f"## {title}\n\n{meaning}\n\n```console\n{command}\n{done.stdout}```\n")
+    DOCUMENT.write_text("\n".join(parts))
+    print(f"Failed: {', '.join(failed)}" if failed else f"Wrote {DOCUMENT.relative_to(ROOT)}")
+    return 1 if failed else 0
+
+
+def _machine() -> str:
+    today = datetime.now(UTC).date()
+    python = platform.python_version()
+    return f"{today}, Python {python}, {os.cpu_count()} cores, {platform.machine()}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
