@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +17,15 @@ from rag.words import stems
 
 Floats = NDArray[np.float64]
 
+MAX_QUOTE_WORDS = 80
+"""Longer units are not quoted: a reader would not find the answer in them."""
+
 MAX_CANDIDATES = 60
 """How many units are embedded for one question at most; bounds the time of an answer."""
+
+_HEADING_WORDS = 6
+_TELLING = re.compile(r"[\d@]|#\w|[.!?:;]\W*$")
+"""What a heading rarely has: a number, an address, a channel, a mark at its end."""
 
 BREADCRUMB_SHARE = 0.5
 """What a word counts for that stands in the breadcrumb alone."""
@@ -48,7 +56,7 @@ class Candidate:
 
 
 def candidates_of(passages: Sequence[Passage]) -> tuple[Candidate, ...]:
-    """Return every unit of the passages, in the order of the passages."""
+    """Return every unit of the passages that can be quoted, in the order of the passages."""
     best = max((passage.score for passage in passages), default=0.0)
     return tuple(
         candidate
@@ -102,7 +110,15 @@ def _of_passage(rank: int, passage: Passage, best: float) -> list[Candidate]:
             breadcrumb=breadcrumb,
         )
         for at, unit in enumerate(units)
+        if _quotable(unit, shown[at])
     ]
+
+
+def _quotable(unit: Unit, shown: str) -> bool:
+    """Leave out what is too long, and headings that stand in the text as lines of their own."""
+    length = len(shown.split())
+    is_heading = unit.kind == "sentence" and length <= _HEADING_WORDS and not _TELLING.search(shown)
+    return length <= MAX_QUOTE_WORDS and not is_heading
 
 
 def _introduced(unit: Unit, shown: Sequence[str]) -> str:

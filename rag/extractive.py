@@ -9,13 +9,13 @@ from typing import Literal
 import numpy as np
 
 from rag.answer_types import asked, gives
-from rag.candidates import Candidate, Floats, candidates_of, coverage_of, shortlist
+from rag.candidates import MAX_QUOTE_WORDS, Candidate, Floats, candidates_of, coverage_of, shortlist
 from rag.ports import Composition, Embedder
 from rag.remembering import RememberingEmbedder
 from rag.types import Citation, Claim, Passage
 from rag.words import stems
 
-MAX_WORDS = 80
+MAX_WORDS = MAX_QUOTE_WORDS
 """An answer is never longer, counted as a reader counts."""
 
 BREADTH = 0.4

@@ -89,6 +89,20 @@ async def test_nothing_is_said_when_no_passage_shares_a_word() -> None:
     assert (await composer.compose("", [])).claims == ()
 
 
+async def test_a_heading_in_the_text_is_left_out() -> None:
+    headed = passage("Lost badges\n\nReport a lost badge at once: extension 5500.")
+
+    assert said(await compose("lost badges", headed)) == [
+        "Report a lost badge at once: extension 5500."
+    ]
+
+
+async def test_a_sentence_too_long_to_be_an_answer_is_left_out() -> None:
+    endless = passage(f"A badge {'and a badge ' * MAX_WORDS}. Badges are free.")
+
+    assert said(await compose("badge", endless)) == ["Badges are free."]
+
+
 async def test_words_alone_decide_without_an_embedder() -> None:
     composition = await ExtractiveComposer(None).compose("error 809", [VPN, BADGE])
 
