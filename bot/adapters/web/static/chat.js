@@ -125,7 +125,7 @@
     }
   });
   messages.addEventListener("htmx:afterRequest", (event) => {
-    if (!event.detail.successful || !isWaiting(event.target) || trouble.textContent !== LOST) return;
+    if (!event.detail.successful || !isWaiting(event.detail.requestConfig.elt) || trouble.textContent !== LOST) return;
     say("");
     hurry();
   });

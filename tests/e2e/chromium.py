@@ -1,0 +1,108 @@
+"""A real Chromium for tests: one a module, a fresh profile a test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright, expect
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PICTURES = Path(__file__).parents[2] / ".build" / "pictures"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NEEDS_CHROMIUM = pytest.mark.skipif(
+    CHROMIUM is None and not os.environ.get("CI"), reason="needs Chromium: apt install chromium"
+)
+AXE = find_spec("axe_playwright_python")
+NEEDS_AXE = pytest.mark.skipif(AXE is None, reason="needs the package axe-playwright-python")
+DESKTOP, PHONE = (1280, 800), (375, 740)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A tab on the chat, and what the browser complained of."""
+
+    page: Page
+    troubles: list[str] = field(default_factory=list)
+
+    @property
+    def box(self) -> str:
+        return "#question"
+
+    async def send(self, question: str) -> None:
+        """Type a question, send it with Enter, and see it in the conversation."""
+        before = await self.page.locator(".exchange").count()
+        await self.page.locator(self.box).fill(question)
+        await self.page.keyboard.press("Enter")
+        await expect(self.page.locator(".exchange")).to_have_count(before + 1)
+
+    async def ask(self, question: str) -> None:
+        """Send a question and wait until nothing is being worked on."""
+        await self.send(question)
+        await expect(self.page.locator(".working")).to_have_count(0, timeout=20_000)
+
+    async def picture(self, name: str) -> None:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        await self.page.screenshot(path=PICTURES / f"{name}.png")
+
+    async def findings(self) -> Sequence[str]:
+        """Return what axe finds serious or critical on the page as it is now."""
+        assert AXE is not None
+        assert AXE.submodule_search_locations
+        source = Path(AXE.submodule_search_locations[0]) / "axe.min.js"
+        await self.page.evaluate(source.read_text(encoding="utf-8"))
+        found = await self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [_told(each) for each in found["violations"] if each["impact"] in _GRAVE]
+
+
+_GRAVE = {"serious", "critical"}
+
+
+def _told(violation: Mapping[str, object]) -> str:
+    nodes = violation["nodes"]
+    assert isinstance(nodes, list)
+    return f"{violation['id']}: " + "; ".join(str(node["target"]) for node in nodes)
+
+
+@asynccontextmanager
+async def launched() -> AsyncIterator[Browser]:
+    """Run Chromium."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        await browser.close()
+
+
+@asynccontextmanager
+async def visiting(browser: Browser, url: str, size: tuple[int, int]) -> AsyncIterator[Visit]:
+    """Open the chat in a fresh profile; nothing may be asked elsewhere or be complained of."""
+    context = await browser.new_context(viewport={"width": size[0], "height": size[1]})
+    context.set_default_timeout(10_000)
+    page = await context.new_page()
+    visit = Visit(page)
+    context.on(
+        "console", lambda said: visit.troubles.append(said.text) if said.type == "error" else None
+    )
+    context.on("weberror", lambda error: visit.troubles.append(str(error.error)))
+    context.on(
+        "request",
+        lambda asked: None if asked.url.startswith(url) else visit.troubles.append(asked.url),
+    )
+    await page.goto(url)
+    yield visit
+    await context.close()
+    assert visit.troubles == []

@@ -1,0 +1,352 @@
+"""Every state of the chat in a real Chromium; the desk answers when the test says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from aiohttp.test_utils import TestServer
+from playwright.async_api import Browser, expect
+
+from bot.ports import ReportStage
+from bot.store import open_store, sqlite_url
+from bot.types import (
+    Clarification,
+    Escalation,
+    Inquiry,
+    Intent,
+    Outcome,
+    Reply,
+    Response,
+    Stage,
+    Trace,
+)
+from tests.bot.adapters.web.stand_in import QUOTE, SOURCE, OnePage, chat_app
+from tests.builders import route
+from tests.e2e.chromium import (
+    DESKTOP,
+    NEEDS_AXE,
+    NEEDS_CHROMIUM,
+    PHONE,
+    Visit,
+    launched,
+    visiting,
+)
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.browser,
+    NEEDS_CHROMIUM,
+]
+FOUND = "From the wiki:\n\n" + "\n".join(f"> Step {n}: {QUOTE}" for n in range(12)) + " [1]"
+RESPONSES: dict[str, Response] = {
+    "which": Clarification("Which one?", options=("Laptops", "Phones"), suggestions=(SOURCE,)),
+    "person": Escalation("Of course.", "asked_for_human", "person"),
+    "unknown": Escalation("Not sure.", "low_confidence", "x", (SOURCE,), 0.2, consent_needed=True),
+    "hi": Reply("Hello.", "generic"),
+}
+FOCUSED = """(() => {
+  const focused = document.activeElement;
+  return focused === document.body ? null : focused.ariaLabel || focused.innerText;
+})()"""
+COVERED = """(() => {
+  const focused = document.activeElement, dock = document.querySelector('.dock');
+  if (!document.querySelector('#messages').contains(focused)) return false;
+  return focused.getBoundingClientRect().bottom > dock.getBoundingClientRect().top + 1;
+})()"""
+
+
+@dataclass
+class PatientDesk:
+    """Answers by the question's first word, and waits where it says ``wait``."""
+
+    asked: list[str] = field(default_factory=list)
+    waiting: defaultdict[str, asyncio.Event] = field(
+        default_factory=lambda: defaultdict(asyncio.Event)
+    )
+
+    async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
+        text = inquiry.message.text
+        self.asked.append(text)
+        await report(Stage.SEARCHING)
+        if text.startswith("wait"):
+            await self.waiting[text].wait()
+        found = Reply(FOUND, "found", (SOURCE,), confidence=0.8)
+        response = next((r for word, r in RESPONSES.items() if word in text), found)
+        return Outcome(response, Trace(route=route(Intent.DOMAIN, text), threshold=0.65))
+
+    def finish(self, text: str) -> None:
+        self.waiting[text].set()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    async with launched() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def desk() -> PatientDesk:
+    return PatientDesk()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def url(tmp_path: Path, desk: PatientDesk) -> AsyncIterator[str]:
+    store = await open_store(sqlite_url(tmp_path))
+    async with chat_app(tmp_path, store, OnePage(), desk) as app, TestServer(app) as server:
+        yield str(server.make_url("/")).rstrip("/")
+    await store.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def visit(chromium: Browser, url: str) -> AsyncIterator[Visit]:
+    async with visiting(chromium, url, DESKTOP) as opened:
+        yield opened
+
+
+@NEEDS_AXE
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+async def test_no_state_shuts_anybody_out(
+    visit: Visit, desk: PatientDesk, size: tuple[int, int]
+) -> None:
+    page = visit.page
+    await page.set_viewport_size({"width": size[0], "height": size[1]})
+    assert await found_in_both_schemes(visit, f"empty-{size[0]}") == []
+    for question in ("which one", "unknown thing", "hi", "error 809 " + "x" * 700):
+        await visit.ask(question)
+    for summary in await page.locator(".sources summary, .why > summary").all():
+        await summary.click()
+    await page.get_by_role("button", name="Yes, this helped").click()
+    await expect(page.locator(".steps")).to_have_count(4)
+    await visit.send("wait")
+    await page.locator("#question").fill("x" * 4001)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("alert")).not_to_be_empty()
+    assert await found_in_both_schemes(visit, f"states-{size[0]}") == []
+    desk.finish("wait")
+    await page.goto(page.url + await link(visit))
+    assert await found_in_both_schemes(visit, f"page-{size[0]}") == []
+
+
+async def found_in_both_schemes(visit: Visit, picture: str) -> list[str]:
+    found: list[str] = []
+    await visit.page.emulate_media(color_scheme="light")
+    await visit.picture(f"{picture}-light")
+    found += await visit.findings()
+    await visit.page.emulate_media(color_scheme="dark")
+    await visit.picture(f"{picture}-dark")
+    return [*found, *await visit.findings()]
+
+
+async def link(visit: Visit) -> str:
+    return str(await visit.page.locator("a.open").first.get_attribute("href")).removeprefix("/")
+
+
+async def test_two_clicks_ask_once(visit: Visit, desk: PatientDesk) -> None:
+    await visit.page.locator(visit.box).fill("error 809")
+    await visit.page.get_by_role("button", name="Ask", exact=True).dblclick()
+    await expect(visit.page.locator(".answer.found")).to_have_count(1)
+
+    assert desk.asked == ["error 809"]
+    await expect(visit.page.locator(visit.box)).to_be_empty()
+
+
+async def test_enter_that_ends_a_composed_word_sends_nothing(
+    visit: Visit, desk: PatientDesk
+) -> None:
+    await visit.page.locator(visit.box).fill("にほん")
+    for options in ("isComposing: true", "keyCode: 229"):
+        await visit.page.evaluate(
+            "document.getElementById('question').dispatchEvent(new KeyboardEvent('keydown', "
+            f"{{key: 'Enter', bubbles: true, cancelable: true, {options}}}))"
+        )
+    await visit.page.wait_for_timeout(100)
+
+    assert desk.asked == []
+
+
+async def test_answers_come_to_their_questions_in_any_order(
+    visit: Visit, desk: PatientDesk, chromium: Browser, url: str
+) -> None:
+    exchanges = visit.page.locator(".exchange")
+    await visit.send("wait for the first")
+    await visit.send("unknown second")
+    await expect(exchanges.nth(0).locator(".working")).to_be_visible()
+    await expect(exchanges.nth(1).locator(".working")).to_be_attached()
+
+    desk.finish("wait for the first")
+
+    await expect(exchanges.nth(0)).to_contain_text("Step 11")
+    await expect(exchanges.nth(1)).to_contain_text("Not sure.")
+
+
+async def test_waiting_moves_nothing_that_is_being_read(visit: Visit, desk: PatientDesk) -> None:
+    for number in range(3):
+        await visit.ask(f"error 809, {number}")
+    await visit.send("wait")
+    await visit.page.wait_for_timeout(600)
+    await visit.page.evaluate("scrollTo({top: 150, behavior: 'instant'})")
+
+    await visit.page.wait_for_timeout(700)
+    desk.finish("wait")
+    await expect(visit.page.locator(".working")).to_have_count(0)
+
+    assert await visit.page.evaluate("scrollY") == 150
+
+
+async def test_a_new_question_is_at_the_top_with_its_answer_below(visit: Visit) -> None:
+    for number in range(3):
+        await visit.ask(f"error 809, {number}")
+    last = visit.page.locator(".asked").last
+
+    await expect(last).to_be_in_viewport()
+    await visit.page.wait_for_function(
+        "(() => { const top = document.querySelector('.exchange:last-child')"
+        ".getBoundingClientRect().top; return top > 50 && top < 150; })()"
+    )
+
+
+async def test_what_has_the_focus_is_never_under_the_box(visit: Visit) -> None:
+    await visit.ask("error 809")
+    await visit.ask("error 809 again")
+    await visit.page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+    reached: set[str] = set()
+    await visit.page.locator("a.brand").focus()
+    while (name := await visit.page.evaluate(FOCUSED)) is not None:
+        reached.add(name.strip())
+        assert not await visit.page.evaluate(COVERED), reached
+        await visit.page.keyboard.press("Tab")
+
+    assert {"Yes, this helped", "Ask a person", "Why this answer", "New conversation"} <= reached
+
+
+async def test_a_lost_connection_is_told_and_the_answer_still_comes(
+    visit: Visit, desk: PatientDesk
+) -> None:
+    await visit.send("wait")
+    await visit.page.context.set_offline(True)
+    await expect(visit.page.get_by_role("alert")).to_contain_text("I'll keep trying")
+    await visit.picture("lost")
+    desk.finish("wait")
+    await visit.page.context.set_offline(False)
+
+    await expect(visit.page.locator(".answer.found")).to_have_count(1)
+    await expect(visit.page.get_by_role("alert")).to_be_empty()
+    visit.troubles.clear()
+
+
+async def test_a_question_that_could_not_be_sent_stays_in_the_box(
+    visit: Visit, desk: PatientDesk
+) -> None:
+    await visit.page.context.set_offline(True)
+    await visit.page.locator(visit.box).fill("error 809")
+    await visit.page.keyboard.press("Enter")
+    await expect(visit.page.get_by_role("alert")).to_contain_text("can't be reached")
+    await visit.page.context.set_offline(False)
+
+    await expect(visit.page.locator(visit.box)).to_have_value("error 809")
+    await visit.page.keyboard.press("Enter")
+    await expect(visit.page.locator(".answer.found")).to_have_count(1)
+    visit.troubles.clear()
+
+
+async def test_a_hidden_tab_asks_nothing_until_it_is_seen_again(
+    visit: Visit, desk: PatientDesk
+) -> None:
+    await visit.send("wait")
+    await show_tab(visit, hidden=True)
+    await visit.page.wait_for_timeout(100)
+    looks: list[str] = []
+    visit.page.on("request", lambda asked: looks.append(asked.url))
+    desk.finish("wait")
+    await visit.page.wait_for_timeout(1200)
+    assert looks == []
+
+    await show_tab(visit, hidden=False)
+    await expect(visit.page.locator(".answer.found")).to_have_count(1)
+
+
+async def show_tab(visit: Visit, *, hidden: bool) -> None:
+    await visit.page.evaluate(
+        "hidden => {"
+        " Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});"
+        " document.dispatchEvent(new Event('visibilitychange')); }",
+        hidden,
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [("", "Type a question first"), ("   ", "Type a question"), ("x" * 4001, "1 characters too")],
+)
+async def test_what_cannot_be_asked_is_said_before_it_is_sent(
+    visit: Visit, desk: PatientDesk, question: str, told: str
+) -> None:
+    await visit.page.locator(visit.box).fill(question)
+    await visit.page.get_by_role("button", name="Ask", exact=True).click()
+
+    await expect(visit.page.get_by_role("alert")).to_contain_text(told)
+    await expect(visit.page.locator(visit.box)).to_have_value(question)
+    assert desk.asked == []
+
+
+async def test_a_mark_opens_its_source_and_takes_the_focus_there(visit: Visit) -> None:
+    await visit.ask("error 809")
+    await visit.page.get_by_role("link", name="Source 1").click()
+
+    await expect(visit.page.locator(".sources details")).to_have_attribute("open", "")
+    await expect(visit.page.locator(".sources summary")).to_be_focused()
+
+
+async def test_the_answer_is_announced_and_a_quick_wait_is_not(visit: Visit) -> None:
+    await visit.page.evaluate(
+        "window.heard = []; new MutationObserver(() => heard.push(document.getElementById('status')"
+        ".textContent)).observe(document.getElementById('status'), {childList: true})"
+    )
+    await visit.ask("hi")
+    await visit.page.wait_for_timeout(1700)
+
+    assert await visit.page.evaluate("heard") == ["Hello."]
+
+
+async def test_an_answer_comes_after_a_reload_and_stays_after_going_back(
+    visit: Visit, desk: PatientDesk
+) -> None:
+    await visit.send("wait")
+    await visit.page.reload()
+    await expect(visit.page.locator(".working")).to_be_visible()
+    desk.finish("wait")
+    await expect(visit.page.locator(".answer.found")).to_have_count(1)
+
+    await visit.page.goto(visit.page.url + await link(visit))
+    await expect(visit.page.locator("#quote")).to_have_text(QUOTE)
+    await visit.page.go_back()
+
+    await expect(visit.page.locator(".answer.found")).to_have_count(1)
+
+
+async def test_a_question_back_is_answered_by_a_click(visit: Visit, desk: PatientDesk) -> None:
+    await visit.ask("which one")
+    await visit.page.get_by_role("button", name="Laptops").click()
+    await expect(visit.page.locator(".answer.found")).to_have_count(1)
+
+    assert desk.asked == ["which one", "Laptops"]
+
+
+async def test_a_person_can_be_asked_for_the_last_question_once(
+    visit: Visit, desk: PatientDesk
+) -> None:
+    await visit.ask("unknown one")
+    await visit.ask("unknown two")
+    person = visit.page.get_by_role("button", name="Ask a person")
+    await expect(person).to_have_count(1)
+    await person.dblclick()
+
+    await expect(visit.page.locator(".answer").last).to_contain_text("Of course.")
+    await expect(person).to_have_count(0)
+    assert len(desk.asked) == 3
