@@ -21,7 +21,9 @@ from bot.evaluating.asking import Case, Subject, ask
 from bot.evaluating.gating import gating
 from bot.evaluating.questions import Labelled, load_questions
 from bot.evaluating.report import Report, Run
-from bot.gate_file import GateFile
+from bot.gate import GATE_FILE, load_gate_file
+from bot.gate_file import CertificateRecord, GateFile
+from rag.evaluation import certificate
 
 Progress = Callable[[int, int], None]
 """Told how many questions are done, of how many."""
@@ -131,6 +133,52 @@ async def train(
         raise SettingInvalid(str(error)) from error
     _write(out, file)
     return file
+
+
+async def certify(
+    subject: Subject,
+    questions: Path,
+    out: Path,
+    *,
+    gate: Path = GATE_FILE,
+    target: float = 0.05,
+    confidence: float = 0.9,
+) -> CertificateRecord | None:
+    """Certify the threshold of the subject's composer on one's own labelled questions.
+
+    Args:
+        subject: the desk as it is in use; the certificate holds for its index, model and gate.
+        questions: a fair draw of what is asked, with those that have no answer; none of them may
+            have been used to train the gate.
+        out: where the gate's file is written with the certificate in it, or without one.
+        gate: the gate's file that the subject judges by.
+        target: the largest share of wrong answers among those given, 0..1.
+        confidence: how sure that must be, 0..1.
+
+    Returns None when nothing can be promised. Raises SettingInvalid for a file that can't be read.
+    """
+    rows = load_questions(questions)
+    cases = [await ask(subject, row) for row in rows]
+    asked = [case for case in cases if case.reached_index]
+    scores = [case.confidence or 0.0 for case in asked]
+    found = certificate.certify(
+        scores, [case.right for case in asked], target=target, confidence=confidence
+    )
+    record = _recorded(found, questions.name) if found else None
+    _write(out, load_gate_file(gate).with_certificate(subject.composer.name, record))
+    return record
+
+
+def _recorded(found: certificate.Certificate, on: str) -> CertificateRecord:
+    return CertificateRecord(
+        threshold=found.threshold,
+        target_error=found.target,
+        confidence=found.confidence,
+        coverage=found.coverage,
+        questions=found.questions,
+        on=on,
+        date=datetime.now(UTC).date(),
+    )
 
 
 async def _asked(each: TrainingSet, progress: Progress | None) -> list[Case]:

@@ -57,15 +57,19 @@ class Gate:
 
 
 def load_gate(confidence_threshold: float, path: Path = GATE_FILE) -> Gate:
+    """Make the gate of its file. Raises SettingInvalid when it is missing or malformed."""
+    return Gate(load_gate_file(path), confidence_threshold)
+
+
+def load_gate_file(path: Path = GATE_FILE) -> GateFile:
     """Read the gate's file. Raises SettingInvalid when it is missing or malformed."""
     try:
-        file = GateFile.model_validate_json(path.read_bytes())
+        return GateFile.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise SettingInvalid(
             f"The gate's file {str(path)!r} can't be used: {error}. "
             "Restore it, or write a new one with `make train`."
         ) from error
-    return Gate(file, confidence_threshold)
 
 
 def veto(features: Mapping[str, float]) -> str | None:

@@ -70,3 +70,8 @@ class GateFile(_Frozen):
     version: Literal[1]
     date: date
     calibrations: dict[str, Calibration]
+
+    def with_certificate(self, composer: str, certificate: CertificateRecord | None) -> GateFile:
+        """Return the file with one composer's certificate replaced, or taken away."""
+        certified = self.calibrations[composer].model_copy(update={"certificate": certificate})
+        return self.model_copy(update={"calibrations": {**self.calibrations, composer: certified}})

@@ -14,8 +14,8 @@ from bot.evaluating.asking import Subject
 from bot.evaluating.recording import RecordingComposer
 from bot.evaluating.rendering import markdown, shown
 from bot.evaluating.report import Figure, Report
-from bot.evaluation import TrainingSet, evaluate, train
-from bot.gate import Gate
+from bot.evaluation import TrainingSet, certify, evaluate, train
+from bot.gate import load_gate
 from bot.gate_file import Calibration, Feature, GateFile
 from bot.generic import GenericAnswers
 from bot.types import Intent, Route
@@ -81,16 +81,23 @@ async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
 
 
 @pytest.fixture
-def subject(index: EmbeddedIndex) -> Subject:
-    composer = RecordingComposer(ExtractiveComposer(WordEmbedder()))
+def gate_path(tmp_path: Path) -> Path:
     words = Feature(name="coverage_best", mean=0.5, scale=0.1, lowest=0, highest=1, coefficient=2.0)
     trusting = Calibration(label="covered", intercept=0, features=(words,), trained_on=())
     file = GateFile(version=1, date=date(2026, 11, 22), calibrations={"extractive": trusting})
+    path = tmp_path / "gate.json"
+    path.write_text(file.model_dump_json())
+    return path
+
+
+@pytest.fixture
+def subject(index: EmbeddedIndex, gate_path: Path) -> Subject:
+    composer = RecordingComposer(ExtractiveComposer(WordEmbedder()))
     desk = Desk(
         router=RulesOfThumb(),
         generic=GenericAnswers(None),
         pipeline=Pipeline(index, WordEmbedder(), composer),
-        gate=Gate(file, 0.65),
+        gate=load_gate(0.65, gate_path),
         wording=EscalationWording(not_found="Not there.", uncertain="Not sure."),
     )
     return Subject(desk, composer, index, WordEmbedder())
@@ -174,8 +181,8 @@ async def test_training_on_too_little_is_refused_in_one_line(
     pytest.importorskip("sklearn", reason="scikit-learn is in requirements-evals.txt")
 
     with pytest.raises(SettingInvalid, match="too few"):
-        await train([TrainingSet("own", subject, questions)], tmp_path / "gate.json")
-    assert not (tmp_path / "gate.json").exists()
+        await train([TrainingSet("own", subject, questions)], tmp_path / "new.json")
+    assert not (tmp_path / "new.json").exists()
 
 
 async def test_training_writes_a_file_that_the_gate_reads(subject: Subject, tmp_path: Path) -> None:
@@ -184,10 +191,35 @@ async def test_training_writes_a_file_that_the_gate_reads(subject: Subject, tmp_
     facts = (["hotspot"], ["April"], ["what no page says"])
     rows = [{**QUESTIONS[n % 2], "id": str(n), "key_facts": facts[n % 3]} for n in range(60)]
     path.write_text("\n".join(map(json.dumps, rows)))
-    out = tmp_path / "gate.json"
+    out = tmp_path / "new.json"
 
     written = await train([TrainingSet("own", subject, path)], out)
 
     assert GateFile.model_validate_json(out.read_bytes()) == written
     assert set(written.calibrations) == {"extractive", "model"}
     assert written.calibrations["extractive"].trained_on[0].right == 20
+
+
+async def test_a_threshold_is_certified_when_enough_answers_are_right(
+    subject: Subject, gate_path: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "many.jsonl"
+    rows = [{**QUESTIONS[n % 3], "id": str(n)} for n in range(120)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    out = tmp_path / "certified.json"
+
+    record = await certify(subject, path, out, gate=gate_path)
+
+    assert record is not None
+    assert record.coverage == pytest.approx(80 / 120)
+    assert load_gate(0.65, out).threshold("extractive") == record.threshold
+    assert load_gate(0.65, gate_path).threshold("extractive") == 0.65
+
+
+async def test_too_few_questions_certify_nothing_and_leave_the_setting_in_force(
+    subject: Subject, questions: Path, gate_path: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "certified.json"
+
+    assert await certify(subject, questions, out, gate=gate_path) is None
+    assert load_gate(0.65, out).threshold("extractive") == 0.65
