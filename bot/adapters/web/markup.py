@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import groupby
 
 from markdown_it import MarkdownIt
@@ -28,7 +29,7 @@ def answer_html(text: str, exchange_id: str, sources: int) -> Markup:
     A backslash stays one: in answers it is part of a path, not of Markdown. Quoted table rows,
     which come with dots between their cells, are a table again.
     """
-    html = _rendered(_tabled(_plain(text)), literal_backslashes=True)
+    html = _rendered(_tabled(_plain(text), "> "), literal_backslashes=True)
     html = _EMPTY_HEAD.sub("", html)
 
     def link(match: re.Match[str]) -> str:
@@ -47,16 +48,16 @@ def quote_html(quote: str) -> Markup:
     rows = [bool(_ROW.match(line)) for line in lines]
     if all(rows) and not any(_RULE.match(line) for line in lines):
         lines = [*_head(max(len(_cells(line)) for line in lines)), *lines]
-    html = _rendered("\n".join(lines), literal_backslashes=True)
+    html = _rendered(_tabled("\n".join(lines), ""), literal_backslashes=True)
     return Markup(_EMPTY_HEAD.sub("", html))  # noqa: S704 - rendered with raw HTML and links off
 
 
-def passage_html(text: str, quote: str = "") -> Markup:
-    """Return a stored passage as HTML, with the quote highlighted where the passage has it.
+def passage_html(text: str, quotes: Sequence[str] = ()) -> Markup:
+    """Return a stored passage as HTML, with the quotes highlighted that the passage has.
 
     The first highlight is the place ``#quote`` of the page.
     """
-    html = _rendered(_highlighted(_plain(text), _plain(quote)))
+    html = _rendered(_highlighted(_plain(text), [_plain(quote) for quote in quotes]))
     html = html.replace(_OPEN, '<mark id="quote">', 1).replace(_OPEN, "<mark>")
     html = html.replace(_CLOSE, "</mark>")
     return Markup(html)  # noqa: S704 - rendered with raw HTML and links off
@@ -70,21 +71,46 @@ def _rendered(text: str, *, literal_backslashes: bool = False) -> str:
     return html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
 
 
-def _tabled(text: str) -> str:
+def spans(text: str, quotes: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where the quotes stand in a text, in order, without overlaps.
+
+    A table row is also found by its cells with dots between them, as answers write it.
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(found for quote in quotes if (found := _span(text, quote))):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _span(text: str, quote: str) -> tuple[int, int] | None:
+    if not quote.strip():
+        return None
+    start = text.find(quote)
+    if start >= 0:
+        return start, start + len(quote)
+    rows = (line for line in text.split("\n") if _ROW.match(line))
+    row = next((row for row in rows if _DOT.join(_cells(row)) == quote.strip()), None)
+    return None if row is None else (text.index(row), text.index(row) + len(row))
+
+
+def _tabled(text: str, prefix: str) -> str:
     lines: list[str] = []
-    for width, run in groupby(text.split("\n"), key=_width):
+    for width, run in groupby(text.split("\n"), key=lambda line: _width(line, prefix)):
         rows = list(run)
         if width > 1 and len(rows) > 1:
-            cells = [row[1:].strip().replace("|", r"\|").split(_DOT) for row in rows]
+            cells = [row.removeprefix(prefix).replace("|", r"\|").split(_DOT) for row in rows]
             table = [*_head(width), *(f"| {' | '.join(row)} |" for row in cells)]
-            rows = ["> ", *(f"> {row}" for row in table), "> "]
+            rows = [prefix, *(f"{prefix}{row}" for row in table), prefix]
         lines += rows
     return "\n".join(lines)
 
 
-def _width(line: str) -> int:
+def _width(line: str, prefix: str) -> int:
     """Return how many cells a quoted line has."""
-    return len(line.split(_DOT)) if line.startswith(">") else 0
+    return len(line.split(_DOT)) if line.startswith(prefix) else 0
 
 
 def _head(columns: int) -> list[str]:
@@ -95,12 +121,11 @@ def _plain(text: str) -> str:
     return text.replace(_OPEN, "").replace(_CLOSE, "")
 
 
-def _highlighted(text: str, quote: str) -> str:
-    start = text.find(quote) if quote.strip() else -1
-    if start < 0:
-        return text
-    marked = "\n".join(_marked_line(line) for line in quote.split("\n"))
-    return text[:start] + marked + text[start + len(quote) :]
+def _highlighted(text: str, quotes: Sequence[str]) -> str:
+    for start, end in reversed(spans(text, quotes)):
+        marked = "\n".join(_marked_line(line) for line in text[start:end].split("\n"))
+        text = text[:start] + marked + text[end:]
+    return text
 
 
 def _marked_line(line: str) -> str:

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from bot.adapters.web.ports import Identify, StoredPages
 from bot.adapters.web.reading import highlighted, parts_of
-from rag.types import EVERYONE
+from rag.types import EVERYONE, Chunk
 
 QUOTED = "The highlighted lines are the ones the answer quotes."
 GONE = "This page has changed since the answer was given: the quoted lines are no longer on it."
@@ -26,7 +26,7 @@ class PageReader:
         app.router.add_get("/pages/{space}/{page:.+}", self.page)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show a page, with the quote highlighted that the address names."""
+        """Show a page, with the quotes highlighted that the address names."""
         chunks = await self._pages.page(
             self._tenant,
             request.match_info["space"],
@@ -35,8 +35,8 @@ class PageReader:
         )
         if not chunks:
             return _missing(request)
-        quote = request.query.get("quote", "")
-        parts = parts_of(chunks, chunk_id=request.query.get("chunk", ""), quote=quote)
+        quotes = request.query.getall("quote", [])
+        parts = parts_of(chunks, chunk_id=request.query.get("chunk", ""), quotes=quotes)
         note = QUOTED if highlighted(parts) else GONE
         first = chunks[0]
         return aiohttp_jinja2.render_template(
@@ -44,11 +44,17 @@ class PageReader:
             request,
             {
                 "title": first.title,
-                "trail": first.breadcrumb[:-1] if first.section else first.breadcrumb,
-                "note": note if quote.strip() else "",
+                "trail": _above(first),
+                "note": note if any(map(str.strip, quotes)) else "",
                 "parts": parts,
             },
         )
+
+
+def _above(chunk: Chunk) -> tuple[str, ...]:
+    """Return where the page is: the space and the pages above it."""
+    trail = chunk.breadcrumb
+    return trail[: trail.index(chunk.title)] if chunk.title in trail else trail
 
 
 def _missing(request: web.Request) -> web.Response:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from bot.adapters.web.markup import passage_html
+from bot.adapters.web.markup import passage_html, spans
 from rag.types import Chunk
 
 _LONGEST_OVERLAP = 600
@@ -23,15 +23,17 @@ class PartView:
     html: Markup
 
 
-def parts_of(chunks: Sequence[Chunk], *, chunk_id: str, quote: str) -> tuple[PartView, ...]:
-    """Return a page's parts, the quote highlighted in the chunk it was taken from.
+def parts_of(
+    chunks: Sequence[Chunk], *, chunk_id: str, quotes: Sequence[str]
+) -> tuple[PartView, ...]:
+    """Return a page's parts, the quotes highlighted in the chunk they were taken from.
 
-    When that chunk is gone because the page was edited, the first chunk that has the quote will do.
+    When that chunk is gone because the page was edited, the first chunk that has one will do.
     """
     before = [None, *chunks[:-1]] if chunks else []
-    quoted = _quoted(chunks, chunk_id, quote)
+    quoted = _quoted(chunks, chunk_id, quotes)
     return tuple(
-        _part(previous, chunk, quote if chunk.id == quoted else "")
+        _part(previous, chunk, quotes if chunk.id == quoted else ())
         for previous, chunk in zip(before, chunks, strict=True)
     )
 
@@ -41,21 +43,21 @@ def highlighted(parts: Sequence[PartView]) -> bool:
     return any("<mark" in part.html for part in parts)
 
 
-def _quoted(chunks: Sequence[Chunk], chunk_id: str, quote: str) -> str:
-    holding = [chunk.id for chunk in chunks if quote and quote in chunk.text]
+def _quoted(chunks: Sequence[Chunk], chunk_id: str, quotes: Sequence[str]) -> str:
+    holding = [chunk.id for chunk in chunks if spans(chunk.text, quotes)]
     return chunk_id if chunk_id in holding else next(iter(holding), "")
 
 
-def _part(previous: Chunk | None, chunk: Chunk, quote: str) -> PartView:
+def _part(previous: Chunk | None, chunk: Chunk, quotes: Sequence[str]) -> PartView:
     text = chunk.text
     if previous is not None and previous.section == chunk.section:
         kept = text[_overlap(previous.text, text) :]
-        text = kept if quote in kept else text
+        text = kept if len(spans(kept, quotes)) == len(spans(text, quotes)) else text
     same = previous is not None and _place(previous) == _place(chunk)
     return PartView(
         heading="" if same else _place(chunk),
         page=chunk.document_page,
-        html=passage_html(text, quote),
+        html=passage_html(text, quotes),
     )
 
 

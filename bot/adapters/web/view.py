@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
@@ -34,7 +35,9 @@ _WITHDRAWN = "This question was withdrawn."
 _GIVEN_UP = "This did not work. Please ask again."
 _LONG_QUESTION = 600
 _LABEL = 90
-_LONGEST_QUOTE_IN_A_LINK = 1500
+_LONGEST_QUOTE_IN_A_LINK = 600
+_MOST_QUOTES_IN_A_LINK = 10
+_ENDING_MARK = re.compile(r" \[(\d{1,2})\]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ def _finished(interaction: Interaction, response: Response, vote: str | None) ->
         heading=_heading(response),
         html=answer_html(_text(response), interaction.id, len(shown) if cited else 0),
         options=response.options if isinstance(response, Clarification) else (),
-        sources=tuple(_source_view(source) for source in shown),
+        sources=_source_views(response, shown),
         numbered=cited,
         sources_label=_sources_label(response, shown),
         rateable=rateable(interaction),
@@ -196,22 +199,49 @@ def _can_ask_person(response: Response) -> bool:
             return True
 
 
-def _source_view(source: Source) -> SourceView:
+def _source_views(response: Response, shown: Sequence[Source]) -> tuple[SourceView, ...]:
+    quoted = quoted_lines(response.text) if _quotes(response) else {}
+    return tuple(
+        _source_view(source, quoted.get(number, [source.quote]))
+        for number, source in enumerate(shown, start=1)
+    )
+
+
+def _quotes(response: Response) -> bool:
+    return isinstance(response, Reply) and response.tone == "found"
+
+
+def quoted_lines(text: str) -> Mapping[int, Sequence[str]]:
+    """Return the lines that an answer quotes from each source; a mark ends a source's lines."""
+    quoted: dict[int, list[str]] = {}
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if not line.startswith("> "):
+            continue
+        mark = _ENDING_MARK.search(line)
+        lines.append(line[2 : mark.start() if mark else None])
+        if mark:
+            quoted.setdefault(int(mark.group(1)), []).extend(lines)
+            lines = []
+    return quoted
+
+
+def _source_view(source: Source, quotes: Sequence[str]) -> SourceView:
     return SourceView(
         title=source.title,
         section=source.section if source.section != source.title else "",
         document_page=source.document_page,
-        quote=quote_html(source.quote),
-        href=_href(source),
+        quote=quote_html("\n".join(quotes)),
+        href=_href(source, quotes),
     )
 
 
-def _href(source: Source) -> str:
+def _href(source: Source, quotes: Sequence[str]) -> str:
     """Return the link to the page; our own pages open at the quote, highlighted."""
     if source.url.startswith(("https://", "http://")):
         return source.url
     if not source.url.startswith("/pages/"):
         return ""
-    exact = source.quote[:_LONGEST_QUOTE_IN_A_LINK]
-    marked = urlencode({"chunk": source.chunk_id, "quote": exact}, quote_via=quote)
+    exact = [("quote", each[:_LONGEST_QUOTE_IN_A_LINK]) for each in quotes[:_MOST_QUOTES_IN_A_LINK]]
+    marked = urlencode([("chunk", source.chunk_id), *exact], quote_via=quote)
     return f"{source.url}?{marked}#quote"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import shorten
 
 from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Trace
 
@@ -19,6 +20,7 @@ _DECIDERS = {
     "default": "the default",
 }
 _SIGNALS = {"keyword": "Same words", "vector": "Same meaning", "fused": "Together"}
+_LONGEST_QUESTION = 200
 _SEARCHED = {Intent.DOMAIN, Intent.UNKNOWN}
 _REASONS = {
     "asked_for_human": (),
@@ -70,7 +72,8 @@ def _steps(outcome: Outcome) -> list[str]:
     searched = route.intent in _SEARCHED
     steps = [_UNDERSTOOD[route.intent]]
     if searched and route.question:
-        steps.append(f"I looked for \u201c{route.question}\u201d in the wiki pages you may read.")
+        looked_for = shorten(route.question, _LONGEST_QUESTION, placeholder=" \u2026")
+        steps.append(f"I looked for \u201c{looked_for}\u201d in the wiki pages you may read.")
     if searched and outcome.trace.passages:
         steps.append(_read(outcome.trace))
     return [*steps, *_decision(outcome)]
@@ -95,7 +98,7 @@ def _decision(outcome: Outcome) -> list[str]:
         case Escalation(reason=reason) if reason in _REASONS:
             return list(_REASONS[reason])
         case _:
-            return [*_ruled_out(outcome), *_weighed(response, outcome.trace.threshold)]
+            return _ruled_out(outcome) or _weighed(response, outcome.trace.threshold)
 
 
 def _ruled_out(outcome: Outcome) -> list[str]:

@@ -25,9 +25,9 @@
 
   const wrong = (text) => {
     if (!text) return "Type a question first.";
-    const over = length(text) - longest;
-    if (over <= 0) return "";
-    return `That is ${over.toLocaleString("en")} characters too long. Please shorten it to ${longest.toLocaleString("en")}.`;
+    const size = length(text);
+    if (size <= longest) return "";
+    return `That is ${size.toLocaleString("en")} characters. Please shorten it to ${longest.toLocaleString("en")}.`;
   };
   const fit = () => {
     box.style.height = "auto";

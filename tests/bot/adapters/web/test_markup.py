@@ -35,7 +35,7 @@ ALLOWED = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_link_image_or_script_comes_out_of_text(text: str) -> None:
-    for html in (answer_html(text, "i", 1), passage_html(text, text), quote_html(text)):
+    for html in (answer_html(text, "i", 1), passage_html(text, [text]), quote_html(text)):
         assert not re.search(ALLOWED, html)
         assert 'href="http' not in html
 
@@ -90,7 +90,7 @@ def test_a_mark_without_a_source_stays_text() -> None:
 
 
 def test_the_quote_is_highlighted_where_it_stands() -> None:
-    html = passage_html("First.\n\n- Open it.\n- Close it.\n\nLast.", "- Open it.\n- Close it.")
+    html = passage_html("First.\n\n- Open it.\n- Close it.\n\nLast.", ["- Open it.\n- Close it."])
 
     assert html.count("<mark") == 2
     assert '<mark id="quote">Open it.</mark>' in html
@@ -100,7 +100,7 @@ def test_the_quote_is_highlighted_where_it_stands() -> None:
 def test_each_cell_of_a_quoted_row_is_highlighted() -> None:
     table = "| Port | Use |\n|---|---|\n| 443 | VPN |\n| 22 | SSH |"
 
-    html = passage_html(table, "| 443 | VPN |")
+    html = passage_html(table, ["| 443 | VPN |"])
 
     assert '<td><mark id="quote">443</mark></td>' in html
     assert "<td><mark>VPN</mark></td>" in html
@@ -108,12 +108,25 @@ def test_each_cell_of_a_quoted_row_is_highlighted() -> None:
 
 
 def test_a_quote_that_is_not_there_highlights_nothing() -> None:
-    assert "<mark" not in passage_html("Open it.", "Close it.")
+    assert "<mark" not in passage_html("Open it.", ["Close it."])
+
+
+def test_several_quotes_are_highlighted_once_each_also_where_they_overlap() -> None:
+    html = passage_html("Open it. Close it. Wait.", ["Close it.", "it. Close", "Open it."])
+
+    assert re.findall("<mark.*?>(.*?)</mark>", html) == ["Open it. Close it."]
+
+
+def test_a_row_is_found_by_its_cells_as_answers_write_them() -> None:
+    html = passage_html("| Port | Use |\n|---|---|\n| 443 | VPN |", ["443 \u00b7 VPN"])
+
+    assert '<td><mark id="quote">443</mark></td>' in html
+    assert "<th>Port</th>" in html
 
 
 @given(text=st.text(max_size=300), quote=st.text(max_size=50))
 def test_any_text_gives_balanced_marks_and_no_raw_tags(text: str, quote: str) -> None:
-    html = passage_html(text, quote)
+    html = passage_html(text, [quote])
 
     assert html.count("<mark") == html.count("</mark>")
     assert "<script" not in html.lower()

@@ -14,7 +14,7 @@ def test_an_overlap_between_two_parts_of_a_section_is_shown_once() -> None:
     first = chunk("One. " + OVERLAP.strip(), chunk_id="a", section="Setup")
     second = chunk(OVERLAP + "Two.", chunk_id="b", section="Setup", ordinal=1)
 
-    parts = parts_of([first, second], chunk_id="", quote="")
+    parts = parts_of([first, second], chunk_id="", quotes=())
 
     assert "repeated" in parts[0].html
     assert "repeated" not in parts[1].html
@@ -24,7 +24,7 @@ def test_an_overlap_that_is_quoted_stays() -> None:
     first = chunk("One. " + OVERLAP.strip(), chunk_id="a", section="Setup")
     second = chunk(OVERLAP + "Two.", chunk_id="b", section="Setup", ordinal=1)
 
-    parts = parts_of([first, second], chunk_id="b", quote=OVERLAP.strip())
+    parts = parts_of([first, second], chunk_id="b", quotes=[OVERLAP.strip()])
 
     assert "<mark" in parts[1].html
 
@@ -36,7 +36,7 @@ def test_a_heading_is_shown_once() -> None:
             chunk("Two.", chunk_id="b", section="Setup"),
         ],
         chunk_id="",
-        quote="",
+        quotes=(),
     )
 
     assert [part.heading for part in parts] == ["Setup", ""]
@@ -45,23 +45,26 @@ def test_a_heading_is_shown_once() -> None:
 def test_a_paged_document_shows_its_pages() -> None:
     pages = [replace(chunk(f"Text {n}.", chunk_id=str(n)), document_page=n) for n in (1, 2)]
 
-    assert [part.heading for part in parts_of(pages, chunk_id="", quote="")] == ["Page 1", "Page 2"]
+    assert [part.heading for part in parts_of(pages, chunk_id="", quotes=())] == [
+        "Page 1",
+        "Page 2",
+    ]
 
 
 def test_an_empty_page_has_no_parts() -> None:
-    assert parts_of([], chunk_id="", quote="") == ()
+    assert parts_of([], chunk_id="", quotes=()) == ()
 
 
 def test_a_quote_is_found_again_when_its_chunk_was_replaced() -> None:
     kept = chunk("Two. Call IT.", chunk_id="new", section="Setup", ordinal=1)
 
-    parts = parts_of([chunk("One.", chunk_id="a"), kept], chunk_id="old", quote="Call IT.")
+    parts = parts_of([chunk("One.", chunk_id="a"), kept], chunk_id="old", quotes=["Call IT."])
 
     assert "<mark" in parts[1].html
     assert highlighted(parts)
 
 
 def test_a_quote_that_is_no_longer_there_is_not_highlighted() -> None:
-    parts = parts_of([chunk("One.", chunk_id="a")], chunk_id="a", quote="Two.")
+    parts = parts_of([chunk("One.", chunk_id="a")], chunk_id="a", quotes=["Two."])
 
     assert not highlighted(parts)

@@ -78,6 +78,15 @@ def test_a_code_that_is_nowhere_is_named_as_the_reason() -> None:
     words = told(not_answered("low_confidence"), has_claims=1, uncovered_identifiers=1)
 
     assert "A number or code from your question is in none of them." in words
+    assert "%" not in words
+
+
+def test_a_pasted_log_is_not_repeated_in_full() -> None:
+    pasted = Trace(route=route(Intent.DOMAIN, "error " * 500))
+
+    steps = why_view(Outcome(Reply("x", "found"), pasted)).steps
+
+    assert max(len(step) for step in steps) < 300
 
 
 def test_pages_without_a_line_that_answers_are_named_as_the_reason() -> None:

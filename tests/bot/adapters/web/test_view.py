@@ -1,0 +1,71 @@
+"""What the page shows of an answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
+
+from bot.adapters.web.view import exchange_view, quoted_lines
+from bot.types import Escalation, Interaction, Outcome, Reply, Response, Trace
+from bot.types import Intent as Intents
+from tests.bot.adapters.web.stand_in import SOURCE
+from tests.builders import NOON, message, route
+
+TWO_PAGES = (
+    "From the wiki:\n\n> Open it.\n> Close it. [1]\n> Code \u00b7 Cure\n> 809 \u00b7 Wait [2]"
+)
+
+
+def answered(response: Response) -> Interaction:
+    asked = message("vpn?")
+    outcome = Outcome(response, Trace(route=route(Intents.DOMAIN, "vpn?")))
+    return Interaction(asked.interaction_id, asked, "done", NOON, outcome)
+
+
+def test_each_source_has_the_lines_before_its_mark() -> None:
+    assert quoted_lines(TWO_PAGES) == {
+        1: ["Open it.", "Close it."],
+        2: ["Code \u00b7 Cure", "809 \u00b7 Wait"],
+    }
+
+
+def test_an_opened_source_shows_and_leads_to_every_line_that_is_quoted() -> None:
+    view = exchange_view(answered(Reply(TWO_PAGES, "found", (SOURCE, replace(SOURCE)))))
+
+    assert "Open it.<br />\nClose it." in view.sources[0].quote
+    assert parse_qs(urlsplit(view.sources[0].href).query)["quote"] == ["Open it.", "Close it."]
+    assert "<td>809</td>" in view.sources[1].quote
+
+
+def test_an_answer_in_own_words_leads_to_the_quote_of_its_source() -> None:
+    view = exchange_view(answered(Reply("> It is blocked. [1]", "answer", (SOURCE,))))
+
+    assert parse_qs(urlsplit(view.sources[0].href).query)["quote"] == [SOURCE.quote]
+
+
+def test_a_page_elsewhere_is_linked_as_it_is_and_other_addresses_are_not() -> None:
+    addresses = ("https://wiki.example/vpn", "javascript:alert(1)", "//evil.example", "")
+    sources = tuple(replace(SOURCE, url=url) for url in addresses)
+
+    view = exchange_view(answered(Reply("x [1]", "answer", sources)))
+
+    assert [source.href for source in view.sources] == ["https://wiki.example/vpn", "", "", ""]
+
+
+def test_suggested_pages_are_not_numbered_and_said_to_be_unconfirmed() -> None:
+    view = exchange_view(answered(Escalation("No.", "low_confidence", "x", (SOURCE,))))
+
+    assert not view.numbered
+    assert "haven't confirmed" in view.sources_label
+
+
+def test_work_that_was_given_up_says_so() -> None:
+    failed = replace(answered(Reply("x", "found")), outcome=None, status="failed")
+
+    assert "ask again" in exchange_view(failed).html
+
+
+def test_a_long_question_is_named_by_its_beginning() -> None:
+    asked = replace(answered(Reply("x", "found")), message=message("line\n" * 500))
+
+    assert len(exchange_view(asked).label) < 100
