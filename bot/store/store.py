@@ -17,6 +17,9 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 0x66646B
 """Processes that start together take turns; on SQLite the write lock sees to that."""
 
+DAMAGED = ("not a database", "malformed")
+"""What SQLite says of a file that no permission or free space will mend."""
+
 
 class Store:
     """The open record."""
@@ -39,17 +42,14 @@ async def open_store(url: str) -> Store:
     try:
         await asyncio.to_thread(migrate, url)
     except (SQLAlchemyError, OSError) as error:
-        raise StoreUnavailable(
-            f"The record at {make_url(url).render_as_string()!r} can't be opened: {error}. Look at "
-            "the data directory's permissions and free space, or at the database server."
-        ) from error
+        raise StoreUnavailable(_trouble(url, error)) from error
     return Store(Transactions(url))
 
 
 def migrate(url: str) -> None:
     """Apply the migrations; blocks, so it runs in a thread of its own."""
     blocking = make_url(url.replace("sqlite+aiosqlite", "sqlite+pysqlite", 1))
-    engine = create_engine(blocking)
+    engine = create_engine(blocking, hide_parameters=True)
     if blocking.get_backend_name() == "sqlite" and blocking.database:
         Path(blocking.database).parent.mkdir(parents=True, exist_ok=True)
         event.listen(engine, "connect", set_up_sqlite)
@@ -62,6 +62,18 @@ def migrate(url: str) -> None:
                 _upgrade(connection)
     finally:
         engine.dispose()
+
+
+def _trouble(url: str, error: Exception) -> str:
+    """Return what is wrong with a record, in one line."""
+    cause = getattr(error, "orig", None) or error
+    said = " ".join(str(cause).split())
+    where = make_url(url).render_as_string()
+    if any(sign in said for sign in DAMAGED):
+        cure = "Move the file away and start again with an empty record, or put back a copy of it."
+    else:
+        cure = "Look at the data directory's permissions and free space, or at the database server."
+    return f"The record at {where!r} can't be opened: {said}. {cure}"
 
 
 def _revision(connection: Connection) -> str | None:

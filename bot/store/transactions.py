@@ -62,7 +62,8 @@ class Transactions:
 
 
 def _connect(url: str) -> AsyncEngine:
-    engine = create_async_engine(url)
+    # A statement's parameters are people's words; an error must not carry them into a log.
+    engine = create_async_engine(url, hide_parameters=True)
     if engine.dialect.name == "sqlite":
         event.listen(engine.sync_engine, "connect", set_up_sqlite)
         event.listen(engine.sync_engine, "begin", begin_immediate)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import traceback
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,26 @@ async def test_a_record_that_breaks_later_says_so_in_our_words(
 
     with pytest.raises(StoreUnavailable, match="permissions of the data directory"):
         await store.interactions.feedback(message("hi").interaction_id)
+
+
+async def test_what_is_wrong_with_a_record_is_one_line_with_a_cure_that_mends_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "frontdesk.sqlite").write_bytes(b"not a database, but long enough" * 100)
+
+    with pytest.raises(StoreUnavailable, match="Move the file away") as raised:
+        await open_store(sqlite_url(tmp_path))
+
+    assert "\n" not in str(raised.value)
+
+
+async def test_no_error_carries_what_people_wrote(store: Store, tmp_path: Path) -> None:
+    broken = sqlite3.connect(tmp_path / "frontdesk.sqlite")
+    broken.execute("DROP TABLE turns")
+    broken.execute("ALTER TABLE interactions RENAME TO gone")
+    broken.close()
+
+    with pytest.raises(StoreUnavailable) as raised:
+        await store.interactions.open(message("my salary".upper()))
+
+    assert "MY SALARY" not in "".join(traceback.format_exception(raised.value))
