@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from bot.config import Settings
 from bot.desk import Desk
+from bot.errors import SettingInvalid
 from bot.escalation import EscalationWording
 from bot.gate import load_gate
 from bot.generic import GenericAnswers
@@ -47,7 +49,8 @@ async def open_parts(
 
     ``observe`` may wrap the composer; evaluation records by it what the gate holds back.
 
-    Raises IndexUnavailable, IndexMismatch, or ModelUnavailable for settings that cannot work.
+    Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
+    cannot work.
     """
     async with AsyncExitStack() as closing:
         embedder, trouble = await _embedder(closing)
@@ -77,11 +80,21 @@ async def _embedder(closing: AsyncExitStack) -> tuple[LocalEmbedder | None, str]
 async def _index(
     settings: Settings, embedder: LocalEmbedder | None, closing: AsyncExitStack
 ) -> EmbeddedIndex:
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    _make(settings.data_dir)
     expected = fingerprint_of(embedder) if embedder else None
     index = await open_index(settings.data_dir / "index.sqlite", expected)
     closing.push_async_callback(index.close)
     return index
+
+
+def _make(data_dir: Path) -> None:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingInvalid(
+            f"FRONTDESK_DATA_DIR={str(data_dir)!r} can't be used: {error.strerror}. Name a folder "
+            "that this user may write to."
+        ) from error
 
 
 def _model(settings: Settings, closing: AsyncExitStack) -> ChatModel | None:

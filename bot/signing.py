@@ -39,11 +39,17 @@ class Signer:
 def signing_key(path: Path) -> bytes:
     """Return the key in a file that only we may read; made on the first call.
 
-    Raises SettingInvalid when the file is not a key.
+    Raises SettingInvalid when the file is not a key or can't be read or written.
     """
-    if not path.exists():
-        _make_key(path)
-    key = path.read_bytes()
+    try:
+        if not path.exists():
+            _make_key(path)
+        key = path.read_bytes()
+    except OSError as error:
+        raise SettingInvalid(
+            f"{str(path)!r} can't be used as the key of browser sessions: {error.strerror}. Look "
+            "at the data directory's permissions and free space, or move what is there away."
+        ) from error
     if len(key) != KEY_BYTES:
         raise SettingInvalid(
             f"{str(path)!r} has {len(key)} bytes, a key has {KEY_BYTES}. Delete it; a new one is "

@@ -34,7 +34,7 @@ async def doctor(settings: Settings) -> int:
         async with open_parts(settings) as parts:
             found += [await _knowledge(settings, parts), _embedder(parts)]
             found.append(await _model(settings, parts))
-    except RagError as error:
+    except (BotError, RagError) as error:
         found.append(Part("index", "failed", str(error)))
     found += [await _slack(settings), await _teams(settings), startup.doors(settings)]
     for part in found:
@@ -108,7 +108,10 @@ async def _slack(settings: Settings) -> Part:
         return startup.slack(settings)
     from bot.adapters import slack
 
-    return await slack.connect(settings).check()
+    try:
+        return await slack.connect(settings).check()
+    except BotError as error:
+        return Part("Slack", "failed", str(error))
 
 
 async def _teams(settings: Settings) -> Part:
@@ -116,4 +119,7 @@ async def _teams(settings: Settings) -> Part:
         return startup.teams(settings)
     from bot.adapters import teams
 
-    return await teams.connect(settings).check()
+    try:
+        return await teams.connect(settings).check()
+    except BotError as error:
+        return Part("Teams", "failed", str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import time
 
@@ -16,6 +17,11 @@ from bot.parts import open_parts
 from bot.store import open_store, sqlite_url
 
 _CLOSE_SECONDS = 25.0
+_OTHER_HOST = "Set HOST to an address of this machine: 127.0.0.1, or 0.0.0.0 for all."
+_BIND_CURES = {
+    errno.EADDRINUSE: "Stop the other server, or choose another: PORT=4000 make run",
+    errno.EACCES: "Ports below 1024 need more rights; choose another: PORT=4000 make run",
+}
 
 
 async def serve(settings: Settings, *, sample: bool) -> int:
@@ -57,7 +63,7 @@ async def _bind(runner: web.AppRunner, settings: Settings) -> None:
     except OSError as error:
         raise SettingInvalid(
             f"PORT={settings.port} on HOST={settings.host!r} can't be used: {error.strerror}. "
-            "Stop the other server, or choose another: PORT=4000 make run"
+            f"{_BIND_CURES.get(error.errno or 0, _OTHER_HOST)}"
         ) from error
 
 

@@ -64,3 +64,10 @@ def test_a_file_that_is_no_key_is_refused_with_the_cure(tmp_path: Path) -> None:
 def test_secrets_are_the_same_only_when_equal(one: str, other: str) -> None:
     assert same_secret(one, one)
     assert same_secret(one, other) == (one == other)
+
+
+def test_a_key_that_is_a_folder_is_refused_with_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "cookie.key").mkdir()
+
+    with pytest.raises(SettingInvalid, match="move what is there away"):
+        signing_key(tmp_path / "cookie.key")
