@@ -57,3 +57,13 @@ async def test_strangers_learn_the_states_but_not_the_details(store: Store, tmp_
         "cure": None,
     }
     assert "index.sqlite" in admin["parts"][0]["detail"]
+
+
+async def test_a_server_on_loopback_that_slack_reaches_tells_strangers_no_details(
+    store: Store, tmp_path: Path
+) -> None:
+    tunnelled = settings_for(tmp_path, slack_bot_token="xoxb-1", slack_signing_secret="s")
+    async with serving(store, tunnelled, parts=BROKEN) as client:
+        told = await (await client.get("/ready")).json()
+
+    assert {part["detail"] for part in told["parts"]} == {None}
