@@ -16,7 +16,7 @@ run: $(RUN) ## Serve the sample company on http://127.0.0.1:3978
 	@$(BIN)/python -m bot serve --sample
 
 test: $(DEV) ## Run all tests; no account, no network
-	@$(BIN)/python -m pytest -n 2 $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
 check: $(DEV) ## Format, lint, types, import rules
 	@$(BIN)/ruff format --check .

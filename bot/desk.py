@@ -104,7 +104,7 @@ class Desk:
             case Intent.GENERIC:
                 return await self._generic_outcome(inquiry, trace)
             case Intent.HUMAN:
-                return Outcome(self._hand_over("asked_for_human", inquiry), trace)
+                return Outcome(self._hand_over("asked_for_human", inquiry, route), trace)
             case Intent.DOMAIN | Intent.UNKNOWN:
                 return await self._grounded_outcome(inquiry, trace, report)
 
@@ -124,11 +124,12 @@ class Desk:
         except RagError:
             _log.exception("retrieval_failed", interaction_id=inquiry.message.interaction_id)
             return Outcome(
-                self._hand_over("unavailable", inquiry), _noted(trace, "the index did not answer")
+                self._hand_over("unavailable", inquiry, trace.route),
+                _noted(trace, "the index did not answer"),
             )
         trace = _explained(trace, grounded)
         private = await self._for_the_asker(inquiry, scope, grounded)
-        return Outcome(self._respond(inquiry, grounded), trace, private)
+        return Outcome(self._respond(inquiry, trace.route, grounded), trace, private)
 
     async def _ground(self, question: str, scope: Scope, report: ReportStage) -> Grounded:
         """Search, compose and judge. Raises RagError when the search itself fails."""
@@ -148,10 +149,10 @@ class Desk:
             self._gate.threshold(answer.composer),
         )
 
-    def _respond(self, inquiry: Inquiry, grounded: Grounded) -> Response:
+    def _respond(self, inquiry: Inquiry, route: Route, grounded: Grounded) -> Response:
         answer = grounded.answer
         if answer is None:
-            return self._hand_over("unavailable", inquiry, grounded)
+            return self._hand_over("unavailable", inquiry, route, grounded)
         if answer.refusal is not None:
             return refusal_of(grounded.probability)
         if grounded.passes:
@@ -159,7 +160,8 @@ class Desk:
         asked_back = clarify(answer.question, grounded.retrieval.passages, grounded.probability)
         if asked_back is not None:
             return asked_back
-        return self._hand_over(_reason(answer, self._pipeline, grounded), inquiry, grounded)
+        reason = _reason(answer, self._pipeline, grounded)
+        return self._hand_over(reason, inquiry, route, grounded)
 
     async def _for_the_asker(
         self, inquiry: Inquiry, scope: Scope, public: Grounded
@@ -188,13 +190,17 @@ class Desk:
         return reply_of(answer, probability)
 
     def _hand_over(
-        self, reason: EscalationReason, inquiry: Inquiry, grounded: Grounded | None = None
+        self,
+        reason: EscalationReason,
+        inquiry: Inquiry,
+        route: Route,
+        grounded: Grounded | None = None,
     ) -> Escalation:
         suggestions = suggestions_of(grounded.retrieval.passages) if grounded else ()
         return Escalation(
             text=self._wording.text(reason, private=inquiry.message.private),
             reason=reason,
-            question=_question_for_people(inquiry, reason),
+            question=_question_for_people(inquiry, route),
             suggestions=() if reason == "nothing_found" else suggestions,
             confidence=grounded.probability if grounded else None,
             consent_needed=inquiry.message.private and reason != "asked_for_human",
@@ -220,12 +226,11 @@ def _reason(
     return "low_confidence"
 
 
-def _question_for_people(inquiry: Inquiry, reason: EscalationReason) -> str:
-    """Return what a person is asked: for "a human, please" that is the question before it."""
-    asked = [turn.text for turn in inquiry.history if turn.role == "user"]
-    if reason == "asked_for_human" and asked:
-        return asked[-1]
-    return inquiry.message.text
+def _question_for_people(inquiry: Inquiry, route: Route) -> str:
+    """Return what a person is asked: for "a human, please" also the question before it."""
+    said = inquiry.message.text
+    wished = route.intent is Intent.HUMAN
+    return f"{route.question}\n{said}" if wished and route.question not in said else said
 
 
 def _explained(trace: Trace, grounded: Grounded) -> Trace:

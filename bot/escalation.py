@@ -8,7 +8,10 @@ from bot.types import EscalationReason
 
 _UNAVAILABLE = "I can't look this up right now."
 _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answer."
-_OFFER = "Shall I ask a person? Reply \u201chuman\u201d."
+OFFER = "Shall I ask a person?"
+"""What an offered hand-over says; the router takes agreement with it as a wish for one."""
+
+_HOW = "Reply \u201cyes\u201d."
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class EscalationWording:
         """Return what the asker reads; in private a hand-over is offered, not made."""
         if reason == "asked_for_human":
             return f"Of course. {self._handed_over()}"
-        return f"{self._why(reason)} {_OFFER if private else self._handed_over()}"
+        return f"{self._why(reason)} {f'{OFFER} {_HOW}' if private else self._handed_over()}"
 
     def _why(self, reason: EscalationReason) -> str:
         match reason:

@@ -57,14 +57,28 @@ class Router:
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
         """Return which way a message goes; never raises, whatever a model does."""
         ruling = self._rules.decide(text, history)
+        history = self._about_something(history)
         if self._mode == "llm" and not (ruling and ruling.empty):
             return await self._by_model(text, history, await self._question(text, history))
         if ruling is not None and ruling.intent is not Intent.DOMAIN:
-            return Route(ruling.intent, 1.0, "rule", condense(text))
+            wish = ruling.intent is Intent.HUMAN
+            return Route(ruling.intent, 1.0, "rule", (wish and _last(history)) or condense(text))
         asked = await self._question(text, history)
         if ruling is not None:
             return _route(ruling.intent, 1.0, "rule", asked)
         return await self._by_classifier(text, history, asked)
+
+    def _about_something(self, history: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        """Leave out small talk and wishes for a person, with what was said to them."""
+        kept: list[Turn] = []
+        dropping = False
+        for turn in history:
+            if turn.role == "user":
+                ruling = self._rules.decide(turn.text, ())
+                dropping = ruling is not None and ruling.intent in {Intent.GENERIC, Intent.HUMAN}
+            if not dropping:
+                kept.append(turn)
+        return tuple(kept)
 
     async def _question(self, text: str, history: tuple[Turn, ...]) -> StandAlone:
         return await self._followups.standalone(text, history)
@@ -98,6 +112,11 @@ class Router:
             return _route(Intent.UNKNOWN, 0.0, "default", asked, notes=(_NO_ANSWER,))
         intent = Intent.UNKNOWN if completion.refused else one_word(completion.text)
         return _route(intent, 1.0, "model", asked, calls=(completion.call,))
+
+
+def _last(history: tuple[Turn, ...]) -> str:
+    """Return the question that was asked last, "" where there was none."""
+    return next((turn.text for turn in reversed(history) if turn.role == "user"), "")
 
 
 def one_word(answer: str) -> Intent:

@@ -11,6 +11,7 @@ from rag.types import Answer, Chunk, Citation, Claim, Passage
 _FOUND = "From the wiki:"
 _REFUSED = "I can't help with that one. If it is about work, a person can: reply \u201chuman\u201d."
 _EXCERPT_CHARACTERS = 240
+_STRETCH_CHARACTERS = 800
 _SUGGESTIONS = 3
 _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
 _TABLE_RULE = re.compile(r"^[\s|:-]+$")
@@ -61,11 +62,24 @@ def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
 def _numbered(answer: Answer) -> tuple[Source, ...]:
     """One source a cited passage, in the order of first citation."""
     by_id = {passage.chunk.id: passage for passage in answer.passages}
-    quotes: dict[str, str] = {}
+    quotes: dict[str, list[str]] = {}
     for claim in answer.claims:
         for citation in claim.citations:
-            quotes.setdefault(citation.chunk_id, citation.quote)
-    return tuple(_source(by_id[chunk_id], quote) for chunk_id, quote in quotes.items())
+            quotes.setdefault(citation.chunk_id, []).append(citation.quote)
+    return tuple(
+        _source(by_id[chunk_id], _around(by_id[chunk_id].chunk.text, cited))
+        for chunk_id, cited in quotes.items()
+    )
+
+
+def _around(text: str, quotes: Sequence[str]) -> str:
+    """Return the stretch of a passage that holds all its quotes, or the longest quote."""
+    places = [(text.find(quote), quote) for quote in quotes]
+    start = min(place for place, _ in places)
+    end = max(place + len(quote) for place, quote in places)
+    if start >= 0 and end - start <= _STRETCH_CHARACTERS:
+        return text[start:end]
+    return max(quotes, key=len)
 
 
 def _source(passage: Passage, quote: str) -> Source:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from bot.escalation import OFFER
 from bot.intents.human import HumanRequests
 from bot.question import is_log
 from bot.smalltalk import ACKNOWLEDGEMENT, NOTHING_SAID, SmallTalk
@@ -12,6 +14,14 @@ from rag.types import Turn
 
 _READ_CHARACTERS = 3000
 """Of a very long message the beginning and the end are read for a request or small talk."""
+
+_AGREED = re.compile(
+    r"(?:(?:yes|yeah|yep|yup|ya|yea|y|sure|ok|okay|please|pls|do|do it|do so|do that|go ahead"
+    r"|of course|absolutely|definitely|that would be (?:good|great|nice)|ja|oui|si|s\u00ed)"
+    r"[\s,.!\u2026]*(?:thanks|thank you)?[\s,.!]*)+",
+    re.IGNORECASE,
+)
+"""Agreement and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +45,7 @@ class Rules:
         topic = self._smalltalk.topic(read)
         if topic == NOTHING_SAID:
             return Ruling(Intent.GENERIC, empty=True)
-        if self._human.heard(read):
+        if self._human.heard(read) or (_was_offered(history) and _AGREED.fullmatch(read.strip())):
             return Ruling(Intent.HUMAN)
         if topic is not None and not (topic == ACKNOWLEDGEMENT and _was_asked(history)):
             return Ruling(Intent.GENERIC)
@@ -46,6 +56,11 @@ def _both_ends(text: str) -> str:
     if len(text) <= 2 * _READ_CHARACTERS:
         return text
     return f"{text[:_READ_CHARACTERS]}\n{text[-_READ_CHARACTERS:]}"
+
+
+def _was_offered(history: tuple[Turn, ...]) -> bool:
+    """Whether our last turn offered to ask a person: then "yes" is what they want."""
+    return bool(history) and history[-1].role == "assistant" and OFFER in history[-1].text
 
 
 def _was_asked(history: tuple[Turn, ...]) -> bool:

@@ -67,6 +67,27 @@ def test_every_source_quotes_its_passage_byte_for_byte() -> None:
     assert all(source.quote in VPN.chunk.text for source in reply.sources)
 
 
+def test_a_source_quotes_the_stretch_that_holds_all_that_is_quoted_of_it() -> None:
+    rows = reply_of(
+        answer("extractive", claim("| Port | Use |", "c2"), claim("| 443 | VPN |", "c2")), 0.7
+    )
+
+    assert rows.sources[0].quote == PORTS.chunk.text
+
+
+def test_quotes_far_apart_are_represented_by_the_longest() -> None:
+    far = passage(chunk(f"Start here.\n{'x ' * 500}\nAnd end over there.", chunk_id="c3"))
+    quoted = Answer(
+        question="q",
+        claims=(claim("Start here.", "c3"), claim("And end over there.", "c3")),
+        passages=(far,),
+        features={},
+        composer="extractive",
+    )
+
+    assert reply_of(quoted, 0.7).sources[0].quote == "And end over there."
+
+
 def test_relevance_stays_within_zero_and_one() -> None:
     loud = Passage(VPN.chunk, score=7.0, signals={})
 
