@@ -65,8 +65,8 @@ class SlackChannel:
     """Implements bot.ports.Channel.
 
     A delivery may have several messages; the posted reference names the last, which carries the
-    sources. A delivery that comes late may be a repetition after a crash, so it is looked up
-    before it is posted.
+    sources. What was asked before this process began, or comes late, may have been posted by
+    another one that was killed, so it is looked up before it is posted.
     """
 
     def __init__(self, client: AsyncWebClient, settings: Settings, caller: Caller) -> None:
@@ -76,6 +76,7 @@ class SlackChannel:
         self._poster = Poster(client, caller)
         self._sent: OrderedDict[str, _Sent] = OrderedDict()
         self._status_again_at = 0.0
+        self._began_at = datetime.now(UTC)
 
     @property
     def platform(self) -> Literal["slack"]:
@@ -122,7 +123,7 @@ class SlackChannel:
         rendered = render(delivery.outcome.response, private=message.private)
         place = _place(message)
         parts = {str(n): forms for n, forms in enumerate(messages(rendered), start=1)}
-        again = delivery.id in self._sent or datetime.now(UTC) - message.received_at > _LATE
+        again = delivery.id in self._sent or self._may_be_posted(message)
         self._remember(delivery.id, _Sent(place, str(len(parts))))
         if again:
             await self._poster.look_up(place, delivery.id)
@@ -141,6 +142,10 @@ class SlackChannel:
             await self._poster.look_up(sent.place, delivery_id)
         ts = self._poster.posted(delivery_id, sent.last)
         return None if ts is None else PostedRef(sent.place.channel, ts)
+
+    def _may_be_posted(self, message: Message) -> bool:
+        received = message.received_at
+        return received < self._began_at or datetime.now(UTC) - received > _LATE
 
     async def _escalate(self, delivery: Delivery, *, again: bool) -> None:
         """Post the card before the asker is told that a person has been asked."""

@@ -1,0 +1,169 @@
+"""The whole way of a question on every platform: real composition, real index, real requests."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.config import Settings
+from tests.bot.adapters.slack import events
+from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.teams import activities
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.house import LIKELY, LOW, house, until, write_index
+from tests.bot.server import settings_for
+
+HELP = "C0HELP000"
+MENTION = events.mention(LIKELY)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("house")
+
+
+@pytest.fixture
+async def data_dir(index: Path, tmp_path: Path) -> Path:
+    """Return a data directory with the index and nothing else."""
+    made = index / "index.sqlite"
+    if not made.exists():
+        await write_index(settings_for(index), index / "pages")
+    shutil.copy(made, tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack().serving() as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def on_slack(slack: FakeSlack, data_dir: Path) -> Settings:
+    return settings_for(
+        data_dir,
+        confidence_threshold=LOW,
+        slack_bot_token=TOKEN,
+        slack_signing_secret=events.SECRET,
+        slack_api_url=slack.url,
+        slack_team_id=TEAM,
+    )
+
+
+async def test_a_question_over_the_api_gets_a_cited_answer(data_dir: Path) -> None:
+    async with house(settings_for(data_dir, confidence_threshold=LOW)) as client:
+        response = await client.post("/api/v1/ask", json={"question": LIKELY})
+        answer = await response.json()
+
+    assert (response.status, answer["status"], answer["answer_type"]) == (200, "answered", "RAG")
+    assert answer["sources"][0]["page_id"] == "vpn.md"
+    assert "blue socket" in answer["answer"]
+    assert "blue socket" in answer["sources"][0]["quote"]
+
+
+async def test_what_is_not_in_the_wiki_is_handed_over(data_dir: Path) -> None:
+    async with house(settings_for(data_dir)) as client:
+        response = await client.post(
+            "/api/v1/ask", json={"question": "What is the budget of the Lisbon project?"}
+        )
+        answer = await response.json()
+
+    assert (answer["status"], answer["requires_escalation"]) == ("unknown", True)
+    assert answer["sources"] == []
+
+
+async def test_a_mention_on_slack_gets_one_cited_answer_in_its_thread(
+    slack: FakeSlack, on_slack: Settings
+) -> None:
+    async with house(on_slack) as client:
+        for _ in range(3):
+            assert (await events.send(client, events.envelope(MENTION))).status == 200
+        await until(lambda: slack.in_thread(HELP, MENTION["ts"]))
+
+    (post,) = slack.in_thread(HELP, MENTION["ts"])
+    assert "blue socket" in post.shown
+    assert "[1]" in post.shown
+    assert "VPN" in post.shown
+
+
+async def test_on_slack_an_unsigned_event_is_nothing(slack: FakeSlack, on_slack: Settings) -> None:
+    async with house(on_slack) as client:
+        response = await client.post("/slack/events", json=events.envelope(MENTION))
+
+    assert response.status == 401
+    assert slack.posts == []
+
+
+async def test_what_was_accepted_before_a_crash_is_answered_once_after_it(
+    slack: FakeSlack, on_slack: Settings
+) -> None:
+    async with house(on_slack) as client:
+        await events.send(client, events.envelope(MENTION))
+        await until(lambda: slack.posts)
+    rewind(on_slack.data_dir, "status='working', outcome=NULL, posted_id=NULL")
+    slack.posts.clear()
+
+    async with house(on_slack) as client:
+        await until(lambda: slack.posts)
+        await events.send(client, events.envelope(MENTION))
+
+    assert len(slack.posts) == 1
+
+
+async def test_a_crash_between_posting_and_recording_it_posts_nothing_twice(
+    slack: FakeSlack, on_slack: Settings
+) -> None:
+    async with house(on_slack) as client:
+        await events.send(client, events.envelope(MENTION))
+        await until(lambda: slack.posts)
+    rewind(on_slack.data_dir, "posted_id=NULL")
+
+    async with house(on_slack):
+        await until(lambda: posted(on_slack.data_dir))
+
+    assert len(slack.posts) == 1
+
+
+async def test_a_message_on_teams_in_development_mode_gets_one_cited_answer(data_dir: Path) -> None:
+    settings = settings_for(data_dir, confidence_threshold=LOW, teams_dev_mode=True)
+    async with FakeTeams().serving() as teams, house(settings) as client:
+        activity = activities.in_person(teams, LIKELY)
+        for _ in range(2):
+            response = await client.post("/api/messages", json=activity)
+            assert response.status == 200
+        await until(lambda: teams.messages)
+
+    (sent,) = teams.messages
+    assert "blue socket" in sent.shown
+    assert "[1] VPN" in sent.shown
+
+
+async def test_a_channel_never_sees_a_page_that_only_some_may_read(
+    slack: FakeSlack, on_slack: Settings
+) -> None:
+    asked = events.mention("Where is the zirconium envelope with the rescue password?")
+    async with house(on_slack) as client:
+        await events.send(client, events.envelope(asked))
+        await until(lambda: slack.posts)
+
+    raw = str([post.payload for post in slack.posts])
+    assert "4711" not in raw
+    assert "Rescue" not in raw
+
+
+def rewind(data_dir: Path, changes: str) -> None:
+    """Set the record back to what a process leaves that is killed half-way."""
+    with sqlite3.connect(data_dir / "frontdesk.sqlite") as record:
+        record.execute(f"UPDATE interactions SET {changes}")  # noqa: S608 - written above
+    record.close()
+
+
+def posted(data_dir: Path) -> bool:
+    record = sqlite3.connect(data_dir / "frontdesk.sqlite")
+    (waiting,) = record.execute("SELECT count(*) FROM interactions WHERE posted_id IS NULL")
+    record.close()
+    return waiting == (0,)
