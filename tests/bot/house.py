@@ -34,9 +34,7 @@ LOW = 0.05
 
 async def write_index(settings: Settings, folder: Path, pages: Mapping[str, str] = PAGES) -> None:
     """Index pages into the space IT."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    _write(folder, pages)
     async with open_parts(settings) as parts:
         await sync_folder(
             Folder(folder, "IT"),
@@ -45,6 +43,12 @@ async def write_index(settings: Settings, folder: Path, pages: Mapping[str, str]
             tenant=settings.tenant,
             data_dir=settings.data_dir,
         )
+
+
+def _write(folder: Path, pages: Mapping[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 @asynccontextmanager
@@ -63,5 +67,5 @@ async def house(settings: Settings) -> AsyncIterator[Client]:
 async def until(happened: Callable[[], object], *, seconds: float = 10.0) -> None:
     """Wait until something is so. Raises TimeoutError."""
     async with asyncio.timeout(seconds):
-        while not happened():
+        while not happened():  # noqa: ASYNC110 - what happens is in another server
             await asyncio.sleep(0.01)

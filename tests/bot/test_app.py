@@ -164,6 +164,6 @@ def rewind(data_dir: Path, changes: str) -> None:
 
 def posted(data_dir: Path) -> bool:
     record = sqlite3.connect(data_dir / "frontdesk.sqlite")
-    (waiting,) = record.execute("SELECT count(*) FROM interactions WHERE posted_id IS NULL")
+    waiting = record.execute("SELECT id FROM interactions WHERE posted_id IS NULL").fetchall()
     record.close()
-    return waiting == (0,)
+    return waiting == []
