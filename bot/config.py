@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from bot.errors import SettingInvalid
 
 NOT_FOUND = "I don't have that information in the provided knowledge base."
-ESCALATION = "I'm not certain enough to answer this, so I'd rather hand it to a person."
+ESCALATION = "I'm not certain enough to answer this."
 
 
 class Settings(BaseSettings):
@@ -64,8 +64,12 @@ class Settings(BaseSettings):
         le=1,
         description="Below it a person is asked, until a certificate says else.",
     )
-    escalation_message: str = Field(ESCALATION, description="What the asker is told then.")
-    not_found_message: str = Field(NOT_FOUND, description="Said when the index has no answer.")
+    escalation_message: str = Field(
+        ESCALATION, pattern=r"\S", description="What the asker is told then."
+    )
+    not_found_message: str = Field(
+        NOT_FOUND, pattern=r"\S", description="Said when the index has no answer."
+    )
     router: Literal["cascade", "llm"] = Field(
         "cascade", description="`llm`: the model alone classifies, in one word."
     )
@@ -82,7 +86,9 @@ class Settings(BaseSettings):
     # Slack
     slack_bot_token: SecretStr | None = Field(None, description="xoxb-…")
     slack_signing_secret: SecretStr | None = Field(None, description="From Basic Information.")
-    slack_api_url: str = Field("https://slack.com/api/", description="For tests and proxies.")
+    slack_api_url: str = Field(
+        "https://slack.com/api/", pattern=r"^https?://[^\s/]+", description="For tests and proxies."
+    )
     slack_team_id: str | None = Field(None, description="The one workspace that is served.")
     slack_escalation_channel: str | None = Field(None, description="Where people are asked.")
 
@@ -137,9 +143,29 @@ class Settings(BaseSettings):
 def load_settings(**overrides: object) -> Settings:
     """Read the settings. Raises SettingInvalid: one line a wrong value, with the cure."""
     try:
-        return Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
+        settings = Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
     except ValidationError as error:
         raise SettingInvalid("\n".join(_explain(error))) from error
+    _check_together(settings)
+    return settings
+
+
+def _check_together(settings: Settings) -> None:
+    """Refuse half of what only works whole, instead of leaving it out silently."""
+    slack = settings.slack_bot_token, settings.slack_signing_secret
+    if any(slack) and not all(slack):
+        raise SettingInvalid(
+            "Slack needs SLACK_BOT_TOKEN (OAuth & Permissions) and SLACK_SIGNING_SECRET (Basic "
+            "Information), and only one is set. Set both, or none."
+        )
+    if settings.microsoft_app_password and not settings.microsoft_app_id:
+        raise SettingInvalid(
+            "MICROSOFT_APP_PASSWORD is set and MICROSOFT_APP_ID is not. Set both, or none."
+        )
+    if settings.router == "llm" and not settings.model_configured:
+        raise SettingInvalid(
+            "ROUTER='llm' needs a model to ask. Set OPENAI_MODEL, or leave ROUTER at 'cascade'."
+        )
 
 
 def _explain(error: ValidationError) -> list[str]:

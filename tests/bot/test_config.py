@@ -71,5 +71,30 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
 def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-very-secret")
+    monkeypatch.setenv("SLACK_SIGNING_SECRET", "very-secret")
 
     assert "very-secret" not in repr(load_settings())
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"SLACK_BOT_TOKEN": "xoxb-1"}, "SLACK_SIGNING_SECRET"),
+        ({"SLACK_SIGNING_SECRET": "s"}, "SLACK_BOT_TOKEN"),
+        ({"MICROSOFT_APP_PASSWORD": "p"}, "MICROSOFT_APP_ID"),
+        ({"ROUTER": "llm"}, "OPENAI_MODEL"),
+        ({"SLACK_API_URL": "slack.com"}, "SLACK_API_URL"),
+        ({"NOT_FOUND_MESSAGE": "  "}, "NOT_FOUND_MESSAGE"),
+    ],
+)
+def test_half_of_what_only_works_whole_is_refused_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], named: str
+) -> None:
+    for variable, value in given.items():
+        monkeypatch.setenv(variable, value)
+
+    with pytest.raises(SettingInvalid) as raised:
+        load_settings()
+
+    assert named in str(raised.value)
+    assert "\n" not in str(raised.value)

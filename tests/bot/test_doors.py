@@ -174,7 +174,6 @@ def test_a_token_that_could_be_guessed_stops_the_start(tmp_path: Path) -> None:
         ({}, False),
         ({"host": "::1"}, False),
         ({"teams_dev_mode": True}, False),
-        ({"slack_bot_token": "xoxb-1"}, False),
         (SLACK, True),
         (TEAMS, True),
         (PUBLIC, True),
