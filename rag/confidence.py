@@ -96,6 +96,23 @@ def _strength(
     if vector:
         found["vector_best"] = max(vector)
         found["vector_mean"] = statistics.fmean(sorted(vector, reverse=True)[:TOP])
+    return found | _tokens(passages)
+
+
+def _tokens(passages: Sequence[Passage]) -> dict[str, float]:
+    """Return how near the question's tokens come to the best page's, and to any other page's."""
+    by_page: dict[str, float] = {}
+    for passage in passages:
+        near = passage.signals.get("tokens")
+        if near is not None:
+            page = passage.chunk.page_id
+            by_page[page] = max(near, by_page.get(page, near))
+    if not by_page:
+        return {}
+    best, *others = sorted(by_page.values(), reverse=True)
+    found = {"tokens_best": best}
+    if others:
+        found["tokens_lead"] = best - others[0]
     return found
 
 

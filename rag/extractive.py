@@ -31,7 +31,7 @@ class Weights:
 
     cosine: float = 1.0
     coverage: float = 0.5
-    passage: float = 0.4
+    passage: float = 0.8
     answer_type: float = 0.1
     neighbour: float = 0.12
 

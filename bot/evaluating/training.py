@@ -29,6 +29,8 @@ EXPECTED_SIGNS: Mapping[str, int] = {
     "keyword_best": 1,
     "vector_best": 1,
     "vector_mean": 1,
+    "tokens_best": 1,
+    "tokens_lead": 1,
     "rank_agreement": 1,
     "pages_close": -1,
     "best_page_share": 1,
