@@ -152,7 +152,7 @@ def _inbox(
         interactions=store.interactions,
         admission=Admission(store.interactions, VouchedDirectory(), policy),
         desk=parts.desk,
-        deliver=Deliverer(connected, store.interactions),
+        deliver=Deliverer(connected, store.interactions, public_url=settings.public_url),
         limits=Limits(),
         log_questions=settings.log_questions,
     )

@@ -8,6 +8,7 @@ import stamina
 import structlog
 
 from bot.errors import DeliveryFailed
+from bot.links import reachable_from_afar
 from bot.ports import Channel, Interactions, Withdraws
 from bot.progress import Progress
 from bot.types import Delivery, InteractionId, Message, Outcome, Platform, PostedRef
@@ -31,6 +32,7 @@ class Deliverer:
         interactions: The record of where a reply became visible.
         attempts: How often a reply is posted before it is left for the next start.
         first_wait_seconds: Before the second attempt; doubles each time, with jitter.
+        public_url: Where colleagues reach this server, for links to its own pages.
     """
 
     def __init__(
@@ -40,7 +42,9 @@ class Deliverer:
         *,
         attempts: int = 5,
         first_wait_seconds: float = 0.5,
+        public_url: str | None = None,
     ) -> None:
+        self._public_url = public_url
         self._channels = channels
         self._interactions = interactions
         self._retrying = stamina.AsyncRetryingCaller(
@@ -60,7 +64,8 @@ class Deliverer:
         goes wrong is logged and never raised, but for StoreUnavailable.
         """
         interaction_id = message.interaction_id
-        delivery = Delivery(delivery_id(interaction_id), interaction_id, message, outcome)
+        shown = reachable_from_afar(outcome, self._public_url)
+        delivery = Delivery(delivery_id(interaction_id), interaction_id, message, shown)
         channel = self._channels.get(message.thread.platform)
         if channel is None:
             ref: PostedRef | None = PostedRef(message.thread.key, delivery.id)

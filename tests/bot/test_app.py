@@ -90,6 +90,18 @@ async def test_a_mention_on_slack_gets_one_cited_answer_in_its_thread(
     assert "VPN" in post.shown
 
 
+@pytest.mark.parametrize("public_url", ["https://help.example", None])
+async def test_a_source_on_slack_is_a_link_where_colleagues_reach_the_server(
+    slack: FakeSlack, on_slack: Settings, public_url: str | None
+) -> None:
+    async with house(on_slack.model_copy(update={"public_url": public_url})) as client:
+        await events.send(client, events.envelope(MENTION))
+        await until(lambda: slack.posts)
+
+    linked = "<https://help.example/pages/IT/vpn.md|VPN" in slack.posts[0].shown
+    assert linked is (public_url is not None)
+
+
 async def test_on_slack_an_unsigned_event_is_nothing(slack: FakeSlack, on_slack: Settings) -> None:
     async with house(on_slack) as client:
         response = await client.post("/slack/events", json=events.envelope(MENTION))
