@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from rag.errors import RagError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code. A known error is one line and code 2."""
+    started = time.perf_counter()
     options = _parser().parse_args(arguments)
     if options.command == "settings":
         print(settings_page(), end="")
@@ -24,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = load_settings()
         set_up_logs(settings.log_level)
-        return asyncio.run(_run(options, settings))
+        return asyncio.run(_run(options, settings, started))
     except (BotError, RagError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -32,12 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-async def _run(options: argparse.Namespace, settings: Settings) -> int:
+async def _run(options: argparse.Namespace, settings: Settings, started: float) -> int:
     match options.command:
         case "serve":
             from bot.commands import serving
 
-            return await serving.serve(settings, sample=options.sample)
+            return await serving.serve(settings, sample=options.sample, started=started)
         case "ask":
             from bot.commands import ask
 

@@ -24,9 +24,11 @@ _BIND_CURES = {
 }
 
 
-async def serve(settings: Settings, *, sample: bool) -> int:
-    """Serve until SIGINT or SIGTERM; work in hand is finished first."""
-    started = time.perf_counter()
+async def serve(settings: Settings, *, sample: bool, started: float) -> int:
+    """Serve until SIGINT or SIGTERM; work in hand is finished first.
+
+    ``started`` is when the process began (time.perf_counter), imports included.
+    """
     print(f"Frontdesk {__version__}", flush=True)
     async with open_parts(settings) as parts:
         if sample:
