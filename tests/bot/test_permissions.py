@@ -1,0 +1,221 @@
+"""Hundreds of generated questions: nothing of a page shows to those who may not read it."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from structlog.testing import capture_logs
+
+from bot.app import build
+from bot.desk import Desk
+from bot.escalation import EscalationWording
+from bot.gate import load_gate
+from bot.generic import GenericAnswers
+from bot.parts import Parts
+from bot.router import Router
+from bot.store import open_store, sqlite_url
+from bot.types import Audience, Inquiry, Outcome, Stage
+from ingestion.run import Folder, sync_folder
+from rag.extractive import ExtractiveComposer
+from rag.index.embedded import fingerprint_of, open_index
+from rag.pipeline import Pipeline
+from rag.types import EVERYONE, Principal
+from tests.bot.house import Client
+from tests.bot.server import settings_for
+from tests.builders import message
+from tests.fakes import WordEmbedder
+
+GROUPS = ("group:red", "group:blue", "group:green")
+READERS = ("everyone", *GROUPS, "user:ann", "user:bob", "[[group:red], [group:blue]]", "[]", "???")
+TOPICS = ("printer toner", "door badge", "parking permit", "backup tape", "travel booking")
+ASKERS = [
+    {"id": name, "groups": list(groups)}
+    for name in ("ann", "bob", "cleo")
+    for size in range(3)
+    for groups in itertools.combinations(("red", "blue", "green"), size)
+]
+FORMS = (
+    "{topic}",
+    "How do I get a {topic}?",
+    "who is told about the {topic} of {bait}?",
+    "{bait}",
+    "And what about {bait}?",
+    "where is it?",
+)
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A page; ``bait`` is what is asked for, the marks stand nowhere but on it."""
+
+    number: int
+    topic: str
+    readers: str
+
+    @property
+    def bait(self) -> str:
+        return f"bait{self.number:03d}"
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        return tuple(f"{place}{self.number:03d}q" for place in ("zid", "ztitle", "zhead", "ztext"))
+
+    @property
+    def page(self) -> tuple[str, str]:
+        page_id, title, heading, text = self.marks
+        sentence = f"The {self.topic} of {self.bait} is told to {text} at the desk."
+        top = f"---\nreaders: {self.readers}\n---\n# {self.topic} {title}\n\n## {heading}\n\n"
+        end = f"{sentence}\n\nWhoever needs a {self.topic} asks {text} first.\n"
+        return f"{page_id}.md", top + end
+
+    def may_read(self, principals: frozenset[str]) -> bool:
+        match self.readers:
+            case "[]" | "???":
+                return False
+            case "[[group:red], [group:blue]]":
+                return {"group:red", "group:blue"} <= principals
+            case one:
+                return one in principals
+
+
+SECRETS = [
+    Secret(number, topic, readers)
+    for number, (topic, readers) in enumerate(itertools.product(TOPICS, READERS))
+]
+
+
+def principals_of(asker: Mapping[str, object]) -> frozenset[str]:
+    groups = asker["groups"]
+    assert isinstance(groups, list)
+    return frozenset({"everyone", f"user:{asker['id']}", *(f"group:{name}" for name in groups)})
+
+
+def shown(text: str) -> frozenset[int]:
+    """Return the pages of which anything stands in a text."""
+    return frozenset(s.number for s in SECRETS if any(mark in text for mark in s.marks))
+
+
+def readable(principals: frozenset[str]) -> frozenset[int]:
+    return frozenset(secret.number for secret in SECRETS if secret.may_read(principals))
+
+
+def questions(count: int) -> Iterator[tuple[dict[str, object], str, str]]:
+    """Yield who asks, what, and in which conversation; conversations have names in common."""
+    chance = random.Random(20261122)  # noqa: S311 - repeatable, not secret
+    for _ in range(count):
+        secret = chance.choice(SECRETS)
+        text = chance.choice(FORMS).format(topic=secret.topic, bait=secret.bait)
+        yield dict(chance.choice(ASKERS)), text, f"c{chance.randrange(4)}"
+
+
+@pytest.fixture
+async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
+    """Give the real desk with a fast embedder, over an index of the secrets."""
+    embedder = WordEmbedder()
+    write(tmp_path / "pages")
+    index = await open_index(tmp_path / "index.sqlite", fingerprint_of(embedder))
+    await sync_folder(
+        Folder(tmp_path / "pages", "IT"), index, embedder, tenant="default", data_dir=tmp_path
+    )
+    pipeline = Pipeline(index, embedder, ExtractiveComposer(embedder))
+    desk = Desk(
+        router=Router(embedder, None, None),
+        generic=GenericAnswers(None),
+        pipeline=pipeline,
+        gate=load_gate(0.0),
+        wording=EscalationWording(not_found="Not found.", uncertain="Not sure.", destination=""),
+    )
+    yield Parts(index, None, "", None, pipeline, desk)
+    await index.close()
+
+
+@pytest.fixture
+async def client(parts: Parts, tmp_path: Path) -> AsyncIterator[Client]:
+    settings = settings_for(tmp_path, dev_identities=True)
+    store = await open_store(sqlite_url(tmp_path))
+    async with TestClient(TestServer(build(settings, parts, store), host="127.0.0.1")) as served:
+        yield served
+    await store.close()
+
+
+def write(folder: Path) -> None:
+    folder.mkdir()
+    for name, text in (secret.page for secret in SECRETS):
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+async def test_no_answer_trace_or_log_line_shows_what_the_asker_may_not_read(
+    client: Client,
+) -> None:
+    seen: set[int] = set()
+    for asker, text, conversation in questions(100):
+        asked = {
+            "question": text,
+            "user": asker,
+            "conversation_id": f"{conversation}-{len(principals_of(asker))}",
+            "show_pipeline": True,
+        }
+        with capture_logs() as logged:
+            response = await client.post("/api/v1/ask", json=asked)
+            body = await response.text()
+        assert response.status == 200, body
+        again = await client.get(
+            f"/api/v1/interactions/{(await response.json())['interaction_id']}?show_pipeline=true"
+        )
+        told = shown(body) | shown(await again.text()) | shown(str(logged))
+        assert told <= readable(principals_of(asker)), (asker, text, body)
+        seen |= told
+
+    assert len(seen) > len(SECRETS) / 3
+
+
+async def test_no_page_opens_for_a_browser_that_may_not_read_it(client: Client) -> None:
+    opened: set[int] = set()
+    for secret in SECRETS:
+        for address in (f"/pages/IT/{secret.page[0]}", f"/pages/IT/../IT/{secret.page[0]}"):
+            response = await client.get(address, headers={"Accept": "text/html"})
+            opened |= shown((await response.text()).replace(address, ""))
+
+    assert opened == readable(frozenset({"everyone"}))
+
+
+async def test_no_outcome_in_private_holds_what_the_asker_may_not_read(parts: Parts) -> None:
+    seen: set[int] = set()
+    for asker, text, _ in questions(500):
+        own = frozenset(map(Principal, principals_of(asker)))
+        asked = message(text, principals=own)
+        outcome = await parts.desk.handle(Inquiry(asked, (), Audience("private", own)), quiet)
+        told = shown(repr(outcome))
+        assert told <= readable(principals_of(asker)), (asker, text)
+        seen |= told
+
+    assert seen == readable(frozenset(itertools.chain(*map(principals_of, ASKERS))))
+
+
+async def test_a_channel_reads_what_everyone_may_and_the_asker_alone_more(parts: Parts) -> None:
+    fuller = 0
+    for asker, text, _ in questions(200):
+        outcome = await in_channel(parts, asker, text)
+        public = replace(outcome, private=None)
+        assert shown(repr(public)) <= readable(frozenset({"everyone"})), text
+        assert shown(repr(outcome.private)) <= readable(principals_of(asker)), text
+        fuller += outcome.private is not None
+
+    assert fuller > 10
+
+
+async def in_channel(parts: Parts, asker: Mapping[str, object], text: str) -> Outcome:
+    own = frozenset(map(Principal, principals_of(asker)))
+    asked = message(text, platform="slack", private=False, principals=own)
+    audience = Audience("channel", frozenset({EVERYONE}))
+    return await parts.desk.handle(Inquiry(asked, (), audience), quiet)
+
+
+async def quiet(_: Stage) -> None:
+    """Say nothing."""
