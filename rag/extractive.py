@@ -18,6 +18,9 @@ from rag.words import stems
 MAX_WORDS = MAX_QUOTE_WORDS
 """An answer is never longer, counted as a reader counts."""
 
+TABLE_WORDS = 45
+"""A table up to this size is quoted whole."""
+
 BREADTH = 0.4
 """How far below the best candidate's score another may lie and still be quoted."""
 
@@ -122,7 +125,7 @@ def _choose(judged: _Judged) -> list[int]:
     for i in (int(i) for i in np.argsort(-judged.score, kind="stable")):
         if judged.score[i] < floor:
             break
-        for group in (_with_introduction(i, judged.candidates, places), [i]):
+        for group in _groups(i, judged.candidates, places):
             new = _unsaid(group, chosen, judged.candidates)
             needed = sum(judged.candidates[n].words for n in new)
             if needed <= room:
@@ -130,6 +133,28 @@ def _choose(judged: _Judged) -> list[int]:
                 room -= needed
                 break
     return chosen
+
+
+def _groups(
+    i: int, candidates: Sequence[Candidate], places: Mapping[tuple[int, int], int]
+) -> list[list[int]]:
+    """Return what to quote for a candidate, the fullest first.
+
+    A small table is quoted whole, since its rows explain each other; a row of a larger one comes
+    with its header, never without.
+    """
+    introduced = _with_introduction(i, candidates, places)
+    candidate = candidates[i]
+    if (candidate.place[0], candidate.unit.header) not in places:
+        return [introduced, [i]]
+    rows = [n for n, other in enumerate(candidates) if _same_table(candidate, other)]
+    table = [*introduced[:-1], *rows]
+    small = sum(candidates[n].words for n in table) <= TABLE_WORDS
+    return [table, introduced] if small else [introduced]
+
+
+def _same_table(one: Candidate, other: Candidate) -> bool:
+    return one.place[0] == other.place[0] and one.unit.header == other.unit.header
 
 
 def _with_introduction(
