@@ -190,6 +190,9 @@ class InProcessInbox:
         try:
             interaction = await self._interactions.get(entry.id)
             if interaction is None or not unfinished(interaction):
+                # Another process may have finished it; those who wait here get its outcome.
+                if interaction is not None and interaction.outcome is not None:
+                    _settle(entry, interaction.outcome)
                 return
             message, outcome = interaction.message, interaction.outcome
             if outcome is None:

@@ -507,3 +507,19 @@ async def test_a_burst_over_many_threads_loses_and_repeats_nothing(
 
     assert sorted(desk.handled) == sorted(item.text for item in messages)
     assert await store.interactions.unfinished() == []
+
+
+async def test_what_another_process_answered_meanwhile_is_given_to_those_who_wait_here(
+    make_inbox: MakeInbox,
+) -> None:
+    held = Gate()
+    here, there = make_inbox(EchoDesk(held)), make_inbox(EchoDesk())
+    await here.accept(asked(1))
+    await held.reached.wait()
+    waiting = asyncio.create_task(here.outcome(await here.accept(asked(2))))
+
+    answered = await there.outcome(await there.accept(asked(2)))
+    await there.close()
+    held.open()
+
+    assert await waiting == answered
