@@ -161,9 +161,12 @@ def _outcomes(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
     def kind_of(case: Case) -> str:
         return "withheld" if case.withheld else case.kind
 
-    counted = Counter((kind_of(case), case.response) for case in cases)
+    def given_to(case: Case) -> str:
+        return "answer" if case.response == "reply" and case.reached_index else case.response
+
+    counted = Counter((kind_of(case), given_to(case)) for case in cases)
     kinds = dict.fromkeys(kind_of(case) for case in cases)
-    given = ("reply", "clarification", "escalation")
+    given = ("answer", "reply", "clarification", "escalation")
     return {kind: {response: counted[kind, response] for response in given} for kind in kinds}
 
 

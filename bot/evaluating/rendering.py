@@ -92,7 +92,7 @@ def _answers(report: Report) -> list[str]:
 
 def _operation(report: Report) -> list[str]:
     operation = report.operation
-    given = ["reply", "clarification", "escalation"]
+    given = ["answer", "reply", "clarification", "escalation"]
     rows = [
         [kind.replace("_", " "), *(str(counts[name]) for name in given)]
         for kind, counts in operation.outcomes.items()
@@ -101,7 +101,7 @@ def _operation(report: Report) -> list[str]:
     return [
         f"**What the asker gets** at the threshold in force, {threshold}:",
         "",
-        *_table(["kind", *given], rows),
+        *_table(["kind", "answer from the pages", "reply without them", *given[2:]], rows),
         "",
         *_table(
             ["measure", "value", "n"],

@@ -73,7 +73,11 @@ class Gating(_Part):
 
 
 class Operation(_Part):
-    """What the asker got at the threshold in force."""
+    """What the asker got at the threshold in force.
+
+    ``outcomes`` counts by kind: ``answer`` from the pages, ``reply`` without them (small talk,
+    general knowledge), ``clarification`` and ``escalation``.
+    """
 
     threshold: float | None
     outcomes: dict[str, dict[str, int]]

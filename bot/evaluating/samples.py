@@ -17,13 +17,14 @@ _LEARNT_FROM = frozenset({"answerable", "near_miss", "far"})
 class Sample:
     """One answer with its features.
 
-    ``answerable`` is False for near misses, far questions and withheld ones. ``group`` keeps
-    questions on the same page in one fold; ``data`` names the set.
+    ``kind`` is ``answerable``, or what kind of question without an answer it is: ``near_miss``,
+    ``far`` or ``withheld``. ``group`` keeps questions on the same page in one fold; ``data``
+    names the set.
     """
 
     features: Mapping[str, float]
     right: bool
-    answerable: bool
+    kind: str
     group: str
     data: str
 
@@ -40,7 +41,7 @@ def samples_of(asked: Asked, *, evidence: bool = False) -> list[Sample]:
         Sample(
             features=case.features,
             right=_found(case) if evidence else case.right,
-            answerable=case.row.has_answer and not case.withheld,
+            kind="withheld" if case.withheld else case.kind,
             group=case.row.group,
             data=name,
         )

@@ -50,8 +50,10 @@ EXPECTED_SIGNS: Mapping[str, int] = {
 A coefficient of the other sign fits an accident of the training set; its feature is left out.
 """
 
-UNANSWERABLE_SHARE = 0.25
+UNANSWERABLE_SHARE = 1 / 3
 """What share of real questions is taken to have no answer in the pages; weights make it so."""
+
+ANSWERABLE = "answerable"
 
 _FOLDS = 5
 _STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -185,20 +187,21 @@ class _Problem:
 
 
 def weights_of(samples: Sequence[Sample]) -> Floats:
-    """Let every set count alike, and make unanswerable questions their share of each."""
-    cells = Counter((sample.data, sample.answerable) for sample in samples)
-    sets = {data for data, _ in cells}
+    """Return weights by which every set counts alike, and every kind of unanswerable question.
 
-    def share(data: str, *, answerable: bool) -> float:
-        if not cells[data, not answerable]:
-            return 1.0
-        return 1 - UNANSWERABLE_SHARE if answerable else UNANSWERABLE_SHARE
+    Those take UNANSWERABLE_SHARE of each set between them, near misses as much as withheld ones,
+    however many there are of each.
+    """
+    cells = Counter((sample.data, sample.kind) for sample in samples)
+    kinds = Counter(data for data, kind in cells if kind != ANSWERABLE)
 
-    raw = [
-        share(sample.data, answerable=sample.answerable) / cells[sample.data, sample.answerable]
-        for sample in samples
-    ]
-    return np.array(raw) * len(samples) / len(sets)
+    def share(sample: Sample) -> float:
+        if sample.kind == ANSWERABLE:
+            return 1 - UNANSWERABLE_SHARE if kinds[sample.data] else 1.0
+        return UNANSWERABLE_SHARE / kinds[sample.data]
+
+    raw = [share(sample) / cells[sample.data, sample.kind] for sample in samples]
+    return np.array(raw) * len(samples) / sum(raw)
 
 
 def _regression(strength: float) -> LogisticRegression:

@@ -120,7 +120,7 @@ async def test_a_run_measures_the_whole_way_of_every_question(
     assert report.citations.n >= 2
     assert report.retrieval["ours"]["recall@5"].value == 1.0
     assert report.routed_right.value == 1.0
-    assert report.operation.outcomes["answerable"]["reply"] == 2
+    assert report.operation.outcomes["answerable"]["answer"] == 2
     assert report.cost.model_calls == 0
 
 
@@ -167,7 +167,7 @@ async def test_the_report_can_be_read_by_people(subject: Subject, questions: Pat
 
     assert text.startswith("## Own wiki\n")
     assert "| quotes byte-exact and readable by the asker | 1.000" in text
-    assert "| withheld | 0 | 0 | 2 |" in text
+    assert "| withheld | 0 | 0 | 0 | 2 |" in text
 
 
 def test_a_figure_that_can_not_be_told_is_a_dash() -> None:

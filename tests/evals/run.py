@@ -84,7 +84,8 @@ async def _evaluate(one: EvalSet) -> Report:
         settings = _settings(one)
         parts = await closing.enter_async_context(open_parts(settings, observe))
         await _index(one, parts, settings.data_dir)
-        subject = Subject(parts.desk, recorders[0], parts.index, parts.embedder, TENANT)
+        routed = Subject(parts.desk, recorders[0], parts.index, parts.embedder, TENANT)
+        subject = routed if one.routed else _straight(parts)
         out = WORK / f"{one.name.replace(' ', '-')}.json"
         return await evaluate(
             subject, one.questions, out=out, name=one.name, progress=_bar(one.name)

@@ -21,12 +21,17 @@ _LEAST_WORDS = 5
 
 @dataclass(frozen=True, slots=True)
 class EvalSet:
-    """Pages by space, and the questions on them."""
+    """Pages by space, and the questions on them.
+
+    ``routed`` is False where the questions are general knowledge by nature: the router would
+    rightly keep them from the pages, so they are put to the index past it.
+    """
 
     name: str
     spaces: Mapping[str, Path]
     questions: Path
     trains_gate: bool
+    routed: bool = True
 
     def digest(self) -> str:
         """Return a fingerprint of every page's path and bytes."""
@@ -106,7 +111,9 @@ def _squad(source: Path, work: Path) -> EvalSet:
         _write_page(work / "pages" / _squad_id(line["id"]), str(line["title"]), str(line["text"]))
     drawn = random.Random(_SEED).sample(_lines(source / "questions.jsonl"), SQUAD_QUESTIONS)  # noqa: S311 - no secret
     questions = _write_rows(work / "questions.jsonl", [_squad_row(line) for line in drawn])
-    return EvalSet("SQuAD 2.0 passages", {"SQ": work / "pages"}, questions, trains_gate=True)
+    return EvalSet(
+        "SQuAD 2.0 passages", {"SQ": work / "pages"}, questions, trains_gate=True, routed=False
+    )
 
 
 def _squad_row(line: Mapping[str, object]) -> dict[str, object]:

@@ -74,7 +74,10 @@ def test_operation_says_what_askers_got() -> None:
     ]
     found = measuring.operation(cases)
 
-    assert found.outcomes["withheld"] == {"reply": 0, "clarification": 0, "escalation": 1}
+    assert found.outcomes["withheld"]["escalation"] == 1
+    assert found.outcomes["answerable"]["answer"] == 2
+    assert found.outcomes["generic"]["reply"] == 1
+    assert found.outcomes["generic"]["answer"] == 0
     assert found.answered.value == 0.6667
     assert found.right_among_answered.value == 0.3333
     assert found.withheld_escalated.value == 1.0

@@ -20,7 +20,7 @@ def samples(n: int = 300) -> list[Sample]:
         Sample(
             features={"vector_best": float(cosine[i]), "keyword_best": float(~right[i])},
             right=bool(right[i]),
-            answerable=i % 3 != 0,
+            kind=("far", "answerable", "answerable", "near_miss")[i % 4],
             group=f"page {i % 40}",
             data="own" if i % 2 else "other",
         )
@@ -49,18 +49,34 @@ def test_the_same_samples_give_the_same_file() -> None:
     assert training.fit(samples(), "right") == training.fit(samples(), "right")
 
 
-def test_unanswerable_questions_count_as_a_quarter_of_each_set() -> None:
-    rows = samples(60)
+def test_sets_count_alike_and_so_does_every_kind_without_an_answer() -> None:
+    cells = {
+        ("a", "answerable"): 10,
+        ("a", "far"): 1,
+        ("a", "withheld"): 9,
+        ("b", "answerable"): 80,
+    }
+    rows = [
+        Sample({}, right=True, kind=kind, group="", data=data)
+        for (data, kind), n in cells.items()
+        for _ in range(n)
+    ]
     weights = training.weights_of(rows)
-    share = weights[[not each.answerable for each in rows]].sum() / weights.sum()
 
-    assert share == pytest.approx(training.UNANSWERABLE_SHARE)
+    def share(data: str, kind: str) -> float:
+        chosen = [row.data == data and row.kind == kind for row in rows]
+        return float(weights[chosen].sum() / weights.sum())
+
+    third = training.UNANSWERABLE_SHARE
+    assert share("b", "answerable") == pytest.approx(1 / 2)
+    assert share("a", "answerable") == pytest.approx((1 - third) / 2)
+    assert share("a", "far") == share("a", "withheld") == pytest.approx(third / 4)
 
 
 @pytest.mark.parametrize("labels", [[True] * 100, [True, False] * 10])
 def test_too_little_to_learn_from_is_refused(labels: list[bool]) -> None:
     few = [
-        Sample({"vector_best": 1.0}, right=right, answerable=True, group=str(n), data="own")
+        Sample({"vector_best": 1.0}, right=right, kind="answerable", group=str(n), data="own")
         for n, right in enumerate(labels)
     ]
 
@@ -81,5 +97,5 @@ def test_samples_are_quoted_answers_to_questions_with_a_label() -> None:
     by_evidence = samples_of([("own", cases)], evidence=True)
 
     assert [each.right for each in found] == [True, False, False, False]
-    assert [each.answerable for each in found] == [True, False, True, False]
+    assert [each.kind for each in found] == ["answerable", "withheld", "answerable", "near_miss"]
     assert [each.right for each in by_evidence] == [True, False, True, False]
