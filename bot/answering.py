@@ -35,7 +35,7 @@ class Answering:
             async with asyncio.timeout(self._deadline):
                 inquiry = await self._admission.admit(message)
                 return await self._desk.handle(inquiry, report)
-        except Exception as error:
+        except Exception:
             log.exception("desk.failed", interaction_id=message.interaction_id)
             await report(Stage.FAILED)
-            return unavailable(message, f"The desk stopped on {type(error).__name__}; see the log.")
+            return unavailable(message, "The desk stopped; the log says why.")

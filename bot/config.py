@@ -162,6 +162,11 @@ def _check_together(settings: Settings) -> None:
         raise SettingInvalid(
             "MICROSOFT_APP_PASSWORD is set and MICROSOFT_APP_ID is not. Set both, or none."
         )
+    if settings.teams_dev_mode and (settings.slack_configured or settings.microsoft_app_id):
+        raise SettingInvalid(
+            "TEAMS_DEV_MODE=true takes unsigned messages, and Slack or a Teams registration makes "
+            "this server reachable for others. Unset TEAMS_DEV_MODE, or the other one."
+        )
     if settings.router == "llm" and not settings.model_configured:
         raise SettingInvalid(
             "ROUTER='llm' needs a model to ask. Set OPENAI_MODEL, or leave ROUTER at 'cascade'."

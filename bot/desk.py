@@ -198,7 +198,11 @@ class Desk:
     ) -> Escalation:
         suggestions = suggestions_of(grounded.retrieval.passages) if grounded else ()
         return Escalation(
-            text=self._wording.text(reason, private=inquiry.message.private),
+            text=self._wording.text(
+                reason,
+                private=inquiry.message.private,
+                platform=inquiry.message.thread.platform,
+            ),
             reason=reason,
             question=_question_for_people(inquiry, route),
             suggestions=() if reason == "nothing_found" else suggestions,

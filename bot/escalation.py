@@ -4,33 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.types import EscalationReason
+from bot.types import EscalationReason, Platform
 
 _UNAVAILABLE = "I can't look this up right now."
 _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answer."
 OFFER = "Shall I ask a person?"
 """What an offered hand-over says; the router takes agreement with it as a wish for one."""
 
-_HOW = "Reply \u201cyes\u201d."
+OFFERED = f"{OFFER} Reply \u201cyes\u201d."
 
 
 @dataclass(frozen=True, slots=True)
 class EscalationWording:
     """The words of a hand-over.
 
-    ``destination`` names where people see it (a channel's name); empty means that it is only
-    kept on the help desk's list, and that is what is then said.
+    ``asks_people`` are the platforms whose channel shows the question to people at once. On the
+    others it is kept on the help desk's list (``python -m bot escalations``), and that is what is
+    said; the command line keeps nothing and says so.
     """
 
     not_found: str
     uncertain: str
-    destination: str = ""
+    asks_people: frozenset[Platform] = frozenset()
 
-    def text(self, reason: EscalationReason, *, private: bool) -> str:
+    def text(self, reason: EscalationReason, *, private: bool, platform: Platform) -> str:
         """Return what the asker reads; in private a hand-over is offered, not made."""
+        if platform == "cli":
+            return f"{self._why(reason)} Please ask your help desk."
         if reason == "asked_for_human":
-            return f"Of course. {self._handed_over()}"
-        return f"{self._why(reason)} {f'{OFFER} {_HOW}' if private else self._handed_over()}"
+            return f"Of course. {self._handed_over(platform)}"
+        return f"{self._why(reason)} {OFFERED if private else self._handed_over(platform)}"
 
     def _why(self, reason: EscalationReason) -> str:
         match reason:
@@ -40,10 +43,12 @@ class EscalationWording:
                 return _UNSUPPORTED
             case "unavailable":
                 return _UNAVAILABLE
-            case "low_confidence" | "asked_for_human":
+            case "low_confidence":
                 return self.uncertain
+            case "asked_for_human":
+                return "Nobody can be asked from here."
 
-    def _handed_over(self) -> str:
-        if self.destination:
-            return f"I've asked the people in {self.destination}; they'll answer here."
+    def _handed_over(self, platform: Platform) -> str:
+        if platform in self.asks_people:
+            return "I've asked the people who look after this; they'll answer here."
         return "I've put your question on the help desk's list for a person to answer."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
+from bot.escalation import OFFERED
 from bot.types import (
     Clarification,
     Escalation,
@@ -18,10 +19,7 @@ from bot.types import (
 
 AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED"]
 
-UNAVAILABLE = (
-    "Something on my side isn't working, so I can't answer this right now. "
-    "Please ask a person, or try again in a few minutes."
-)
+UNAVAILABLE = "Something on my side isn't working, so I can't answer this right now."
 
 
 def answer_type(outcome: Outcome) -> AnswerType:
@@ -58,7 +56,7 @@ def unavailable(message: Message, note: str) -> Outcome:
     question = message.text
     return Outcome(
         response=Escalation(
-            text=UNAVAILABLE,
+            text=f"{UNAVAILABLE} {OFFERED}" if message.private else UNAVAILABLE,
             reason="unavailable",
             question=question,
             consent_needed=message.private,

@@ -138,6 +138,6 @@ def _desk(
         wording=EscalationWording(
             not_found=settings.not_found_message,
             uncertain=settings.escalation_message,
-            destination=settings.slack_escalation_channel or "",
+            asks_people=frozenset({"slack"} if settings.slack_escalation_channel else ()),
         ),
     )

@@ -98,3 +98,17 @@ def test_half_of_what_only_works_whole_is_refused_in_one_line(
 
     assert named in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_unsigned_messages_are_not_taken_by_a_server_that_others_can_reach(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (
+        ("TEAMS_DEV_MODE", "true"),
+        ("SLACK_BOT_TOKEN", "xoxb-1"),
+        ("SLACK_SIGNING_SECRET", "s"),
+    ):
+        monkeypatch.setenv(name, value)
+
+    with pytest.raises(SettingInvalid, match="Unset TEAMS_DEV_MODE"):
+        load_settings()

@@ -27,7 +27,7 @@ from rag.types import (
 from tests.builders import chunk, inquiry, message, passage
 
 HR = Principal("group:hr")
-WORDING = EscalationWording(not_found="Not there.", uncertain="Not sure.", destination="#people")
+WORDING = EscalationWording(not_found="Not there.", uncertain="Not sure.")
 
 
 @dataclass

@@ -6,36 +6,50 @@ from typing import get_args
 
 import pytest
 
-from bot.escalation import EscalationWording
-from bot.types import EscalationReason
+from bot.escalation import OFFER, EscalationWording
+from bot.types import EscalationReason, Platform
 
-LIST = EscalationWording(not_found="Not there.", uncertain="Not sure.")
-CHANNEL = EscalationWording(not_found="Not there.", uncertain="Not sure.", destination="#it-help")
-
-
-@pytest.mark.parametrize("reason", get_args(EscalationReason))
-def test_no_channel_is_named_where_none_is_configured(reason: EscalationReason) -> None:
-    assert "#" not in LIST.text(reason, private=False)
-
-
-@pytest.mark.parametrize("reason", get_args(EscalationReason))
-def test_in_a_channel_the_configured_people_are_named(reason: EscalationReason) -> None:
-    assert "#it-help" in CHANNEL.text(reason, private=False)
-
-
-@pytest.mark.parametrize(
-    "reason", ["low_confidence", "nothing_found", "unsupported", "unavailable"]
+WORDING = EscalationWording(
+    not_found="Not there.", uncertain="Not sure.", asks_people=frozenset({"slack"})
 )
-def test_in_private_a_person_is_offered_and_not_promised(reason: EscalationReason) -> None:
-    text = CHANNEL.text(reason, private=True)
+REASONS = get_args(EscalationReason)
+PLATFORMS = get_args(Platform)
 
-    assert "Shall I ask a person?" in text
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("reason", REASONS)
+def test_people_have_been_asked_only_where_a_channel_shows_it_to_them(
+    reason: EscalationReason, platform: Platform
+) -> None:
+    said = WORDING.text(reason, private=False, platform=platform)
+
+    assert ("I've asked the people" in said) == (platform == "slack")
+
+
+@pytest.mark.parametrize("reason", [each for each in REASONS if each != "asked_for_human"])
+def test_in_private_a_person_is_offered_and_not_promised(reason: EscalationReason) -> None:
+    text = WORDING.text(reason, private=True, platform="slack")
+
+    assert OFFER in text
     assert "I've asked" not in text
 
 
 def test_asking_for_a_person_is_consent() -> None:
-    assert "I've asked the people in #it-help" in CHANNEL.text("asked_for_human", private=True)
+    said = WORDING.text("asked_for_human", private=True, platform="slack")
+
+    assert "I've asked the people" in said
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_command_line_keeps_nothing_and_says_so(reason: EscalationReason) -> None:
+    said = WORDING.text(reason, private=True, platform="cli")
+
+    assert "list" not in said
+    assert OFFER not in said
+    assert "Please ask your help desk." in said
 
 
 def test_what_is_not_in_the_pages_is_said_in_the_configured_words() -> None:
-    assert LIST.text("nothing_found", private=False).startswith("Not there.")
+    said = WORDING.text("nothing_found", private=False, platform="web")
+
+    assert said.startswith("Not there.")

@@ -129,7 +129,7 @@ async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
         generic=GenericAnswers(None),
         pipeline=pipeline,
         gate=load_gate(0.0),
-        wording=EscalationWording(not_found="Not found.", uncertain="Not sure.", destination=""),
+        wording=EscalationWording(not_found="Not found.", uncertain="Not sure."),
     )
     yield Parts(index, None, "", None, pipeline, desk)
     await index.close()

@@ -10,7 +10,7 @@ from bot.types import Intent
 from rag.types import Turn
 
 OFFERED = EscalationWording(not_found="Not there.", uncertain="Not sure.").text(
-    "low_confidence", private=True
+    "low_confidence", private=True, platform="web"
 )
 ASKED = (Turn("user", "does the company pay for pet insurance?"), Turn("assistant", OFFERED))
 TOLD = (Turn("user", "a human please"), Turn("assistant", "Of course."))
