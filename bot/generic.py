@@ -6,6 +6,7 @@ import re
 
 import structlog
 
+from bot.markdown import disarm, outside_code
 from bot.smalltalk import JOKE, SmallTalk
 from bot.turns import spoken_turns
 from bot.types import Reply, Route
@@ -37,7 +38,8 @@ _LINK = re.compile(
     r":\S+>?|\bwww\.\S+",
     re.IGNORECASE,
 )
-_MENTION = re.compile(r"<[@!#][^>]*>|</?at\b[^>]{0,200}>|@(?=\w)", re.IGNORECASE)
+_MENTION = re.compile(r"<[@!#][^>]*>|</?at\b[^>]{0,200}>|(?<!\w)@(?=\w)", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-z!][^<>]{0,2000}>", re.IGNORECASE)
 
 
 class GenericAnswers:
@@ -78,8 +80,15 @@ class GenericAnswers:
 
 
 def harmless(text: str) -> str:
-    """Return a model's words without links, images and mentions: it has no sources to link to."""
-    return _MENTION.sub("", _LINK.sub(r"\1", text)).strip()
+    """Return a model's words without links, images, tags and mentions; code is kept as it is.
+
+    It has no sources to link to. A bare host becomes code, which no platform makes a link.
+    """
+    return disarm(outside_code(text, _plain)).strip()
+
+
+def _plain(text: str) -> str:
+    return _TAG.sub("", _MENTION.sub("", _LINK.sub(r"\1", text)))
 
 
 def _said(text: str) -> Reply:

@@ -91,10 +91,15 @@ async def test_an_empty_answer_is_no_empty_reply() -> None:
         ("ask <@U123> and <!channel>", "ask  and"),
         ("ping @here", "ping here"),
         ("<at>Ann</at> hi", "Ann hi"),
+        ("a <script>alert(1)</script><img src=x onerror=y>", "a alert(1)"),
+        ("open evil.example/login now", "open `evil.example/login` now"),
+        ("if a < b then b > a", "if a < b then b > a"),
+        ("mail ann@example.com", "mail ann@example.com"),
+        ("Use `@property`:\n\n```\n@property\ndef x(): ...\n```", None),
     ],
 )
-def test_a_models_links_and_mentions_do_not_pass(text: str, shown: str) -> None:
-    assert harmless(text) == shown
+def test_a_models_links_and_mentions_do_not_pass(text: str, shown: str | None) -> None:
+    assert harmless(text) == (text if shown is None else shown)
 
 
 @given(st.text(max_size=500), st.text(max_size=500))
