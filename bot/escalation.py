@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bot.types import EscalationReason, Platform
+from bot.types import Escalation, EscalationReason, Platform, Response
 
 _UNAVAILABLE = "I can't look this up right now."
 _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answer."
 OFFER = "Shall I ask a person?"
 """What an offered hand-over says; the router takes agreement with it as a wish for one."""
 
+_UNHEARD = "I couldn't reach the people who look after this. Please ask them directly."
 OFFERED = f"{OFFER} Reply \u201cyes\u201d."
 
 
@@ -52,3 +53,8 @@ class EscalationWording:
         if platform in self.asks_people:
             return "I've asked the people who look after this; they'll answer here."
         return "I've put your question on the help desk's list for a person to answer."
+
+
+def unheard(response: Response) -> Response:
+    """Return what is said when people could not be reached: no hand-over that did not happen."""
+    return replace(response, text=_UNHEARD) if isinstance(response, Escalation) else response

@@ -117,7 +117,7 @@ CASES = (
         ("\u4f60\u597d \U0001f600",),
     ),
     Case("delivered three times", "vpn down?", ANSWER, ("Restart the client [1].",), times=3),
-    Case("the desk is down", "vpn down?", None, ("try again in a few minutes",), ("boom",)),
+    Case("the desk is down", "vpn down?", None, ("can't answer this right now",), ("boom",)),
     Case(
         "the model is down",
         "vpn down?",

@@ -16,13 +16,15 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calls import Caller
 from bot.adapters.slack.checking import checked
+from bot.adapters.slack.errors import ResultUnknown
 from bot.adapters.slack.posting import Label, Place, Poster
 from bot.adapters.slack.render import Form, Forms, card, messages
 from bot.config import Settings
 from bot.errors import DeliveryFailed, SettingInvalid
+from bot.escalation import unheard
 from bot.rendering import STAGES, HandOver, hand_over, render
 from bot.startup import Part
-from bot.types import Delivery, Message, PostedRef, Stage
+from bot.types import Delivery, Message, PostedRef, Response, Stage
 
 _REMEMBERED = 10_000
 _CARD = "card"
@@ -119,15 +121,15 @@ class SlackChannel:
             log.info("slack.status_unavailable", error=str(error))
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        message = delivery.message
-        rendered = render(delivery.outcome.response, private=message.private)
+        message, response = delivery.message, delivery.outcome.response
         place = _place(message)
-        parts = {str(n): forms for n, forms in enumerate(messages(rendered), start=1)}
+        parts = _parts(response, message)
         again = delivery.id in self._sent or self._may_be_posted(message)
         self._remember(delivery.id, _Sent(place, str(len(parts))))
         if again:
             await self._poster.look_up(place, delivery.id)
-        await self._escalate(delivery, again=again)
+        if not await self._escalated(delivery, again=again):
+            parts = _parts(unheard(response), message)
         for part, forms in parts.items():
             ts = await self._poster.post(place, forms, _label(delivery, part))
         await self._whisper(delivery)
@@ -147,17 +149,27 @@ class SlackChannel:
         received = message.received_at
         return received < self._began_at or datetime.now(UTC) - received > _LATE
 
-    async def _escalate(self, delivery: Delivery, *, again: bool) -> None:
-        """Post the card before the asker is told that a person has been asked."""
+    async def _escalated(self, delivery: Delivery, *, again: bool) -> bool:
+        """Post the card before the asker is told of it; False when it can't be posted.
+
+        An outage of all of Slack shows when the reply is posted, and both are tried again.
+        """
         asked = hand_over(delivery)
         channel = self.settings.slack_escalation_channel
         if asked is None or channel is None:
-            return
+            return True
         place = Place(channel, since=delivery.message.id)
         label = _label(delivery, _CARD)
         if again:
             await self._poster.look_up(place, delivery.id)
-        await self._poster.post(place, await self._card(delivery.message, asked), label)
+        try:
+            await self._poster.post(place, await self._card(delivery.message, asked), label)
+        except ResultUnknown:
+            raise
+        except DeliveryFailed as error:
+            log.warning("slack.people_not_asked", channel=channel, error=str(error))
+            return False
+        return True
 
     async def _card(self, message: Message, asked: HandOver) -> Forms:
         permalink = None if message.private else await self._permalink(message)
@@ -203,6 +215,11 @@ class SlackChannel:
         self._sent[delivery_id] = sent
         while len(self._sent) > _REMEMBERED:
             self._sent.popitem(last=False)
+
+
+def _parts(response: Response, message: Message) -> dict[str, Forms]:
+    rendered = render(response, private=message.private)
+    return {str(n): forms for n, forms in enumerate(messages(rendered), start=1)}
 
 
 def _place(message: Message) -> Place:
