@@ -7,6 +7,7 @@ import sys
 from typing import TextIO
 
 import structlog
+from aiohttp.http_exceptions import HttpProcessingError
 
 
 def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
@@ -33,4 +34,10 @@ def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared)
     )
+    logging.getLogger("aiohttp.server").addFilter(_is_ours)
     logging.basicConfig(level=max(threshold, logging.WARNING), handlers=[handler], force=True)
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Leave out what is no HTTP: anyone can send it, it gets a 400, and may hold secrets."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
