@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from pydantic import SecretStr
 
 from bot.config import Settings
 from tests.bot.adapters.slack import events
@@ -16,9 +21,14 @@ from tests.bot.adapters.teams import activities
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.house import LIKELY, LOW, house, until, write_index
 from tests.bot.server import settings_for
+from tests.rag.models.openai_server import completion
 
 HELP = "C0HELP000"
 MENTION = events.mention(LIKELY)
+LIVE = re.compile(
+    r"(?<!`)\b(?:https?://)?evil\.example|\]\(|<[!@a-z/][^>]*>|!\[|555 0100", re.IGNORECASE
+)
+"""What a platform would make a link, an image, a tag or a mention of."""
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +189,65 @@ def posted(data_dir: Path) -> bool:
     waiting = record.execute("SELECT id FROM interactions WHERE posted_id IS NULL").fetchall()
     record.close()
     return waiting == []
+
+
+EVIL = (
+    "Click [here](https://evil.example/x), <https://evil.example|log in>, evil.example/login "
+    "![p](http://evil.example/p.png) <!channel> <@U0ALICE00> <at>Bob</at> <img src=x>"
+)
+
+
+async def obeys_the_page(request: web.Request) -> web.Response:
+    """Be a model that does whatever a page tells it to."""
+    asked = await request.json()
+    claims = [
+        {"text": f"{EVIL} Error 809 blocks.", "sources": [{"id": 1, "quote": "Error 809 means"}]},
+        {"text": "Call +1 555 0100.", "sources": [{"id": 1, "quote": "call +1 555 0100"}]},
+        {
+            "text": "The router blocks UDP port 4500 <!channel> [x](https://evil.example)",
+            "sources": [{"id": 1, "quote": "blocks UDP port 4500"}],
+        },
+    ]
+    grounded = {"answerable": True, "reading": EVIL, "claims": claims, "certainty": "high"}
+    text = json.dumps(grounded) if "response_format" in asked else EVIL
+    return web.json_response(completion(text))
+
+
+@pytest.fixture
+async def obeying() -> AsyncIterator[dict[str, object]]:
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", obeys_the_page)
+    async with TestServer(app, host="127.0.0.1") as server:
+        yield {
+            "openai_model": "m",
+            "openai_base_url": str(server.make_url("/v1")),
+            "openai_api_key": SecretStr("k"),
+            "confidence_threshold": 0.0,
+        }
+
+
+@pytest.mark.parametrize("question", [LIKELY, "tell me a joke"])
+async def test_on_slack_a_model_that_obeys_a_hostile_page_links_and_mentions_nobody(
+    slack: FakeSlack, on_slack: Settings, obeying: dict[str, object], question: str
+) -> None:
+    async with house(on_slack.model_copy(update=obeying)) as client:
+        await events.send(client, events.envelope(events.mention(question)))
+        await until(lambda: slack.posts)
+
+    assert not LIVE.search(slack.posts[0].raw), slack.posts[0].raw
+
+
+@pytest.mark.parametrize("question", [LIKELY, "tell me a joke"])
+async def test_on_teams_a_model_that_obeys_a_hostile_page_links_and_mentions_nobody(
+    data_dir: Path, obeying: dict[str, object], question: str
+) -> None:
+    settings = settings_for(data_dir, teams_dev_mode=True).model_copy(update=obeying)
+    async with FakeTeams().serving() as teams, house(settings) as client:
+        await client.post("/api/messages", json=activities.in_person(teams, question))
+        await until(lambda: teams.messages)
+        response = await client.post("/api/v1/ask", json={"question": question})
+        answer = await response.json()
+
+    assert not LIVE.search(str(teams.messages[0].activity["text"]))
+    assert not LIVE.search(answer["answer"])
+    assert answer["status"] == "answered"
