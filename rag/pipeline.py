@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rag.confidence import features
 from rag.embedding import embed_question
@@ -24,6 +24,15 @@ class Scope:
     readers: frozenset[Principal]
     spaces: frozenset[str] | None = None
     excluded_pages: frozenset[str] = frozenset()
+
+    def question(self, text: str) -> Question:
+        """Return a question that asks within these bounds."""
+        return Question(
+            text=text,
+            tenant=self.tenant,
+            spaces=self.spaces,
+            excluded_pages=self.excluded_pages,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +77,7 @@ class Pipeline:
         vector, tokens = await embed_question(self._embedder, question)
         embedded = time.perf_counter()
         passages = await self._index.search(
-            Question(
-                text=question,
-                tenant=scope.tenant,
-                vector=vector,
-                spaces=scope.spaces,
-                excluded_pages=scope.excluded_pages,
-                tokens=tokens,
-            ),
+            replace(scope.question(question), vector=vector, tokens=tokens),
             scope.readers,
             k or self._top_k,
         )
@@ -138,7 +140,9 @@ class Pipeline:
     async def _vocabulary(self, question: str, scope: Scope) -> Vocabulary | None:
         if not isinstance(self._index, KnowsVocabulary):
             return None
-        return await self._index.vocabulary(scope.tenant, content_words(question))
+        return await self._index.vocabulary(
+            scope.question(question), scope.readers, content_words(question)
+        )
 
 
 def _silence(retrieval: Retrieval) -> Answer:

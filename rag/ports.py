@@ -76,7 +76,7 @@ class Index(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """How many chunks a tenant has, and how many hold each (stemmed) term asked for."""
+    """How many chunks could be found, and how many of them hold each (stemmed) term asked for."""
 
     chunks: int
     frequencies: Mapping[str, int]
@@ -86,8 +86,14 @@ class Vocabulary:
 class KnowsVocabulary(Protocol):
     """Optional capability of an index: how rare a word is."""
 
-    async def vocabulary(self, tenant: str, words: Sequence[str]) -> Vocabulary:
-        """Count the chunks that hold each word (by the index's own stemming)."""
+    async def vocabulary(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> Vocabulary:
+        """Count the chunks that hold each word (by the index's own stemming).
+
+        Only what a search for the question could find is counted, so that no count tells of a
+        page that may not be read.
+        """
         ...
 
 

@@ -79,8 +79,10 @@ class EmbeddedIndex:
     async def fingerprint(self) -> Fingerprint | None:
         return await self._read(lambda: self._reader.fingerprint(SCHEMA))
 
-    async def vocabulary(self, tenant: str, words: Sequence[str]) -> Vocabulary:
-        return await self._read(lambda: self._reader.vocabulary(tenant, words))
+    async def vocabulary(
+        self, question: Question, readers: frozenset[Principal], words: Sequence[str]
+    ) -> Vocabulary:
+        return await self._read(lambda: self._reader.vocabulary(question, readers, words))
 
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None

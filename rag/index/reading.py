@@ -118,15 +118,18 @@ class Reader:
         facts = facts_of(self._connection)
         return Fingerprint(str(facts["embedder"]), int(facts["dimensions"]), schema)
 
-    def vocabulary(self, tenant: str, words: Sequence[str]) -> Vocabulary:
-        scopes = numbers_text(
-            row[0]
-            for row in self._connection.execute("SELECT id FROM scopes WHERE tenant = ?", (tenant,))
-        )
+    def vocabulary(
+        self, question: Question, principals: frozenset[Principal], words: Sequence[str]
+    ) -> Vocabulary:
+        self.refresh()
+        scopes = numbers_text(permitted(self._memory.scopes.values(), question, principals))
+        excluded = numbers_text(self._excluded(question))
         (chunks,) = self._connection.execute(
-            "SELECT count(*) FROM places WHERE scope IN (SELECT value FROM json_each(?))", (scopes,)
+            "SELECT count(*) FROM places WHERE scope IN (SELECT value FROM json_each(?)) "
+            "AND page NOT IN (SELECT value FROM json_each(?))",
+            (scopes, excluded),
         ).fetchone()
-        return Vocabulary(chunks, {word: self._frequency(word, scopes) for word in words})
+        return Vocabulary(chunks, {word: self._frequency(word, scopes, excluded) for word in words})
 
     def _excluded(self, question: Question) -> list[int]:
         numbers: list[int] = []
@@ -215,11 +218,12 @@ class Reader:
         )
         return {row[-1]: chunk_of(row) for row in rows}
 
-    def _frequency(self, word: str, scopes: str) -> int:
+    def _frequency(self, word: str, scopes: str, excluded: str) -> int:
         (count,) = self._connection.execute(
             "SELECT count(*) FROM words JOIN places ON places.chunk = words.rowid "
-            "WHERE words MATCH ? AND places.scope IN (SELECT value FROM json_each(?))",
-            (match_any((word,)), scopes),
+            "WHERE words MATCH ? AND places.scope IN (SELECT value FROM json_each(?)) "
+            "AND places.page NOT IN (SELECT value FROM json_each(?))",
+            (match_any((word,)), scopes, excluded),
         ).fetchone()
         return int(count)
 

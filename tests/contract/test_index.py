@@ -18,6 +18,10 @@ VPN = draft("vpn", "The VPN client is installed from the software centre.", "VPN
 LEAVE = draft("leave", "Annual leave is requested in the portal.")
 
 
+IN_ACME = Question(text="", tenant="acme")
+ALL_OF_US = frozenset({EVERYONE})
+
+
 async def test_a_page_is_found_by_its_words(index: ContractIndex) -> None:
     await put(index, VPN, LEAVE)
 
@@ -101,7 +105,7 @@ async def test_an_empty_index_has_nothing_to_say(index: ContractIndex) -> None:
     assert await ask(index, "VPN") == ()
     assert await index.neighbours("c1", frozenset({EVERYONE})) == ()
     assert await index.fingerprint() is None
-    assert (await index.vocabulary("acme", ["vpn"])).chunks == 0
+    assert (await index.vocabulary(IN_ACME, ALL_OF_US, ["vpn"])).chunks == 0
 
 
 async def test_neighbours_are_in_page_order_without_the_chunk_itself(index: ContractIndex) -> None:
@@ -443,10 +447,25 @@ async def test_pages_written_without_an_embedder_get_vectors_as_they_come(
 async def test_the_vocabulary_counts_chunks_by_the_stem_of_a_word(index: ContractIndex) -> None:
     await put(index, VPN, LEAVE, replace(LEAVE, tenant="other"))
 
-    vocabulary = await index.vocabulary("acme", ["requesting", "vpn", "absent", '"', "🙂"])
+    asked = ["requesting", "vpn", "absent", '"', "🙂"]
+
+    vocabulary = await index.vocabulary(IN_ACME, ALL_OF_US, asked)
 
     assert vocabulary.chunks == 3
     assert vocabulary.frequencies == {"requesting": 1, "vpn": 2, "absent": 0, '"': 0, "🙂": 0}
+
+
+async def test_no_count_tells_of_a_page_that_may_not_be_found(index: ContractIndex) -> None:
+    await put(index, VPN, LEAVE)
+    without = await index.vocabulary(IN_ACME, ALL_OF_US, ["vpn", "secretword"])
+
+    secret = replace(draft("secret", "secretword vpn"), readers=(frozenset({Principal("user:1")}),))
+    await put(index, secret)
+
+    assert await index.vocabulary(IN_ACME, ALL_OF_US, ["vpn", "secretword"]) == without
+    left_out = replace(IN_ACME, excluded_pages=frozenset({"vpn"}))
+    counted = await index.vocabulary(left_out, ALL_OF_US, ["vpn"])
+    assert counted.frequencies["vpn"] < without.frequencies["vpn"]
 
 
 async def test_chunks_of_another_page_are_refused(index: ContractIndex) -> None:
