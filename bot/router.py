@@ -59,7 +59,9 @@ class Router:
         ruling = self._rules.decide(text, history)
         history = self._about_something(history)
         if self._mode == "llm" and not (ruling and ruling.empty):
-            return await self._by_model(text, history, await self._question(text, history))
+            routed = await self._by_model(text, history, await self._question(text, history))
+            if routed.decided_by == "model" or not (ruling and ruling.intent is Intent.HUMAN):
+                return routed
         if ruling is not None and ruling.intent is not Intent.DOMAIN:
             wish = ruling.intent is Intent.HUMAN
             return Route(ruling.intent, 1.0, "rule", (wish and _last(history)) or condense(text))

@@ -196,6 +196,12 @@ async def test_in_llm_mode_no_answer_is_unknown_and_noted(model: SilentModel | N
     assert route.notes
 
 
+async def test_in_llm_mode_a_person_can_be_reached_while_the_model_is_down() -> None:
+    router = Router(None, None, SilentModel(), mode="llm")
+    route = await router.route("I want to talk to a human", ())
+    assert (route.intent, route.decided_by) == (Intent.HUMAN, "rule")
+
+
 async def test_a_very_long_message_is_searched_for_in_short() -> None:
     text = "It all began on Monday. " * 400 + "How do I get a new badge?"
     route = await Router(WordEmbedder(), saying(), None).route(text, ())
