@@ -26,9 +26,10 @@ from bot.types import Platform, Policy
 from ingestion.progress import progress_on
 from ingestion.report import report_lines
 from ingestion.run import Folder, sync_folder
+from rag.errors import RagError
 
 SAMPLE = Path(__file__).parents[1] / "infra" / "sample"
-SAMPLE_SPACES = {"IT": "it", "HR": "hr"}
+SAMPLE_SPACES = {"SAMPLE-IT": "it", "SAMPLE-HR": "hr"}
 STARTERS = (
     "vpn says error 809, what now?",
     "How many days of annual leave do I get?",
@@ -64,20 +65,33 @@ class FolderReindex:
 
 
 async def reindex_sample(settings: Settings, parts: Parts) -> Sequence[str]:
-    """Bring the sample company's pages up to date, unless pages of one's own are indexed."""
-    own = set(await parts.index.spaces(settings.tenant)) - set(SAMPLE_SPACES)
+    """Bring the sample company's pages up to date; once there are others, remove them.
+
+    An invented company's rules must not answer real colleagues.
+    """
+    indexed = set(await parts.index.spaces(settings.tenant))
+    own = sorted(indexed - set(SAMPLE_SPACES))
     if own:
-        return [f"The sample is left as it is: {', '.join(sorted(own))} is indexed."]
+        return await _forget_sample(settings, parts, own)
     folders = {key: SAMPLE / name for key, name in SAMPLE_SPACES.items()}
     done = await FolderReindex(parts, settings, folders).run()
     return [line for line in done if line.startswith(("Space", "Failed", "Warning"))]
+
+
+async def _forget_sample(settings: Settings, parts: Parts, own: Sequence[str]) -> Sequence[str]:
+    removed = 0
+    for space in SAMPLE_SPACES:
+        pages = await parts.index.pages(settings.tenant, space)
+        removed += await parts.index.delete_pages(settings.tenant, space, list(pages))
+    gone = f" Its {removed} pages are removed." if removed else ""
+    return [f"The sample company is left out, because {', '.join(own)} is indexed.{gone}"]
 
 
 async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
     """Return what is configured and what is not; quick enough for every readiness probe."""
     name = parts.embedder.name if parts.embedder else None
     return (
-        startup.knowledge(await parts.index.spaces(settings.tenant)),
+        await _knowledge(settings, parts),
         startup.embedder(name, parts.embedder_trouble),
         startup.model(settings),
         startup.slack(settings),
@@ -86,6 +100,13 @@ async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
         startup.azure_search(),
         startup.doors(settings),
     )
+
+
+async def _knowledge(settings: Settings, parts: Parts) -> Part:
+    try:
+        return startup.knowledge(await parts.index.spaces(settings.tenant))
+    except RagError as error:
+        return Part("knowledge", "failed", str(error))
 
 
 def build(settings: Settings, parts: Parts, store: Store) -> web.Application:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
 from bot.config import Settings
@@ -13,11 +14,11 @@ from bot.config import Settings
 class Part:
     """One part of the system: what it is now, and the one line that adds or mends it.
 
-    ``state`` is "ready", "absent" (not configured, and nothing is broken by that) or "failed".
+    "absent" is not configured, and nothing that is promised is broken by that.
     """
 
     name: str
-    state: str
+    state: Literal["ready", "absent", "failed"]
     detail: str
     cure: str = ""
 
@@ -43,7 +44,7 @@ def knowledge(spaces: Mapping[str, int]) -> Part:
 def embedder(name: str | None, trouble: str = "") -> Part:
     """Say whether vectors are made, or search is by keyword alone."""
     if name is None:
-        return Part("embedder", "failed", f"keyword search only: {trouble}", "Run make run again.")
+        return Part("embedder", "absent", f"search is by keyword alone: {trouble}")
     return Part("embedder", "ready", name)
 
 

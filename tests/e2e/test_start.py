@@ -34,7 +34,7 @@ def test_the_start_says_how_to_add_what_is_not_configured(served: Served, part: 
 
 
 def test_the_start_says_what_is_indexed(served: Served) -> None:
-    assert "Space IT:" in served.said
+    assert "Space SAMPLE-IT:" in served.said
     assert "knowledge" in served.said
 
 

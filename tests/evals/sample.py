@@ -17,7 +17,7 @@ from ingestion.front_matter import FrontMatter, split_front_matter
 from rag.types import EVERYONE, Principal, Readers
 
 ROOT = Path(__file__).parents[2] / "infra" / "sample"
-SPACES: Mapping[str, Path] = {"IT": ROOT / "it", "HR": ROOT / "hr"}
+SPACES: Mapping[str, Path] = {"SAMPLE-IT": ROOT / "it", "SAMPLE-HR": ROOT / "hr"}
 QUESTIONS = Path(__file__).with_name("questions.jsonl")
 
 Kind = Literal["answerable", "near_miss", "far", "generic", "human", "multi_turn", "underspecified"]
