@@ -22,5 +22,5 @@ USER 10001
 VOLUME /data
 EXPOSE 3978
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
-  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:3978/health', timeout=2)"]
+  CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(f'http://127.0.0.1:{os.environ[\"PORT\"]}/health', timeout=2)"]
 CMD ["python", "-m", "bot", "serve"]

@@ -32,8 +32,8 @@ SAMPLE = Path(__file__).parents[1] / "infra" / "sample"
 SAMPLE_SPACES = {"SAMPLE-IT": "it", "SAMPLE-HR": "hr"}
 STARTERS = (
     "vpn says error 809, what now?",
-    "How many days of annual leave do I get?",
-    "Can I work from another country for a month?",
+    "How do I reset my password?",
+    "Who approves travel?",
     "Can I talk to a human?",
 )
 
