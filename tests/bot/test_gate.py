@@ -19,7 +19,10 @@ from tests.rag.passages import passage
 
 EXPECTED_FEATURES = features(
     "vpn",
-    [passage("vpn", signals={"vector": 0.5, "keyword": 1.0, "tokens": 0.5})],
+    [
+        passage("vpn", page=page, signals={"vector": 0.5, "keyword": 1.0, "tokens": 0.5})
+        for page in ("one.md", "two.md")
+    ],
     Composition(
         claims=(),
         signals={

@@ -61,6 +61,19 @@ def test_an_identifier_that_no_passage_holds_is_counted() -> None:
     assert features("vpn 691", [VPN], QUOTED, None)["uncovered_identifiers"] == 1
 
 
+def test_the_lead_by_tokens_is_over_the_best_other_page() -> None:
+    near = [
+        passage("a", page="a.md", signals={"tokens": 0.9}),
+        passage("a again", page="a.md", ordinal=1, signals={"tokens": 0.8}),
+        passage("b", page="b.md", signals={"tokens": 0.5}),
+    ]
+    found = features("vpn", near, QUOTED, None)
+
+    assert found["tokens_best"] == 0.9
+    assert math.isclose(found["tokens_lead"], 0.4)
+    assert "tokens_lead" not in features("vpn", near[:2], QUOTED, None)
+
+
 def test_what_is_not_known_is_absent() -> None:
     nothing = features("vpn", [], Composition(claims=()), None)
 
