@@ -176,12 +176,11 @@ class _Problem:
     def figures(self, strength: float) -> dict[str, float]:
         """Return the cross-validated figures, unweighted but for the Brier score."""
         predicted = self.predicted(strength)
-        stated, labels = predicted.tolist(), [bool(label) for label in self.right]
-        right = predicted[self.right == 1].tolist()
+        right, wrong = predicted[self.right == 1], predicted[self.right == 0]
         found = {
-            "auroc": Pairs.of(right, predicted[self.right == 0].tolist()).auroc(),
+            "auroc": Pairs.of(right.tolist(), wrong.tolist()).auroc(),
             "weighted_brier": self.loss(strength),
-            "aurc": aurc(stated, labels),
+            "aurc": aurc(predicted.tolist(), [bool(label) for label in self.right]),
         }
         return {name: round(value, 4) for name, value in found.items()}
 
@@ -246,8 +245,6 @@ def gate_file(asked: Asked, by_keyword: Asked = ()) -> GateFile:
         "model": model.model_copy(update={"times_supported_share": True}),
     }
     if by_keyword:
-        calibrations["extractive.keyword"] = fit(
-            samples_of(by_keyword),
-            "as extractive, with keyword search alone",
-        )
+        alone = "as extractive, with keyword search alone"
+        calibrations["extractive.keyword"] = fit(samples_of(by_keyword), alone)
     return GateFile(version=1, date=datetime.now(UTC).date(), calibrations=calibrations)
