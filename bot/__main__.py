@@ -1,4 +1,4 @@
-"""The command line: ask, serve, doctor, evaluate, escalations, settings."""
+"""The command line: ask, serve, doctor, evaluate, certify, escalations, settings."""
 
 from __future__ import annotations
 
@@ -52,6 +52,10 @@ async def _run(options: argparse.Namespace, settings: Settings, started: float) 
             from bot.commands import escalations
 
             return await escalations.escalations(settings, limit=options.limit)
+        case "certify":
+            from bot.commands import evaluating
+
+            return await evaluating.certifying(settings, options.questions)
         case _:
             from bot.commands import evaluating
 
@@ -72,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     evaluate = commands.add_parser("evaluate", help="measure answers on labelled questions")
     evaluate.add_argument("questions", type=Path)
     evaluate.add_argument("--out", type=Path, help="write the report as JSON")
+    certify = commands.add_parser("certify", help="certify the gate's threshold on your questions")
+    certify.add_argument("questions", type=Path)
     commands.add_parser("settings", help="print all settings as a table")
     return parser
 

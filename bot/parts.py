@@ -11,7 +11,7 @@ from bot.config import Settings
 from bot.desk import Desk
 from bot.errors import SettingInvalid
 from bot.escalation import EscalationWording
-from bot.gate import load_gate
+from bot.gate import GATE_FILE, load_gate
 from bot.generic import GenericAnswers
 from bot.intents.classifier import load_classifier
 from bot.router import Router
@@ -66,6 +66,12 @@ async def open_parts(
             pipeline=pipeline,
             desk=_desk(settings, pipeline, embedder, model),
         )
+
+
+def gate_path(settings: Settings) -> Path:
+    """Return the gate's file: one's own in the data directory, else the one that is shipped."""
+    own = settings.data_dir / GATE_FILE.name
+    return own if own.exists() else GATE_FILE
 
 
 async def _embedder(closing: AsyncExitStack) -> tuple[LocalEmbedder | None, str]:
@@ -134,7 +140,7 @@ def _desk(
         router=Router(embedder, load_classifier(), model, mode=settings.router),
         generic=GenericAnswers(model),
         pipeline=pipeline,
-        gate=load_gate(settings.confidence_threshold),
+        gate=load_gate(settings.confidence_threshold, gate_path(settings)),
         wording=EscalationWording(
             not_found=settings.not_found_message,
             uncertain=settings.escalation_message,

@@ -1,8 +1,10 @@
-"""Measures answers on labelled questions, with whatever model and index are configured."""
+"""Measures, and certifies, on labelled questions, with whatever model and index are configured."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tqdm import tqdm
@@ -11,21 +13,15 @@ from bot.config import Settings
 from bot.evaluating.asking import Subject
 from bot.evaluating.recording import RecordingComposer
 from bot.evaluating.rendering import markdown
-from bot.evaluation import evaluate
-from bot.parts import open_parts
+from bot.evaluation import certify, evaluate
+from bot.gate import GATE_FILE
+from bot.parts import gate_path, open_parts
 from rag.ports import Composer
 
 
 async def evaluating(settings: Settings, questions: Path, *, out: Path | None) -> int:
     """Print the report as Markdown; write it as JSON where asked."""
-    recorders: list[RecordingComposer] = []
-
-    def observe(composer: Composer) -> Composer:
-        recorders.append(RecordingComposer(composer))
-        return recorders[-1]
-
-    async with open_parts(settings, observe) as parts:
-        subject = Subject(parts.desk, recorders[0], parts.index, parts.embedder, settings.tenant)
+    async with _subject(settings) as subject:
         with tqdm(desc="questions", unit=" asked", file=sys.stderr) as bar:
 
             def advance(done: int, total: int) -> None:
@@ -35,3 +31,35 @@ async def evaluating(settings: Settings, questions: Path, *, out: Path | None) -
             report = await evaluate(subject, questions, out=out, progress=advance)
     print(markdown(report))
     return 0
+
+
+async def certifying(settings: Settings, questions: Path) -> int:
+    """Write the gate's file with a certified threshold into the data directory; 1 without one."""
+    out = settings.data_dir / GATE_FILE.name
+    async with _subject(settings) as subject:
+        found = await certify(subject, questions, out, gate=gate_path(settings))
+    if found is None:
+        print(
+            "Nothing can be promised on these questions: the threshold stays at "
+            f"CONFIDENCE_THRESHOLD={settings.confidence_threshold:g}. docs/confidence.md says why."
+        )
+        return 1
+    print(
+        f"At most {found.target_error:.0%} wrong among the answered, with {found.confidence:.0%} "
+        f"confidence, from {found.threshold:.3f} up; that answers {found.coverage:.0%}. "
+        f"Written to {out}; it holds from the next start on."
+    )
+    return 0
+
+
+@asynccontextmanager
+async def _subject(settings: Settings) -> AsyncIterator[Subject]:
+    """Open the desk as it is in use, with someone looking over the composer's shoulder."""
+    recorders: list[RecordingComposer] = []
+
+    def observe(composer: Composer) -> Composer:
+        recorders.append(RecordingComposer(composer))
+        return recorders[-1]
+
+    async with open_parts(settings, observe) as parts:
+        yield Subject(parts.desk, recorders[0], parts.index, parts.embedder, settings.tenant)
