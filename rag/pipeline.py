@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -103,9 +104,11 @@ class Pipeline:
             return _silence(retrieval)
         started = time.perf_counter()
         context = await self._widen(retrieval.passages, scope)
-        composition = await self._composer.compose(retrieval.question, context)
+        composition, vocabulary = await asyncio.gather(
+            self._composer.compose(retrieval.question, context),
+            self._vocabulary(retrieval.question, scope),
+        )
         composed = time.perf_counter()
-        vocabulary = await self._vocabulary(retrieval.question, scope)
         judged = features(retrieval.question, retrieval.passages, composition, vocabulary)
         return Answer(
             question=retrieval.question,
