@@ -45,7 +45,7 @@ async def test_an_admission_that_breaks_becomes_an_escalation() -> None:
 
     assert isinstance(outcome.response, Escalation)
     assert outcome.response.question == "hi"
-    assert outcome.trace.notes == ("The desk stopped on LookupError; see the log.",)
+    assert outcome.trace.notes == ("The desk stopped; the log says why.",)
     assert "anna" not in repr(outcome)
     assert stages.seen == [Stage.FAILED]
     assert logs[0]["interaction_id"] == message("hi").interaction_id
