@@ -67,7 +67,9 @@ async def test_the_wait_that_a_server_asks_for_is_kept(headers: dict[str, str]) 
 
 
 @pytest.mark.parametrize(
-    "after", ["60", format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)]
+    "after",
+    ["60", format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)],
+    ids=["seconds", "date"],
 )
 async def test_a_wait_beyond_the_deadline_is_not_begun(after: str) -> None:
     async with asked(fails(429, {"Retry-After": after})) as (model, server):
