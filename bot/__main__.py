@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     asking.add_argument("--group", action="append", default=[], help="ask as a member of it")
     commands.add_parser("doctor", help="check every configured part for real")
     waiting = commands.add_parser("escalations", help="list questions that wait for a person")
-    waiting.add_argument("--limit", type=int, default=50)
+    waiting.add_argument("--limit", type=int, default=10_000, help="answered messages to look at")
     evaluate = commands.add_parser("evaluate", help="measure answers on labelled questions")
     evaluate.add_argument("questions", type=Path)
     evaluate.add_argument("--out", type=Path, help="write the report as JSON")
