@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.delivery import Deliverer
 from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown
+from bot.escalation import OFFERED
 from bot.inbox import InProcessInbox, Limits
 from bot.outcomes import UNAVAILABLE
 from bot.store import Store
@@ -268,7 +269,7 @@ async def test_a_desk_that_breaks_becomes_an_escalation_without_the_exceptions_t
 
     assert isinstance(outcome.response, Escalation)
     assert outcome.response.reason == "unavailable"
-    assert outcome.response.text.startswith(UNAVAILABLE)
+    assert outcome.response.text == f"{UNAVAILABLE} {OFFERED}"
     assert "hunter2" not in repr(outcome)
     assert any(line["event"] == "desk.failed" and line["exc_info"] for line in logs)
     kept = await store.interactions.get(message("hello").interaction_id)
