@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from numbers import Real
 from typing import Generic, TypeVar
@@ -33,6 +34,16 @@ class Codec(Generic[Value]):
 
     def decode(self, text: str) -> Value:
         """Read a stored value. Raises StoreUnavailable for a format that is not known here."""
+        try:
+            return self._decoded(text)
+        except (ValueError, KeyError, TypeError):
+            # Not chained: the cause quotes what people wrote, and it would get into the log.
+            raise StoreUnavailable(
+                f"A stored {self._shape.__name__} can't be read. Another version wrote it, or it "
+                "was changed by hand; put back a copy of the record, or delete that row."
+            ) from None
+
+    def _decoded(self, text: str) -> Value:
         stored = json.loads(text)
         if stored["format"] != FORMAT:
             raise StoreUnavailable(
@@ -45,10 +56,17 @@ class Codec(Generic[Value]):
 def _plain(value: object) -> object:
     """Take what a library's own mapping or number holds."""
     if isinstance(value, Mapping):
-        return dict(value)
+        return {key: _number(held) for key, held in value.items()}
     if isinstance(value, Real):
-        return float(value)
+        return _number(float(value))
     raise TypeError(f"{type(value).__name__} can't be kept; use a type of bot.types or rag.types.")
+
+
+def _number(value: object) -> object:
+    """Spell out what is not finite: where it can't see the type, pydantic would make it null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 def whole(text: str) -> str:

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import Delete, Insert, Select, Update, delete, func, insert, literal, or_, select
+from sqlalchemy import Delete, Insert, Select, Update, case, delete, func, select
 from sqlalchemy import update as update_of
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.store.tables import FeedbackRow, InteractionRow, ProgressRow, Table, TurnRow
-from bot.types import PostedRef, Stage, Thread
+from bot.store.codec import storable
+from bot.store.tables import (
+    ConversationRow,
+    EscalationRow,
+    FeedbackRow,
+    InteractionRow,
+    ProgressRow,
+    Table,
+    TurnRow,
+)
+from bot.types import PostedRef, Thread
 
 NOTHING_BEFORE = 2**62
 """Above every number: a message that is not recorded comes after all that are."""
@@ -23,9 +32,22 @@ def insert_once(dialect: str, table: type[Table], values: Mapping[str, object]) 
     return sqlite.insert(table).values(**values).on_conflict_do_nothing()
 
 
+def see_conversation(dialect: str, values: Mapping[str, object]) -> Insert:
+    """Note that a thread was written to."""
+    make = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    return (
+        make(ConversationRow)
+        .values(**values)
+        .on_conflict_do_update(
+            index_elements=[ConversationRow.tenant, ConversationRow.thread],
+            set_={"last_at": values["last_at"]},
+        )
+    )
+
+
 def interaction(interaction_id: str) -> Select[InteractionRow]:
-    """One interaction by its id."""
-    return select(InteractionRow).where(InteractionRow.id == interaction_id)
+    """One interaction by its id, which may be anything that somebody typed."""
+    return select(InteractionRow).where(InteractionRow.id == storable(interaction_id))
 
 
 def held(interaction_id: str) -> Select[InteractionRow]:
@@ -39,8 +61,8 @@ def posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
         select(InteractionRow)
         .where(
             InteractionRow.tenant == tenant,
-            InteractionRow.posted_channel == ref.channel,
-            InteractionRow.posted_id == ref.id,
+            InteractionRow.posted_channel == storable(ref.channel),
+            InteractionRow.posted_id == storable(ref.id),
         )
         .order_by(InteractionRow.number.desc())
         .limit(1)
@@ -54,7 +76,7 @@ def in_thread(thread: Thread, limit: int) -> Select[InteractionRow]:
         .where(
             InteractionRow.tenant == thread.tenant,
             InteractionRow.thread == thread.key,
-            InteractionRow.status != "cancelled",
+            InteractionRow.status.not_in(("cancelling", "cancelled")),
         )
         .order_by(InteractionRow.number.desc())
         .limit(limit)
@@ -71,36 +93,50 @@ def answered(tenant: str, limit: int) -> Select[InteractionRow]:
     )
 
 
-def unfinished() -> Select[InteractionRow]:
-    """Work of all tenants: it is resumed by the process, shown to nobody."""
-    answered = InteractionRow.status == "done"
-    return (
-        select(InteractionRow)
-        .where(
-            or_(
-                InteractionRow.status == "working",
-                answered & InteractionRow.posted_id.is_(None),
-            )
-        )
-        .order_by(InteractionRow.number)
-    )
-
-
-def finish(interaction_id: str, status: str, at: datetime, outcome: str | None = None) -> Update:
-    """End the work on a message; one that has ended stays as it is."""
+def finish(interaction_id: str, at: datetime, outcome: str) -> Update:
+    """Record an outcome; its reply is about to be posted."""
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id, InteractionRow.status == "working")
-        .values(status=status, finished_at=at, outcome=outcome)
+        .values(status="done", finished_at=at, outcome=outcome, posting=True)
+    )
+
+
+def give_up(interaction_id: str, why: str) -> Update:
+    """Note that a reply can't be posted, or not be taken back."""
+    ended = case((InteractionRow.status == "cancelling", "cancelled"), else_="failed")
+    return (
+        update_of(InteractionRow)
+        .where(
+            InteractionRow.id == interaction_id,
+            InteractionRow.status.in_(("done", "cancelling")),
+        )
+        .values(status=ended, failure=why)
     )
 
 
 def forget(interaction_id: str, message: str, at: datetime) -> Update:
-    """Cancel an interaction and blank its texts, whatever its state."""
+    """Blank an interaction's texts, whatever its state; what was posted is still to be removed."""
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id)
-        .values(status="cancelled", message=message, outcome=None, finished_at=at)
+        .values(
+            status="cancelling",
+            message=message,
+            outcome=None,
+            finished_at=at,
+            owner=None,
+            epoch=InteractionRow.epoch + 1,
+        )
+    )
+
+
+def forgotten(interaction_id: str, message: str) -> Update:
+    """End a withdrawal."""
+    return (
+        update_of(InteractionRow)
+        .where(InteractionRow.id == interaction_id, InteractionRow.status == "cancelling")
+        .values(status="cancelled", message=message)
     )
 
 
@@ -109,7 +145,28 @@ def replace_message(interaction_id: str, message: str) -> Update:
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id, InteractionRow.status == "working")
-        .values(message=message)
+        .values(message=message, revision=InteractionRow.revision + 1)
+    )
+
+
+def keep_message(interaction_id: str, message: str) -> Update:
+    """Put the message that was answered in place of an edit that came too late."""
+    return (
+        update_of(InteractionRow).where(InteractionRow.id == interaction_id).values(message=message)
+    )
+
+
+def begin_posting(interaction_id: str) -> Update:
+    """Note that a post is about to be made."""
+    return update_of(InteractionRow).where(InteractionRow.id == interaction_id).values(posting=True)
+
+
+def count_attempt(interaction_id: str) -> Update:
+    """Count a post that failed."""
+    return (
+        update_of(InteractionRow)
+        .where(InteractionRow.id == interaction_id)
+        .values(attempts=InteractionRow.attempts + 1, posting=False)
     )
 
 
@@ -118,7 +175,16 @@ def mark_posted(interaction_id: str, ref: PostedRef) -> Update:
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id)
-        .values(posted_channel=ref.channel, posted_id=ref.id)
+        .values(posted_channel=storable(ref.channel), posted_id=storable(ref.id), posting=False)
+    )
+
+
+def mark_placeholder(interaction_id: str, ref: PostedRef) -> Update:
+    """Note where the placeholder is."""
+    return (
+        update_of(InteractionRow)
+        .where(InteractionRow.id == interaction_id)
+        .values(placeholder_channel=storable(ref.channel), placeholder_id=storable(ref.id))
     )
 
 
@@ -138,25 +204,13 @@ def history(thread: Thread, before: str, limit: int) -> Select[str, str]:
     )
 
 
-def append_stage(interaction_id: str, stage: Stage, at: datetime) -> Insert:
-    """Add the next progress row; nothing happens for an interaction that is not recorded.
+def last_stage(interaction_id: str) -> Select[int]:
+    """The number of the last progress row, 0 before the first.
 
-    The interaction must be held, or two writers would take the same number.
+    The interaction must be held, or two writers would take the same next number.
     """
-    last = (
-        select(func.max(ProgressRow.sequence))
-        .where(ProgressRow.interaction_id == interaction_id)
-        .scalar_subquery()
-    )
-    row = select(
-        InteractionRow.id,
-        func.coalesce(last, 0) + 1,
-        InteractionRow.tenant,
-        literal(stage.value),
-        literal(at, ProgressRow.at.type),
-    ).where(InteractionRow.id == interaction_id)
-    return insert(ProgressRow).from_select(
-        ["interaction_id", "sequence", "tenant", "stage", "at"], row
+    return select(func.coalesce(func.max(ProgressRow.sequence), 0)).where(
+        ProgressRow.interaction_id == interaction_id
     )
 
 
@@ -205,4 +259,5 @@ def forget_rows(interaction_id: str) -> tuple[Delete, ...]:
     return (
         delete(TurnRow).where(TurnRow.interaction_id == interaction_id),
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
+        delete(EscalationRow).where(EscalationRow.interaction_id == interaction_id),
     )

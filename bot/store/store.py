@@ -8,28 +8,56 @@ from pathlib import Path
 from sqlalchemy import Connection, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from bot.config import Settings
 from bot.errors import StoreUnavailable
+from bot.store.audits import StoredAudits
+from bot.store.conversations import StoredConversations
+from bot.store.counting import StoredCounting
+from bot.store.escalations import StoredEscalations
 from bot.store.interactions import StoredInteractions
 from bot.store.migrations import HEAD
-from bot.store.transactions import Transactions, begin_immediate, set_up_sqlite
+from bot.store.pauses import StoredPauses
+from bot.store.policies import StoredPolicies
+from bot.store.replicas import StoredReplicas
+from bot.store.retention import StoredRetention
+from bot.store.transactions import (
+    DAMAGE_CURE,
+    Transactions,
+    begin_immediate,
+    connect_arguments,
+    damaged,
+    set_up_sqlite,
+)
+from bot.store.usage import StoredUsage
+from bot.store.work import StoredWork
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 0x66646B
 """Processes that start together take turns; on SQLite the write lock sees to that."""
 
-DAMAGED = ("not a database", "malformed")
-"""What SQLite says of a file that no permission or free space will mend."""
-
 
 class Store:
-    """The open record."""
+    """The open record. ``leases`` has connections of its own, where a burst could take them all."""
 
-    def __init__(self, transactions: Transactions) -> None:
+    def __init__(self, transactions: Transactions, leases: Transactions | None = None) -> None:
         self.transactions = transactions
+        self._leases = leases
         self.interactions = StoredInteractions(transactions)
+        self.work = StoredWork(transactions)
+        self.replicas = StoredReplicas(leases or transactions)
+        self.usage = StoredUsage(transactions)
+        self.escalations = StoredEscalations(transactions)
+        self.conversations = StoredConversations(transactions)
+        self.policies = StoredPolicies(transactions)
+        self.audits = StoredAudits(transactions)
+        self.retention = StoredRetention(transactions)
+        self.counting = StoredCounting(transactions)
+        self.pauses = StoredPauses(transactions)
 
     async def close(self) -> None:
         await self.transactions.close()
+        if self._leases is not None:
+            await self._leases.close()
 
 
 def sqlite_url(data_dir: Path) -> str:
@@ -37,19 +65,40 @@ def sqlite_url(data_dir: Path) -> str:
     return f"sqlite+aiosqlite:///{(data_dir / 'frontdesk.sqlite').absolute()}"
 
 
+def database_url(settings: Settings) -> str:
+    """Return where the record is: the configured server, or the file in the data directory."""
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    return sqlite_url(settings.data_dir)
+
+
 async def open_store(url: str) -> Store:
     """Bring the schema up to date and open the record. Raises StoreUnavailable."""
+    await prepare(url)
+    return unopened(url)
+
+
+def unopened(url: str) -> Store:
+    """Return a record that is not looked at yet; see prepare."""
+    transactions = Transactions(url)
+    if transactions.dialect == "sqlite":
+        return Store(transactions)
+    # A burst of questions takes every connection; a lease that waits for one would run out.
+    return Store(transactions, Transactions(url))
+
+
+async def prepare(url: str) -> None:
+    """Bring the schema up to date. Raises StoreUnavailable."""
     try:
         await asyncio.to_thread(migrate, url)
     except (SQLAlchemyError, OSError) as error:
         raise StoreUnavailable(_trouble(url, error)) from error
-    return Store(Transactions(url))
 
 
 def migrate(url: str) -> None:
     """Apply the migrations; blocks, so it runs in a thread of its own."""
     blocking = make_url(url.replace("sqlite+aiosqlite", "sqlite+pysqlite", 1))
-    engine = create_engine(blocking, hide_parameters=True)
+    engine = create_engine(blocking, hide_parameters=True, connect_args=connect_arguments(url))
     if blocking.get_backend_name() == "sqlite" and blocking.database:
         Path(blocking.database).parent.mkdir(parents=True, exist_ok=True)
         event.listen(engine, "connect", set_up_sqlite)
@@ -68,11 +117,15 @@ def _trouble(url: str, error: Exception) -> str:
     """Return what is wrong with a record, in one line."""
     cause = getattr(error, "orig", None) or error
     said = " ".join(str(cause).split())
-    where = make_url(url).render_as_string()
-    if any(sign in said for sign in DAMAGED):
-        cure = "Move the file away and start again with an empty record, or put back a copy of it."
+    address = make_url(url)
+    # A password may also stand in the query.
+    where = address.set(query={}).render_as_string()
+    if address.get_backend_name() == "postgresql":
+        cure = "See that the server runs and takes DATABASE_URL's user, password and database."
+    elif damaged(said):
+        cure = DAMAGE_CURE
     else:
-        cure = "Look at the data directory's permissions and free space, or at the database server."
+        cure = "Look at the data directory's permissions and free space."
     return f"The record at {where!r} can't be opened: {said}. {cure}"
 
 
@@ -87,8 +140,15 @@ def _revision(connection: Connection) -> str | None:
 def _upgrade(connection: Connection) -> None:
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise StoreUnavailable(
+            f"The record has the schema of another version ({error}), this one reads {HEAD!r} and "
+            "older. Start the version of Frontdesk that wrote it, or a newer one."
+        ) from error

@@ -6,14 +6,17 @@ from datetime import UTC, datetime
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     DateTime,
     Dialect,
+    Float,
     ForeignKey,
     Index,
     Integer,
     String,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
@@ -41,13 +44,21 @@ class Table(DeclarativeBase):
 
 
 class InteractionRow(Table):
-    """One message and what became of it; ``number`` is the order of arrival."""
+    """One message and what became of it; ``number`` is the order of arrival.
+
+    ``channel`` is ``platform:channel``. ``owner`` and ``epoch`` are the claim of the process that
+    works on it.
+    """
 
     __tablename__ = "interactions"
     __table_args__ = (
         Index("ix_interactions_status", "status", "number"),
         Index("ix_interactions_thread", "tenant", "thread"),
         Index("ix_interactions_posted", "tenant", "posted_channel", "posted_id"),
+        Index("ix_interactions_person", "tenant", "person", "created_at"),
+        Index("ix_interactions_channel", "tenant", "channel", "created_at"),
+        Index("ix_interactions_created", "created_at"),
+        Index("ix_interactions_unposted", "status", "posted_id"),
     )
 
     number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
@@ -62,6 +73,15 @@ class InteractionRow(Table):
     posted_id: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(Utc)
     finished_at: Mapped[datetime | None] = mapped_column(Utc)
+    channel: Mapped[str] = mapped_column(Text, server_default="")
+    owner: Mapped[str | None] = mapped_column(String(64))
+    epoch: Mapped[int] = mapped_column(Integer, server_default="0")
+    revision: Mapped[int] = mapped_column(Integer, server_default="0")
+    attempts: Mapped[int] = mapped_column(Integer, server_default="0")
+    posting: Mapped[bool] = mapped_column(Boolean, server_default=false())
+    placeholder_channel: Mapped[str | None] = mapped_column(Text)
+    placeholder_id: Mapped[str | None] = mapped_column(Text)
+    failure: Mapped[str] = mapped_column(Text, server_default="")
 
 
 class TurnRow(Table):
@@ -110,3 +130,107 @@ class FeedbackRow(Table):
     reason: Mapped[str | None] = mapped_column(String(32))
     comment: Mapped[str | None] = mapped_column(Text)
     given_at: Mapped[datetime] = mapped_column(Utc)
+
+
+class ReplicaRow(Table):
+    """A server process that is alive until its lease runs out."""
+
+    __tablename__ = "replicas"
+
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    host: Mapped[str] = mapped_column(Text)
+    started_at: Mapped[datetime] = mapped_column(Utc)
+    lease_until: Mapped[datetime] = mapped_column(Utc)
+
+
+class ConversationRow(Table):
+    """A thread that the bot was asked in."""
+
+    __tablename__ = "conversations"
+    __table_args__ = (Index("ix_conversations_last", "tenant", "last_at"),)
+
+    tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
+    thread: Mapped[str] = mapped_column(Text, primary_key=True)
+    channel: Mapped[str] = mapped_column(Text)
+    private: Mapped[bool] = mapped_column(Boolean)
+    started_at: Mapped[datetime] = mapped_column(Utc)
+    last_at: Mapped[datetime] = mapped_column(Utc)
+
+
+class UsageRow(Table):
+    """One call of a model; it outlives its interaction, so that sums stay true."""
+
+    __tablename__ = "usage"
+    __table_args__ = (
+        UniqueConstraint("interaction_id", "sequence"),
+        Index("ix_usage_at", "tenant", "at"),
+    )
+
+    number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    interaction_id: Mapped[str] = mapped_column(String(36))
+    sequence: Mapped[int] = mapped_column(Integer)
+    at: Mapped[datetime] = mapped_column(Utc)
+    channel: Mapped[str] = mapped_column(Text)
+    person: Mapped[str] = mapped_column(Text)
+    purpose: Mapped[str] = mapped_column(String(32))
+    model: Mapped[str] = mapped_column(Text)
+    input_tokens: Mapped[int] = mapped_column(Integer)
+    output_tokens: Mapped[int] = mapped_column(Integer)
+    cost_usd: Mapped[float | None] = mapped_column(Float)
+
+
+class EscalationRow(Table):
+    """A question that went to a person."""
+
+    __tablename__ = "escalations"
+    __table_args__ = (Index("ix_escalations_state", "tenant", "state", "opened_at"),)
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey("interactions.id", ondelete="CASCADE"), primary_key=True
+    )
+    tenant: Mapped[str] = mapped_column(String(64))
+    state: Mapped[str] = mapped_column(String(16))
+    reason: Mapped[str] = mapped_column(String(32))
+    question: Mapped[str] = mapped_column(Text)
+    owner: Mapped[str | None] = mapped_column(Text)
+    opened_at: Mapped[datetime] = mapped_column(Utc)
+    changed_at: Mapped[datetime] = mapped_column(Utc)
+
+
+class PolicyRow(Table):
+    """What one channel allows, as an admin set it; JSON with its format's number."""
+
+    __tablename__ = "policies"
+
+    tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
+    channel: Mapped[str] = mapped_column(Text, primary_key=True)
+    policy: Mapped[str] = mapped_column(Text)
+    changed_by: Mapped[str] = mapped_column(Text)
+    changed_at: Mapped[datetime] = mapped_column(Utc)
+
+
+class AuditRow(Table):
+    """One act of an admin."""
+
+    __tablename__ = "audit"
+    __table_args__ = (Index("ix_audit_at", "tenant", "at"),)
+
+    number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime] = mapped_column(Utc)
+    actor: Mapped[str] = mapped_column(Text)
+    act: Mapped[str] = mapped_column(String(32))
+    subject: Mapped[str] = mapped_column(Text)
+    detail: Mapped[str] = mapped_column(Text, server_default="")
+
+
+class PauseRow(Table):
+    """That nothing is answered for a tenant, since when, and why."""
+
+    __tablename__ = "pauses"
+
+    tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
+    reason: Mapped[str] = mapped_column(Text)
+    paused_by: Mapped[str] = mapped_column(Text)
+    since: Mapped[datetime] = mapped_column(Utc)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 from sqlalchemy import Connection, event
@@ -13,29 +12,48 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.errors import StoreUnavailable
+from bot.store.turns import Turns
 
 PRAGMAS = (
     "PRAGMA busy_timeout = 10000",
     "PRAGMA foreign_keys = ON",
     "PRAGMA journal_mode = WAL",
+    "PRAGMA secure_delete = ON",
     "PRAGMA synchronous = FULL",
 )
 """FULL: what was acknowledged survives a loss of power."""
+
+SERVER_LIMITS: Mapping[str, object] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+    "application_name": "frontdesk",
+}
+"""Seconds, and milliseconds for tcp_user_timeout: a server that vanished without a word is given
+up after about half a minute, not after the system's quarter of an hour."""
+
+
+DAMAGE_CURE = "Move the file away and start again with an empty record, or put back a copy of it."
 
 
 class Transactions:
     """Hands out connections; vendor errors come out as StoreUnavailable.
 
-    On SQLite writers of this process queue up in order instead of polling for the lock, and a
-    write transaction takes the lock when it begins, so that it is never refused half-way.
+    On SQLite one operation of this process runs at a time (bot.store.turns), and a write
+    transaction takes the lock when it begins, so that it is never refused half-way.
     """
 
     def __init__(self, url: str) -> None:
         self._engine = _connect(url)
-        self._readers = self._engine.execution_options(reading=True)
-        self._turn: AbstractAsyncContextManager[object] = (
-            asyncio.Lock() if self.dialect == "sqlite" else nullcontext()
+        self._brief = (
+            _connect(url, brief=True)
+            if self.dialect == "sqlite"
+            else self._engine.execution_options(brief=True)
         )
+        self._readers = self._engine.execution_options(reading=True)
+        self._turns = Turns() if self.dialect == "sqlite" else None
 
     @property
     def dialect(self) -> str:
@@ -44,30 +62,64 @@ class Transactions:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
         try:
-            async with self._readers.connect() as connection:
+            async with self._turn(urgent=False), self._readers.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
             raise _unavailable(error) from error
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[AsyncConnection]:
+    async def writing(
+        self, *, lasting: bool = True, urgent: bool = False
+    ) -> AsyncIterator[AsyncConnection]:
+        """Write in a transaction.
+
+        What is not ``lasting`` survives the process, but not a loss of power: it is not waited
+        for until it is on the disk. It is for what the next start would do again. What is
+        ``urgent`` goes first: somebody waits for it and would give up.
+        """
+        engine = self._engine if lasting else self._brief
         try:
-            async with self._turn, self._engine.begin() as connection:
+            async with self._turn(urgent=urgent), engine.begin() as connection:
+                if not lasting and self.dialect == "postgresql":
+                    await connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
                 yield connection
         except SQLAlchemyError as error:
             raise _unavailable(error) from error
 
+    def _turn(self, *, urgent: bool) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if self._turns is None else self._turns.turn(urgent=urgent)
+
+    async def scrub(self) -> None:
+        """Overwrite what SQLite's log still holds of texts that were withdrawn."""
+        if self.dialect != "sqlite":
+            return
+        async with self.reading() as connection:
+            await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
     async def close(self) -> None:
         await self._engine.dispose()
+        await self._brief.dispose()
 
 
-def _connect(url: str) -> AsyncEngine:
+def _connect(url: str, *, brief: bool = False) -> AsyncEngine:
     # A statement's parameters are people's words; an error must not carry them into a log.
-    engine = create_async_engine(url, hide_parameters=True)
+    # A database server may have been restarted since a connection was last used: pre_ping.
+    engine = create_async_engine(
+        url,
+        hide_parameters=True,
+        connect_args=connect_arguments(url),
+        pool_pre_ping=url.startswith("postgresql"),
+        execution_options={"brief": brief},
+    )
     if engine.dialect.name == "sqlite":
-        event.listen(engine.sync_engine, "connect", set_up_sqlite)
+        event.listen(engine.sync_engine, "connect", set_up_brief if brief else set_up_sqlite)
         event.listen(engine.sync_engine, "begin", begin_immediate)
     return engine
+
+
+def connect_arguments(url: str) -> dict[str, object]:
+    """Return what bounds the wait for a database server that is away; nothing for a file."""
+    return dict(SERVER_LIMITS) if url.startswith("postgresql") else {}
 
 
 def set_up_sqlite(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
@@ -79,13 +131,31 @@ def set_up_sqlite(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> N
     cursor.close()
 
 
+def set_up_brief(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
+    """Set the pragmas of a connection whose commits are not waited for until they are on disk.
+
+    It has connections of its own: to switch one costs as much as a short transaction.
+    """
+    set_up_sqlite(connection, entry)
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.close()
+
+
 def begin_immediate(connection: Connection) -> None:
     """Take SQLite's write lock at once; a reader needs no transaction at all."""
     if not connection.get_execution_options().get("reading"):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+def damaged(said: str) -> bool:
+    """Tell from what SQLite says whether no permission or free space will mend a file."""
+    return any(sign in said for sign in ("not a database", "malformed"))
+
+
 def _unavailable(error: SQLAlchemyError) -> StoreUnavailable:
+    if damaged(str(getattr(error, "orig", None) or "")):
+        return StoreUnavailable(f"The record's file is damaged. Stop the server. {DAMAGE_CURE}")
     return StoreUnavailable(
         f"The record can't be read or written ({type(error).__name__}). Look at the disk's free "
         "space and at the permissions of the data directory, or at the database server."

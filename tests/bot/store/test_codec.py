@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import ChainMap
+from collections.abc import Callable, Mapping
 from datetime import UTC
 from types import MappingProxyType
 
@@ -65,6 +67,17 @@ def test_a_number_of_another_library_is_kept_as_a_number() -> None:
     outcome = Outcome(Reply("ok", "generic"), trace)
 
     assert OUTCOMES.decode(OUTCOMES.encode(outcome)).trace.features == {"a": 0.5}
+
+
+@pytest.mark.parametrize("mapping", [dict, MappingProxyType, ChainMap])
+@pytest.mark.parametrize("number", [math.inf, -math.inf, np.float64(math.inf)])
+def test_infinity_stays_a_number_in_any_mapping(
+    mapping: Callable[[dict[str, float]], Mapping[str, float]], number: float
+) -> None:
+    trace = Trace(Route(Intent.DOMAIN, 1.0, "rule", "?"), features=mapping({"a": number}))
+    outcome = Outcome(Reply("ok", "generic"), trace)
+
+    assert OUTCOMES.decode(OUTCOMES.encode(outcome)).trace.features == {"a": number}
 
 
 @given(st.builds(Message, received_at=st.datetimes(timezones=st.just(UTC))))

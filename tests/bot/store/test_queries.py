@@ -8,13 +8,14 @@ from sqlalchemy.engine.url import URL
 
 from bot.store import queries
 from bot.store.tables import InteractionRow
-from bot.types import PostedRef, Stage, Thread
+from bot.types import PostedRef, Thread
 from tests.builders import NOON
 
 POSTGRESQL = URL.create("postgresql").get_dialect()()
 SQLITE = URL.create("sqlite").get_dialect()()
 THREAD = Thread("slack", "acme", "C1", "1")
 REF = PostedRef("C1", "2")
+CONVERSATION = {"tenant": "acme", "thread": "t", "last_at": NOON}
 
 STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "insert_once": lambda dialect: queries.insert_once(dialect, InteractionRow, {"id": "i"}),
@@ -23,13 +24,19 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "posted_at": lambda _: queries.posted_at("acme", REF),
     "answered": lambda _: queries.answered("acme", 5),
     "in_thread": lambda _: queries.in_thread(THREAD, 5),
-    "unfinished": lambda _: queries.unfinished(),
-    "finish": lambda _: queries.finish("i", "done", NOON, "{}"),
+    "see_conversation": lambda dialect: queries.see_conversation(dialect, CONVERSATION),
+    "finish": lambda _: queries.finish("i", NOON, "{}"),
+    "give_up": lambda _: queries.give_up("i", "The channel is gone."),
     "forget": lambda _: queries.forget("i", "{}", NOON),
+    "forgotten": lambda _: queries.forgotten("i", "{}"),
+    "keep_message": lambda _: queries.keep_message("i", "{}"),
+    "begin_posting": lambda _: queries.begin_posting("i"),
+    "count_attempt": lambda _: queries.count_attempt("i"),
+    "mark_placeholder": lambda _: queries.mark_placeholder("i", REF),
     "replace_message": lambda _: queries.replace_message("i", "{}"),
     "mark_posted": lambda _: queries.mark_posted("i", REF),
     "history": lambda _: queries.history(THREAD, "i", 5),
-    "append_stage": lambda _: queries.append_stage("i", Stage.READING, NOON),
+    "last_stage": lambda _: queries.last_stage("i"),
     "stages": lambda _: queries.stages("i", 0),
     "rate": lambda dialect: queries.rate(dialect, "acme", {"interaction_id": "i", "person": "p"}),
     "unrate": lambda _: queries.unrate("i", "p"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from bot.errors import StoreUnavailable
 from bot.store.store import migrate, sqlite_url
 from bot.store.transactions import Transactions
 
@@ -58,3 +59,16 @@ async def test_writers_in_two_connections_wait_for_each_other(tmp_path: Path) ->
         assert (await connection.scalar(text("SELECT n FROM counter"))) == 40
     await one.close()
     await other.close()
+
+
+async def test_a_file_that_is_damaged_while_it_is_used_is_told_from_a_full_disk(
+    tmp_path: Path,
+) -> None:
+    record = tmp_path / "frontdesk.sqlite"
+    record.write_bytes(b"no database " * 1000)
+    transactions = Transactions(sqlite_url(tmp_path))
+
+    with pytest.raises(StoreUnavailable, match=r"is damaged.*put back a copy"):
+        async with transactions.reading():
+            pass
+    await transactions.close()

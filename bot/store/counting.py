@@ -1,0 +1,118 @@
+"""Counts what came and what was spent before a message; the same whenever it is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Select, func, select
+
+from bot.store.codec import storable
+from bot.store.tables import InteractionRow, UsageRow
+from bot.store.transactions import Transactions
+from bot.usage import Arrival, Spent
+
+
+class StoredCounting:
+    """Implements bot.limits.CountsUse."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def arrival(self, interaction_id: str) -> Arrival | None:
+        statement = _arrival(interaction_id)
+        async with self._transactions.reading() as connection:
+            row = (await connection.execute(statement)).first()
+        return None if row is None else Arrival(*row)
+
+    async def by_person(
+        self, tenant: str, arrival: Arrival, within: timedelta, most: int
+    ) -> Sequence[datetime]:
+        return await self._moments(by_person(tenant, arrival, within, most))
+
+    async def in_channel(
+        self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
+    ) -> Sequence[datetime]:
+        return await self._moments(in_channel(tenant, arrival, within, most, each))
+
+    async def spent(
+        self, tenant: str, since: datetime, before: datetime, person: str | None = None
+    ) -> Spent:
+        statement = spent(tenant, since, before, person)
+        async with self._transactions.reading() as connection:
+            tokens, usd, unpriced = (await connection.execute(statement)).one()
+        return Spent(int(tokens), float(usd or 0.0), int(unpriced))
+
+    async def _moments(self, statement: Select[datetime]) -> Sequence[datetime]:
+        async with self._transactions.reading() as connection:
+            return (await connection.scalars(statement)).all()
+
+
+def _arrival(interaction_id: str) -> Select[int, datetime, str, str]:
+    return select(
+        InteractionRow.number,
+        InteractionRow.created_at,
+        InteractionRow.person,
+        InteractionRow.channel,
+    ).where(InteractionRow.id == interaction_id)
+
+
+def by_person(tenant: str, arrival: Arrival, within: timedelta, most: int) -> Select[datetime]:
+    """When a person's last messages before this one arrived, newest first."""
+    return (
+        select(InteractionRow.created_at)
+        .where(
+            InteractionRow.tenant == tenant,
+            InteractionRow.person == arrival.person,
+            *_around(arrival, within),
+        )
+        .order_by(InteractionRow.created_at.desc(), InteractionRow.number.desc())
+        .limit(most)
+    )
+
+
+def in_channel(
+    tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
+) -> Select[datetime]:
+    """When a channel's last messages arrived, newest first, at most ``each`` of one person.
+
+    So a person who floods takes no more of the channel than they are allowed themselves; 0 counts
+    all.
+    """
+    newest_first = (InteractionRow.created_at.desc(), InteractionRow.number.desc())
+    place = func.row_number().over(partition_by=InteractionRow.person, order_by=newest_first)
+    placed = (
+        select(InteractionRow.created_at, place.label("place"))
+        .where(
+            InteractionRow.tenant == tenant,
+            InteractionRow.channel == arrival.channel,
+            *_around(arrival, within),
+        )
+        .subquery()
+    )
+    counted = select(placed.c.created_at).order_by(placed.c.created_at.desc()).limit(most)
+    return counted.where(placed.c.place <= each) if each else counted
+
+
+def _around(arrival: Arrival, within: timedelta) -> tuple[ColumnElement[bool], ...]:
+    """What came earlier and less than a window away, by whichever process's clock.
+
+    Clocks of several processes differ, so one that came before may bear a later moment.
+    """
+    return (
+        InteractionRow.created_at > arrival.at - within,
+        InteractionRow.created_at < arrival.at + within,
+        InteractionRow.number < arrival.number,
+    )
+
+
+def spent(
+    tenant: str, since: datetime, before: datetime, person: str | None
+) -> Select[int, float | None, int]:
+    """Tokens, dollars and calls without a price, of everyone or of one person."""
+    statement = select(
+        func.coalesce(func.sum(UsageRow.input_tokens + UsageRow.output_tokens), 0),
+        func.sum(UsageRow.cost_usd),
+        func.count() - func.count(UsageRow.cost_usd),
+    ).where(UsageRow.tenant == tenant, UsageRow.at >= since, UsageRow.at < before)
+    return statement if person is None else statement.where(UsageRow.person == storable(person))

@@ -1,0 +1,172 @@
+"""Forgets what is older than it may be kept, a few rows at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Delete,
+    Select,
+    Update,
+    and_,
+    delete,
+    exists,
+    func,
+    not_,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+
+from bot.records import Swept
+from bot.store.claims import UNFINISHED
+from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
+from bot.store.transactions import Transactions
+
+CHUNK = 500
+"""Rows a transaction, so that nobody waits long to write."""
+
+PAUSE_SECONDS = 0.02
+"""Between two transactions, so that writers of other processes get their turn."""
+
+
+Key = tuple[Any, ...]
+"""A row's primary key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """How rows are found, from a key on, and what is then done to them."""
+
+    find: Callable[[datetime, Key | None], Select[*tuple[Any, ...]]]
+    change: Callable[[datetime, Sequence[Key]], Delete | Update]
+
+
+class StoredRetention:
+    """Sweeps the record. Work that is not finished and open escalations are never touched.
+
+    What is removed is looked up first without a lock and looked at again where it is removed, so
+    that any number of processes may sweep at the same time.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def sweep(self, now: datetime, days: int) -> Swept:
+        """Remove what ended more than ``days`` before ``now``; 0 days keeps everything.
+
+        Usage and audit rows stay; old usage rows lose person and channel.
+        Raises ValueError for a moment without zone.
+        """
+        if now.tzinfo is None:
+            raise ValueError(f"{now!r} has no zone. Give one, such as datetime.UTC.")
+        if days == 0:
+            return Swept()
+        before = now - timedelta(days=days)
+        return Swept(
+            interactions=await self._interactions(before),
+            conversations=await self._conversations(before),
+            usage=await self._usage(before),
+        )
+
+    async def _interactions(self, before: datetime) -> int:
+        return await self._in_chunks(Chunks(old_interactions, forget_interactions), before)
+
+    async def _conversations(self, before: datetime) -> int:
+        return await self._in_chunks(Chunks(empty_conversations, forget_conversations), before)
+
+    async def _usage(self, before: datetime) -> int:
+        return await self._in_chunks(Chunks(named_usage, make_nameless), before)
+
+    async def _in_chunks(self, chunks: Chunks, before: datetime) -> int:
+        changed = 0
+        last: Key | None = None
+        while True:
+            async with self._transactions.reading() as connection:
+                found = await connection.execute(chunks.find(before, last).limit(CHUNK))
+                keys: list[Key] = [tuple(row) for row in found]
+            if keys:
+                async with self._transactions.writing() as connection:
+                    done = await connection.execute(chunks.change(before, keys))
+                changed += done.rowcount
+            if len(keys) < CHUNK:
+                return changed
+            last = keys[-1]
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+def old_interactions(before: datetime, last: Key | None) -> Select[int]:
+    """The numbers of what may be forgotten, in order, after the last one looked at."""
+    number = InteractionRow.number
+    statement = select(number).where(_forgettable(before)).order_by(number)
+    return statement if last is None else statement.where(number > last[0])
+
+
+def forget_interactions(before: datetime, keys: Sequence[Key]) -> Delete:
+    """Delete interactions and, by cascade, all that hangs on them; held ones are left."""
+    free = (
+        select(InteractionRow.number)
+        .where(InteractionRow.number.in_([number for (number,) in keys]), _forgettable(before))
+        .with_for_update(skip_locked=True)
+    )
+    return delete(InteractionRow).where(InteractionRow.number.in_(free))
+
+
+def empty_conversations(before: datetime, last: Key | None) -> Select[str, str]:
+    """The threads that nothing is left of, in order, after the last one looked at."""
+    key = (ConversationRow.tenant, ConversationRow.thread)
+    statement = select(*key).where(_empty(before)).order_by(*key)
+    return statement if last is None else statement.where(tuple_(*key) > last)
+
+
+def forget_conversations(before: datetime, keys: Sequence[Key]) -> Delete:
+    """Delete threads, unless somebody has written to them again."""
+    key = tuple_(ConversationRow.tenant, ConversationRow.thread)
+    return delete(ConversationRow).where(key.in_(keys), _empty(before))
+
+
+def named_usage(before: datetime, last: Key | None) -> Select[int]:
+    """The numbers of old usage rows that still say who and where."""
+    number = UsageRow.number
+    statement = (
+        select(number)
+        .where(UsageRow.at < before, or_(UsageRow.person != "", UsageRow.channel != ""))
+        .order_by(number)
+    )
+    return statement if last is None else statement.where(number > last[0])
+
+
+def make_nameless(before: datetime, keys: Sequence[Key]) -> Update:
+    """Blank person and channel."""
+    return (
+        update(UsageRow)
+        .where(UsageRow.number.in_([number for (number,) in keys]), UsageRow.at < before)
+        .values(person="", channel="")
+    )
+
+
+def _forgettable(before: datetime) -> ColumnElement[bool]:
+    row = InteractionRow
+    waiting = exists().where(
+        EscalationRow.interaction_id == row.id, EscalationRow.state != "resolved"
+    )
+    return and_(
+        row.created_at < before,
+        func.coalesce(row.finished_at, row.created_at) < before,
+        not_(UNFINISHED),
+        not_(waiting),
+    )
+
+
+def _empty(before: datetime) -> ColumnElement[bool]:
+    left = exists().where(
+        InteractionRow.tenant == ConversationRow.tenant,
+        InteractionRow.thread == ConversationRow.thread,
+    )
+    return and_(ConversationRow.last_at < before, not_(left))

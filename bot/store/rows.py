@@ -1,0 +1,162 @@
+"""Rows of the record to frozen values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Row
+
+from bot.store.codec import Codec, storable
+from bot.types import (
+    Claim,
+    Escalation,
+    Interaction,
+    InteractionId,
+    Message,
+    Outcome,
+    PostedRef,
+    Stage,
+    Thread,
+)
+
+MICRO = 1_000_000
+
+
+class Rows:
+    """Reads and writes the columns of an interaction and of what hangs on it."""
+
+    def __init__(self) -> None:
+        self._messages = Codec(Message)
+        self._outcomes = Codec(Outcome)
+
+    def message(self, message: Message) -> str:
+        return self._messages.encode(message)
+
+    def outcome(self, outcome: Outcome) -> str:
+        return self._outcomes.encode(outcome)
+
+    def interaction(self, row: Row[Any]) -> Interaction:
+        return Interaction(
+            id=InteractionId(row.id),
+            message=self._messages.decode(row.message),
+            status=row.status,
+            created_at=row.created_at,
+            outcome=None if row.outcome is None else self._outcomes.decode(row.outcome),
+            posted=_ref(row.posted_channel, row.posted_id),
+            finished_at=row.finished_at,
+            number=row.number,
+            revision=row.revision,
+            attempts=row.attempts,
+            posting=row.posting,
+            placeholder=_ref(row.placeholder_channel, row.placeholder_id),
+            failure=row.failure,
+            claim=None if row.owner is None else Claim(row.owner, row.epoch),
+        )
+
+    def opened(self, message: Message, owner: str) -> dict[str, object]:
+        """Return the row of a new interaction, claimed by ``owner``."""
+        return {
+            "id": message.interaction_id,
+            "tenant": message.thread.tenant,
+            "thread": message.thread.key,
+            "channel": channel_of(message.thread),
+            "person": storable(message.author.id),
+            "status": "working",
+            "message": self.message(message),
+            "created_at": moment(),
+            "owner": owner,
+            "epoch": 1,
+        }
+
+
+def channel_of(thread: Thread) -> str:
+    """Name a channel among those of all platforms: ``platform:channel``."""
+    return storable(f"{thread.platform}:{thread.channel}")
+
+
+def moment() -> datetime:
+    """Return now."""
+    return datetime.now(UTC)
+
+
+def conversation_row(message: Message) -> dict[str, object]:
+    """Return the row of the thread that a message is in."""
+    now = moment()
+    return {
+        "tenant": message.thread.tenant,
+        "thread": message.thread.key,
+        "channel": channel_of(message.thread),
+        "private": message.private,
+        "started_at": now,
+        "last_at": now,
+    }
+
+
+def turn_row(message: Message, role: str, text: str) -> dict[str, object]:
+    """Return the row of one side of an exchange."""
+    return {
+        "tenant": message.thread.tenant,
+        "thread": message.thread.key,
+        "interaction_id": message.interaction_id,
+        "role": role,
+        "text": storable(text),
+    }
+
+
+def progress_rows(
+    interaction_id: InteractionId, tenant: str, stages: Sequence[Stage], *, after: int
+) -> list[dict[str, object]]:
+    """Return a row for each stage, numbered on from ``after``."""
+    at = moment()
+    return [
+        {
+            "interaction_id": interaction_id,
+            "sequence": sequence,
+            "tenant": tenant,
+            "stage": stage.value,
+            "at": at,
+        }
+        for sequence, stage in enumerate(stages, start=after + 1)
+    ]
+
+
+def usage_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
+    """Return a row for each call of a model."""
+    return [
+        {
+            "tenant": message.thread.tenant,
+            "interaction_id": message.interaction_id,
+            "sequence": sequence,
+            "at": moment(),
+            "channel": channel_of(message.thread),
+            "person": storable(message.author.id),
+            "purpose": call.purpose,
+            "model": storable(call.model),
+            "input_tokens": call.input_tokens,
+            "output_tokens": call.output_tokens,
+            "cost_usd": None if call.cost_micro_usd is None else call.cost_micro_usd / MICRO,
+        }
+        for sequence, call in enumerate(outcome.trace.calls, start=1)
+    ]
+
+
+def escalation_row(message: Message, outcome: Outcome) -> dict[str, object] | None:
+    """Return what goes on the people's list; nothing that its asker must agree to first."""
+    response = outcome.response
+    if not isinstance(response, Escalation) or response.consent_needed:
+        return None
+    return {
+        "interaction_id": message.interaction_id,
+        "tenant": message.thread.tenant,
+        "state": "open",
+        "reason": response.reason,
+        "question": storable(response.question),
+        "opened_at": moment(),
+        "changed_at": moment(),
+    }
+
+
+def _ref(channel: str | None, ref_id: str | None) -> PostedRef | None:
+    return None if channel is None or ref_id is None else PostedRef(channel, ref_id)

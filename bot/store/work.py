@@ -1,0 +1,204 @@
+"""The list of work in the record: what is kept, claimed, answered and posted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import CursorResult, Update, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bot.errors import ClaimLost, InteractionUnknown
+from bot.store import claims, queries
+from bot.store.rows import (
+    Rows,
+    conversation_row,
+    escalation_row,
+    moment,
+    progress_rows,
+    turn_row,
+    usage_rows,
+)
+from bot.store.tables import (
+    EscalationRow,
+    InteractionRow,
+    ProgressRow,
+    Table,
+    TurnRow,
+    UsageRow,
+)
+from bot.store.transactions import Transactions
+from bot.types import Interaction, InteractionId, Message, Outcome, PostedRef, Stage, Unfinished
+
+
+class StoredWork:
+    """Implements bot.ports.Worklist.
+
+    A conversation's turns are written together when an outcome is recorded: the question as it
+    was last edited and the public text of the response. Private replies are never among them.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._rows = Rows()
+
+    async def open(self, message: Message, owner: str) -> Interaction:
+        async with self._transactions.writing(urgent=True) as connection:
+            row = self._rows.opened(message, owner)
+            if (await self._insert(connection, InteractionRow, row)).rowcount:
+                seen = queries.see_conversation(
+                    self._transactions.dialect, conversation_row(message)
+                )
+                await connection.execute(seen)
+            return await self._held(connection, message.interaction_id)
+
+    async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
+        take = claims.claim(interaction_id, owner, self._transactions.dialect)
+        async with self._transactions.writing(lasting=False) as connection:
+            if not (await connection.execute(take)).rowcount:
+                return None
+            return await self._held(connection, interaction_id)
+
+    async def behind(self, interaction: Interaction) -> bool:
+        async with self._transactions.reading() as connection:
+            earlier = claims.earlier(interaction, self._transactions.dialect)
+            return bool(await connection.scalar(earlier))
+
+    async def close(self, interaction: Interaction, outcome: Outcome, *, last: bool) -> bool:
+        async with self._transactions.writing() as connection:
+            recorded = await self._claimed(connection, interaction)
+            if recorded.status == "done":
+                # Recorded by a transaction whose end was not seen.
+                return True
+            edited = recorded.revision != interaction.revision
+            if edited and not last:
+                return False
+            if edited:
+                # What was answered is what is kept; the last edit came too late.
+                text = self._rows.message(interaction.message)
+                await connection.execute(queries.keep_message(interaction.id, text))
+            await self._close(connection, interaction.message, outcome)
+            return True
+
+    async def posting(self, interaction: Interaction) -> None:
+        async with self._transactions.writing() as connection:
+            await self._claimed(connection, interaction)
+            await connection.execute(queries.begin_posting(interaction.id))
+
+    async def posted(self, interaction_id: InteractionId, ref: PostedRef) -> Interaction:
+        async with self._transactions.writing() as connection:
+            await connection.execute(queries.mark_posted(interaction_id, ref))
+            return await self._held(connection, interaction_id)
+
+    async def unposted(self, interaction: Interaction) -> None:
+        await self._write_claimed(interaction, queries.count_attempt(interaction.id))
+
+    async def placeholder(self, interaction: Interaction, ref: PostedRef) -> None:
+        await self._write_claimed(interaction, queries.mark_placeholder(interaction.id, ref))
+
+    async def fail(self, interaction: Interaction, why: str) -> None:
+        await self._write_claimed(interaction, queries.give_up(interaction.id, why))
+
+    async def amend(self, message: Message) -> bool:
+        async with self._transactions.writing() as connection:
+            row = (await connection.execute(queries.held(message.interaction_id))).first()
+            if row is None:
+                return False
+            kept = replace(self._rows.interaction(row).message, text=message.text)
+            statement = queries.replace_message(message.interaction_id, self._rows.message(kept))
+            return bool((await connection.execute(statement)).rowcount)
+
+    async def cancel(self, interaction_id: InteractionId) -> Interaction:
+        async with self._transactions.writing() as connection:
+            interaction = await self._held(connection, interaction_id)
+            if interaction.status in {"cancelling", "cancelled"}:
+                return interaction
+            blank = self._rows.message(replace(interaction.message, text=""))
+            await connection.execute(queries.forget(interaction_id, blank, moment()))
+            for statement in queries.forget_rows(interaction_id):
+                await connection.execute(statement)
+            return await self._held(connection, interaction_id)
+
+    async def cancelled(self, interaction_id: InteractionId) -> None:
+        async with self._transactions.writing() as connection:
+            interaction = await self._held(connection, interaction_id)
+            blank = self._rows.message(replace(interaction.message, text="", reply_to=""))
+            await connection.execute(queries.forgotten(interaction_id, blank))
+        await self._transactions.scrub()
+
+    async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
+        async with self._transactions.reading() as connection:
+            statement = claims.unfinished(self._transactions.dialect, owner)
+            found = await connection.execute(statement)
+            return [Unfinished(InteractionId(each), epoch) for each, epoch in found]
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None:
+        async with self._transactions.reading() as connection:
+            row = (await connection.execute(queries.interaction(interaction_id))).first()
+        return None if row is None else self._rows.interaction(row)
+
+    async def stage(self, interaction_id: InteractionId, *stages: Stage) -> None:
+        async with self._transactions.writing(lasting=False) as connection:
+            row = (await connection.execute(queries.held(interaction_id))).first()
+            if row is not None:
+                await self._append(connection, interaction_id, row.tenant, stages)
+
+    async def _close(self, connection: AsyncConnection, message: Message, outcome: Outcome) -> None:
+        done = queries.finish(message.interaction_id, moment(), self._rows.outcome(outcome))
+        await connection.execute(done)
+        said = (("user", message.text), ("assistant", outcome.response.text))
+        for role, text in said:
+            await self._insert(connection, TurnRow, turn_row(message, role, text))
+        tenant = message.thread.tenant
+        await self._append(connection, message.interaction_id, tenant, (Stage.DONE,))
+        for usage in usage_rows(message, outcome):
+            await self._insert(connection, UsageRow, usage)
+        escalation = escalation_row(message, outcome)
+        if escalation is not None:
+            await self._insert(connection, EscalationRow, escalation)
+
+    async def _append(
+        self,
+        connection: AsyncConnection,
+        interaction_id: InteractionId,
+        tenant: str,
+        stages: Sequence[Stage],
+    ) -> None:
+        """Add progress rows; the interaction must be held."""
+        last = await connection.scalar(queries.last_stage(interaction_id)) or 0
+        await connection.execute(
+            insert(ProgressRow), progress_rows(interaction_id, tenant, stages, after=last)
+        )
+
+    async def _claimed(self, connection: AsyncConnection, interaction: Interaction) -> Interaction:
+        recorded = await self._held(connection, interaction.id)
+        withdrawn = recorded.status in {"cancelling", "cancelled"}
+        if withdrawn or recorded.claim != interaction.claim:
+            raise ClaimLost(
+                f"Interaction {interaction.id!r} is {recorded.status} and claimed as "
+                f"{recorded.claim}, not as {interaction.claim}. Leave it to who has it."
+            )
+        return recorded
+
+    async def _held(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
+        row = (await connection.execute(queries.held(interaction_id))).first()
+        if row is None:
+            raise InteractionUnknown(
+                f"There is no interaction {interaction_id!r}. Use the id that the question's "
+                "answer came with."
+            )
+        return self._rows.interaction(row)
+
+    async def _insert(
+        self, connection: AsyncConnection, table: type[Table], row: dict[str, object]
+    ) -> CursorResult[Any]:
+        return await connection.execute(queries.insert_once(self._transactions.dialect, table, row))
+
+    async def _write_claimed(self, interaction: Interaction, statement: Update) -> None:
+        """Write if the claim still holds. Raises ClaimLost."""
+        if interaction.claim is not None:
+            statement = statement.where(claims.held_by(interaction.claim))
+        async with self._transactions.writing() as connection:
+            if not (await connection.execute(statement)).rowcount:
+                raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")

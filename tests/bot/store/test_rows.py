@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.store.rows import Rows, channel_of, conversation_row, escalation_row, turn_row, usage_rows
+from bot.types import Clarification, Escalation, Outcome, Reply, Response, Thread, Trace
+from rag.types import ModelCall
+from tests.bot.fakes import replied
+from tests.builders import message
+
+TRACE: Trace = replied("").trace
+ASKED = message("hi", platform="slack", channel="C1", private=False)
+PEOPLE = Escalation("I'll ask.", "low_confidence", "VPN?")
+
+
+def test_a_channel_is_named_with_its_platform_and_can_be_kept() -> None:
+    assert channel_of(Thread("slack", "acme", "C1", "1")) == "slack:C1"
+    assert channel_of(Thread("teams", "acme", "a\x00\ud800", "1")) == "teams:a\ufffd\ufffd"
+
+
+def test_a_new_interaction_belongs_to_who_keeps_it() -> None:
+    row = Rows().opened(ASKED, "me")
+
+    assert (row["owner"], row["epoch"], row["status"]) == ("me", 1, "working")
+    assert (row["tenant"], row["thread"]) == ("default", ASKED.thread.key)
+    assert (row["channel"], row["person"]) == ("slack:C1", "anna")
+
+
+def test_a_conversation_has_no_words_in_it() -> None:
+    assert "hi" not in conversation_row(ASKED).values()
+
+
+def test_a_turn_can_be_kept_whatever_was_said() -> None:
+    assert turn_row(ASKED, "user", "a\x00b\ud800")["text"] == "a\ufffdb\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("micro_usd", "usd"),
+    [(None, None), (0, 0.0), (1_500_000, 1.5)],
+    ids=["unknown", "free", "paid"],
+)
+def test_each_call_is_a_row_with_its_price_if_it_is_known(
+    micro_usd: int | None, usd: float | None
+) -> None:
+    call = ModelCall("answer", "large", "answer@1", 900, 80, 700.0, cost_micro_usd=micro_usd)
+    outcome = Outcome(Reply("ok", "answer"), replace(TRACE, calls=(call, call)))
+
+    rows = usage_rows(ASKED, outcome)
+
+    assert [row["sequence"] for row in rows] == [1, 2]
+    assert [row["cost_usd"] for row in rows] == [usd, usd]
+    assert (rows[0]["input_tokens"], rows[0]["output_tokens"]) == (900, 80)
+    assert usage_rows(ASKED, Outcome(Reply("ok", "answer"), TRACE)) == []
+
+
+@pytest.mark.parametrize(
+    ("response", "listed"),
+    [
+        (PEOPLE, True),
+        (replace(PEOPLE, consent_needed=True), False),
+        (Reply("ok", "answer"), False),
+        (Clarification("Which?"), False),
+    ],
+    ids=["escalated", "offered", "answered", "asked back"],
+)
+def test_people_get_what_is_handed_over_and_agreed_to(response: Response, *, listed: bool) -> None:
+    row = escalation_row(ASKED, Outcome(response, TRACE))
+
+    assert (row is not None) is listed
+    assert row is None or (row["state"], row["question"]) == ("open", "VPN?")
