@@ -8,10 +8,12 @@ from typing import Literal
 
 import numpy as np
 
+from rag import telemetry
 from rag.answer_types import asked, gives
 from rag.candidates import MAX_QUOTE_WORDS, Candidate, Floats, candidates_of, coverage_of, shortlist
 from rag.ports import Composition, Embedder
 from rag.remembering import RememberingEmbedder
+from rag.telemetry import Attributes, describe, span
 from rag.types import Citation, Claim, Passage
 from rag.words import stems
 
@@ -66,14 +68,18 @@ class ExtractiveComposer:
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
         """Return at most 80 words of quotes. Raises ModelUnavailable from the embedder."""
-        judged = await self._judge(question, passages)
-        if not judged.candidates or _speechless(judged):
-            return Composition(claims=())
-        chosen = _choose(judged)
-        return Composition(
-            claims=tuple(_claim(judged.candidates[i]) for i in _reading_order(chosen, judged)),
-            signals=_signals(question, judged, chosen),
-        )
+        with span(telemetry.GENERATION, _asked(passages)):
+            judged = await self._judge(question, passages)
+            if not judged.candidates or _speechless(judged):
+                return Composition(claims=())
+            chosen = _choose(judged)
+        with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
+            composition = Composition(
+                claims=tuple(_claim(judged.candidates[i]) for i in _reading_order(chosen, judged)),
+                signals=_signals(question, judged, chosen),
+            )
+            describe(current, telemetry.of_claims(composition))
+            return composition
 
     async def _judge(self, question: str, passages: Sequence[Passage]) -> _Judged:
         candidates = candidates_of(passages)
@@ -99,6 +105,10 @@ class ExtractiveComposer:
         vector = await self._embedder.embed_query(question)
         vectors = await self._embedder.embed([candidate.in_context for candidate in candidates])
         return np.asarray(vectors @ vector, dtype=np.float64)
+
+
+def _asked(passages: Sequence[Passage]) -> Attributes:
+    return {telemetry.COMPOSER: ExtractiveComposer.name, telemetry.PASSAGES: len(passages)}
 
 
 def _speechless(judged: _Judged) -> bool:

@@ -8,11 +8,13 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from prompts import PromptFile
+from rag import telemetry
 from rag.citations import Checked, check_claim, searchable
 from rag.particulars import unsupported
 from rag.plain_text import addresses, plain_text, visible
 from rag.ports import ChatModel, Composition
 from rag.prompting import to_prompt
+from rag.telemetry import describe, span
 from rag.types import Chunk, Claim, ModelCall, Passage
 from rag.words import stems
 
@@ -94,7 +96,10 @@ class GroundedComposer:
         if answered.value is None:
             refusal = plain_text(answered.refusal or "") or "The model declined."
             return Composition(claims=(), calls=(answered.call,), refusal=refusal)
-        return _checked(question, answered.value, chunks, answered.call)
+        with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
+            composition = _checked(question, answered.value, chunks, answered.call)
+            describe(current, telemetry.of_claims(composition))
+            return composition
 
     def _fitting(self, chunks: Sequence[Chunk]) -> list[Chunk]:
         """Return the passages that fit, in order; one that does not leaves room for the next."""

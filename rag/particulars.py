@@ -96,6 +96,8 @@ def _is_version(token: str) -> bool:
 
 def _has_code(code: str, source: str) -> bool:
     """Whether a code is in a lower-case source, its parts joined in any way, but not as a part."""
+    if re.search(rf"(?<![^\W_]){re.escape(code.casefold())}(?![^\W_])", source):
+        return True
     runs = _RUN.findall(code.casefold())
     lead = re.match(r"[\W_]*", code)
     start = re.escape(lead[0] if lead else "")

@@ -7,9 +7,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from rag import telemetry
 from rag.confidence import features
 from rag.embedding import embed_question
 from rag.ports import Composer, Composition, Embedder, Index, KnowsVocabulary, Vocabulary
+from rag.telemetry import Attributes, describe, span
 from rag.types import Answer, Passage, Principal, Question
 from rag.words import content_words
 
@@ -74,13 +76,20 @@ class Pipeline:
 
     async def retrieve(self, question: str, scope: Scope, *, k: int | None = None) -> Retrieval:
         """Return the passages for a question. Raises IndexUnavailable or ModelUnavailable."""
+        wanted = k or self._top_k
+        with span(telemetry.RETRIEVAL, _searched(wanted)) as current:
+            retrieval = await self._search(question, scope, wanted)
+            describe(current, _found(retrieval))
+            return retrieval
+
+    async def _search(self, question: str, scope: Scope, k: int) -> Retrieval:
         started = time.perf_counter()
         vector, tokens = await embed_question(self._embedder, question)
         embedded = time.perf_counter()
         passages = await self._index.search(
             replace(scope.question(question), vector=vector, tokens=tokens),
             scope.readers,
-            k or self._top_k,
+            k,
         )
         timings = {
             "embed": (embedded - started) * 1000,
@@ -146,6 +155,18 @@ class Pipeline:
         return await self._index.vocabulary(
             scope.question(question), scope.readers, content_words(question)
         )
+
+
+def _searched(wanted: int) -> Attributes:
+    return {telemetry.OPERATION_NAME: "retrieval", telemetry.RETRIEVAL_WANTED: wanted}
+
+
+def _found(retrieval: Retrieval) -> Attributes:
+    return {
+        telemetry.RETRIEVAL_FOUND: len(retrieval.passages),
+        telemetry.RETRIEVAL_EMBED_MS: retrieval.timings_ms["embed"],
+        telemetry.RETRIEVAL_SEARCH_MS: retrieval.timings_ms["search"],
+    }
 
 
 def _silence(retrieval: Retrieval) -> Answer:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag.particulars import unsupported
@@ -83,6 +83,7 @@ def test_a_particular_may_stand_in_any_of_the_sources() -> None:
 
 
 @given(st.text(max_size=200))
+@example("0/{\xa1\xa1A")
 def test_any_text_supports_itself(text: str) -> None:
     assert unsupported(text, [text, " ".join(_shown(text))]) == ()
 
