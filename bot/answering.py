@@ -6,9 +6,10 @@ import asyncio
 
 import structlog
 
-from bot.outcomes import unavailable
+from bot.errors import StoreUnavailable
+from bot.outcomes import refused, unavailable
 from bot.ports import Admits, AnswersInquiries, ReportStage
-from bot.types import Message, Outcome, Stage
+from bot.types import Message, Outcome, Refusal, Stage
 
 log = structlog.get_logger(__name__)
 
@@ -17,7 +18,7 @@ class Answering:
     """Admits a message and lets the desk handle it.
 
     Args:
-        admission: Builds the inquiry.
+        admission: Builds the inquiry, or says why the message is not worked on.
         desk: Answers it.
         deadline_seconds: After that nobody waits any longer.
     """
@@ -30,11 +31,18 @@ class Answering:
         self._deadline = deadline_seconds
 
     async def answer(self, message: Message, report: ReportStage) -> Outcome:
-        """Return what becomes of a message; what goes wrong is logged and becomes an escalation."""
+        """Return what becomes of a message; what goes wrong is logged and becomes an escalation.
+
+        Raises StoreUnavailable: without the record no outcome could be kept either.
+        """
         try:
             async with asyncio.timeout(self._deadline):
-                inquiry = await self._admission.admit(message)
-                return await self._desk.handle(inquiry, report)
+                admitted = await self._admission.admit(message)
+                if isinstance(admitted, Refusal):
+                    return refused(message, admitted)
+                return await self._desk.handle(admitted, report)
+        except StoreUnavailable:
+            raise
         except Exception:
             log.exception("desk.failed", interaction_id=message.interaction_id)
             await report(Stage.FAILED)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-
-import stamina
-import structlog
 
 from bot.errors import DeliveryFailed
 from bot.links import reachable_from_afar
-from bot.ports import Channel, Interactions, Withdraws
+from bot.ports import Channel, Withdraws, Worklist
 from bot.progress import Progress
-from bot.types import Delivery, InteractionId, Message, Outcome, Platform, PostedRef
+from bot.tracing import deliver_span
+from bot.types import Delivery, Interaction, InteractionId, Message, Outcome, Platform, PostedRef
 
-log = structlog.get_logger(__name__)
+_DEADLINE_SECONDS = 60.0
 
 
 def delivery_id(interaction_id: InteractionId) -> str:
@@ -22,90 +21,72 @@ def delivery_id(interaction_id: InteractionId) -> str:
 
 
 class Deliverer:
-    """Posts what the desk decided.
+    """Posts what the desk decided: one attempt; when to come again is bot.work's.
 
     A platform without a channel fetches its replies itself (API, web page); they count as posted
     when they are recorded.
 
     Args:
         channels: By platform.
-        interactions: The record of where a reply became visible.
-        attempts: How often a reply is posted before it is left for the next start.
-        first_wait_seconds: Before the second attempt; doubles each time, with jitter.
+        work: Where progress and placeholders are noted.
         public_url: Where colleagues reach this server, for links to its own pages.
     """
 
     def __init__(
         self,
         channels: Mapping[Platform, Channel],
-        interactions: Interactions,
+        work: Worklist,
         *,
-        attempts: int = 5,
-        first_wait_seconds: float = 0.5,
         public_url: str | None = None,
     ) -> None:
         self._public_url = public_url
         self._channels = channels
-        self._interactions = interactions
-        self._retrying = stamina.AsyncRetryingCaller(
-            attempts=attempts,
-            timeout=None,
-            wait_initial=first_wait_seconds,
-            wait_max=10.0,
-            wait_jitter=first_wait_seconds,
-        ).on(DeliveryFailed)
+        self._work = work
 
-    async def deliver(
-        self, message: Message, outcome: Outcome, *, again: bool = False
-    ) -> PostedRef | None:
-        """Post an outcome and record where it is; return None when the platform won't take it.
+    def posts_to(self, message: Message) -> bool:
+        """Tell whether replies to a message are posted, not fetched."""
+        return message.thread.platform in self._channels
 
-        ``again`` says that an earlier attempt may have got through: it is looked up first. What
-        goes wrong is logged and never raised, but for StoreUnavailable.
+    async def post(self, interaction: Interaction, outcome: Outcome, *, again: bool) -> PostedRef:
+        """Post an outcome; return where it is. Raises DeliveryFailed.
+
+        ``again`` says that an earlier attempt may have got through: it is looked up first.
         """
-        interaction_id = message.interaction_id
+        message = interaction.message
         shown = reachable_from_afar(outcome, self._public_url)
-        delivery = Delivery(delivery_id(interaction_id), interaction_id, message, shown)
+        named = delivery_id(interaction.id)
+        delivery = Delivery(named, interaction.id, message, shown, _known(interaction.placeholder))
         channel = self._channels.get(message.thread.platform)
         if channel is None:
-            ref: PostedRef | None = PostedRef(message.thread.key, delivery.id)
-        else:
-            ref = await self._post(channel, delivery, again=again)
-        if ref is not None:
-            await self._interactions.posted(interaction_id, ref)
-        return ref
-
-    async def withdraw(self, message: Message, ref: PostedRef | None) -> None:
-        """Take back a reply, where the platform can; what goes wrong is logged.
-
-        Without ``ref`` it is looked up: it may have been posted and not recorded.
-        """
-        channel = self._channels.get(message.thread.platform)
-        if not isinstance(channel, Withdraws):
-            return
+            return PostedRef(message.thread.key, delivery.id)
         try:
-            there = ref or await channel.find(delivery_id(message.interaction_id))
-            if there is not None:
-                await self._retrying(channel.withdraw, there)
-        except Exception:
-            log.exception("delivery.withdraw_failed", interaction_id=message.interaction_id)
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                with deliver_span(delivery):
+                    return await _posted(channel, delivery, again=again)
+        except TimeoutError as error:
+            raise DeliveryFailed(
+                f"{channel.platform} did not answer within {_DEADLINE_SECONDS:.0f} s."
+            ) from error
 
-    def progress(self, message: Message) -> Progress:
+    async def withdraw(self, interaction: Interaction) -> None:
+        """Take back what was posted, where the platform can. Raises DeliveryFailed."""
+        channel = self._channels.get(interaction.message.thread.platform)
+        if isinstance(channel, Withdraws):
+            seen = (_known(interaction.placeholder), interaction.posted)
+            posted = [ref for ref in seen if ref is not None]
+            await channel.withdraw(interaction.message, posted)
+
+    def progress(self, interaction: Interaction) -> Progress:
         """Return what tells the one who waits what is being done; use it with ``async with``."""
-        channel = self._channels.get(message.thread.platform)
-        return Progress(message, self._interactions, channel)
+        channel = self._channels.get(interaction.message.thread.platform)
+        return Progress(interaction, self._work, channel)
 
-    async def _post(self, channel: Channel, delivery: Delivery, *, again: bool) -> PostedRef | None:
-        unknown = again
 
-        async def once() -> PostedRef:
-            nonlocal unknown
-            there = await channel.find(delivery.id) if unknown else None
-            unknown = True
-            return there or await channel.deliver(delivery)
+async def _posted(channel: Channel, delivery: Delivery, *, again: bool) -> PostedRef:
+    there = await channel.find(delivery) if again else None
+    return there or await channel.deliver(delivery)
 
-        try:
-            return await self._retrying(once)
-        except Exception:
-            log.exception("delivery.failed", interaction_id=delivery.interaction_id)
-            return None
+
+def _known(placeholder: PostedRef | None) -> PostedRef | None:
+    """Return a placeholder whose place is known; it may have been posted without our seeing it."""
+    return placeholder if placeholder and placeholder.id else None

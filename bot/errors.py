@@ -6,7 +6,11 @@
   - InteractionUnknown     no such interaction
   - StoreUnavailable       the record can't be read or written
   - FeedbackInvalid        a judgement outside of what may be given
-  - DeliveryFailed         a platform did not take the reply
+  - DeliveryFailed         a platform did not take the reply; it may take it later
+    - DeliveryRefused      ... and will not take it later either
+  - ClaimLost              another process works on it, or it was withdrawn
+  - DataDirInUse           another server runs on the same data directory
+  - EngineUnavailable      the durable engine can't be started
   - SettingInvalid         a setting has a wrong value: variable, value, cure
   - NotAllowed             the caller may not do this
 """
@@ -39,7 +43,27 @@ class FeedbackInvalid(BotError):
 
 
 class DeliveryFailed(BotError):
-    """The platform did not take the reply."""
+    """The platform did not take the reply; it may say after how many seconds to ask again."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class DeliveryRefused(DeliveryFailed):
+    """The platform will never take the reply: blocked, uninstalled, gone."""
+
+
+class ClaimLost(BotError):
+    """Another process works on the interaction, or its asker withdrew it."""
+
+
+class DataDirInUse(BotError):
+    """Another server runs on the same data directory."""
+
+
+class EngineUnavailable(BotError):
+    """The durable engine cannot be started."""
 
 
 class SettingInvalid(BotError):

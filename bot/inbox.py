@@ -1,247 +1,219 @@
-"""The inbox inside one process: messages are kept in the record, the queue is in memory."""
+"""The durable inbox: messages are kept in the record, then worked on, whatever dies."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from time import perf_counter
+import time
+from dataclasses import replace
+from typing import Protocol
 
 import structlog
 
-from bot.answering import Answering
-from bot.audit import Audit
-from bot.delivery import Deliverer
-from bot.errors import (
-    BotError,
-    InboxFull,
-    InboxUnavailable,
-    InteractionUnknown,
-    StoreUnavailable,
-)
-from bot.lanes import Lanes, wait_or_cancel
+from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
 from bot.outcomes import unavailable, unfinished
-from bot.ports import Admits, AnswersInquiries, Interactions
+from bot.ports import Worklist
 from bot.store.codec import whole
-from bot.types import Interaction, InteractionId, Message, Outcome, Stage
+from bot.tracing import current_traceparent
+from bot.types import Interaction, InteractionId, Message, Outcome, Unfinished
+from bot.underway import Entry, Underway
+from bot.work import Limits, Work
 
 log = structlog.get_logger(__name__)
 
+_LOOK_SECONDS = 0.25
+_DRAIN_LOOK_SECONDS = 0.02
+_KEPT_AT_ONCE = 8
+"""A burst must leave connections to the record for everyone else."""
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much is done at once, how much may be under way, and how long anything may take.
+_HARD_LIMIT = 2
+"""So many times too much may wait before a platform is not even told that it is too much."""
 
-    ``waiting`` counts all that is accepted and not finished.
+
+class Engine(Protocol):
+    """Runs work, and again after the process died; the same work id twice runs once.
+
+    Raises bot.errors.InboxUnavailable.
     """
 
-    concurrency: int = 8
-    waiting: int = 1000
-    deadline_seconds: float = 120.0
-    drain_seconds: float = 25.0
+    @property
+    def executor(self) -> str:
+        """The name of this process among those that share the engine."""
+        ...
+
+    async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
+        """Keep that the work is to be done, and start it."""
+        ...
+
+    async def again(self, unfinished: Unfinished) -> None:
+        """Run what the record says is unfinished, whatever became of its work here."""
+        ...
 
 
-@dataclass(slots=True)
-class Entry:
-    """A message on its way; ``revision`` counts its edits, ``result`` is what waiters get."""
+class DurableInbox:
+    """Implements bot.ports.Inbox.
 
-    id: InteractionId
-    resumed: bool
-    result: asyncio.Future[Outcome | BotError]
-    revision: int = 0
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    work: asyncio.Task[None] | None = None
-
-
-class InProcessInbox:
-    """Implements bot.ports.Inbox without an engine.
-
-    What was accepted survives a crash, because it is in the record; ``start`` resumes it. Messages
-    of one thread are worked on one after the other, threads at the same time.
+    A message is kept in the record and its work in the engine before ``accept`` returns; both are
+    idempotent by the message's id. What the record says is unfinished, and nobody alive has, is
+    adopted by whichever process sees it first.
     """
 
     def __init__(
         self,
         *,
-        interactions: Interactions,
-        admission: Admits,
-        desk: AnswersInquiries,
-        deliver: Deliverer,
+        owner: str,
+        worklist: Worklist,
+        engine: Engine,
+        work: Work,
+        underway: Underway,
         limits: Limits,
-        log_questions: bool = True,
     ) -> None:
-        self._interactions = interactions
-        self._answering = Answering(admission, desk, deadline_seconds=limits.deadline_seconds)
-        self._deliver = deliver
+        self._owner = owner
+        self._worklist = worklist
+        self._engine = engine
+        self._work = work
+        self._underway = underway
         self._limits = limits
-        self._audit = Audit(log_questions=log_questions)
-        self._lanes = Lanes(limits.concurrency)
-        self._entries: dict[InteractionId, Entry] = {}
-        self._opening = 0
-        self._closed = False
+        self._keeping = asyncio.Semaphore(_KEPT_AT_ONCE)
+        self._accepting: set[asyncio.Task[InteractionId]] = set()
+        self._closed = "This server is starting. Send it again in a few seconds."
 
-    async def start(self) -> None:
-        """Take up what an earlier process left; the limit on waiting messages does not apply."""
-        for interaction in await self._interactions.unfinished():
-            if interaction.id not in self._entries:
-                self._enqueue(interaction, resumed=True)
+    def open(self) -> None:
+        """Take messages from now on."""
+        self._closed = ""
 
-    async def close(self) -> None:
-        """Take no more, finish what runs; what is not done in time is resumed at the next start."""
-        self._closed = True
-        await self._lanes.drain(self._limits.drain_seconds)
-        for entry in list(self._entries.values()):
-            self._leave(entry, _stopped(entry.id))
+    def close(self, why: str) -> None:
+        """Take no more messages; ``why`` ends with what the sender can do."""
+        self._closed = why
+
+    async def drain(self) -> None:
+        """Finish what is being worked on; what is not done in time is resumed at the next start."""
+        end = time.monotonic() + self._limits.drain_seconds
+        while self._underway.busy and time.monotonic() < end:  # noqa: ASYNC110 - rare
+            await asyncio.sleep(_DRAIN_LOOK_SECONDS)
+        if self._underway.busy:
+            log.warning("inbox.not_drained", unfinished=self._underway.busy)
+        self._underway.release()
 
     async def accept(self, message: Message) -> InteractionId:
-        if message.interaction_id not in self._entries:
-            async with self._room(message):
-                interaction = await self._open(message)
-                if self._closed:
-                    raise _stopped(interaction.id)
-                if unfinished(interaction) and interaction.id not in self._entries:
-                    self._enqueue(interaction, resumed=interaction.outcome is not None)
-        return message.interaction_id
+        """Keep a message; whoever stops waiting finds it kept when they send it again."""
+        accepting = asyncio.create_task(self._accept(message))
+        self._accepting.add(accepting)
+        accepting.add_done_callback(self._accepting.discard)
+        return await asyncio.shield(accepting)
+
+    async def _accept(self, message: Message) -> InteractionId:
+        interaction_id = message.interaction_id
+        if await self._underway.keeps(interaction_id):
+            return interaction_id
+        entry = self._admit(message)
+        try:
+            interaction = await self._keep(message)
+            ours = unfinished(interaction) and self._mine(interaction)
+            if ours:
+                entry.opened = interaction
+                await self._engine.begin(interaction_id, interaction_id)
+            entry.kept.set()
+        except BaseException:
+            self._underway.leave(interaction_id)
+            raise
+        if not ours:
+            self._underway.leave(interaction_id)
+        return interaction_id
 
     async def amend(self, message: Message) -> None:
-        message = replace(message, text=whole(message.text))
-        entry = self._entries.get(message.interaction_id)
-        if entry is None:
-            await self._interactions.amend(message)
-            return
-        async with entry.lock:
-            if await self._interactions.amend(message):
-                entry.revision += 1
+        """Replace a question's text; work that is under way is done once more."""
+        await self._worklist.amend(replace(message, text=whole(message.text)))
 
     async def cancel(self, interaction_id: InteractionId) -> None:
-        """Stop the work and forget the texts. Raises InteractionUnknown."""
-        await self._interactions.cancel(interaction_id)
-        entry = self._entries.get(interaction_id)
-        if entry is not None:
-            self._leave(entry, _cancelled(interaction_id))
-            if entry.work is not None:
-                entry.work.cancel()
-                await asyncio.wait([entry.work])
-        interaction = await self._interactions.get(interaction_id)
-        if interaction is not None:
-            await self._deliver.withdraw(interaction.message, interaction.posted)
+        """Forget the texts, stop the work and take the reply back. Raises InteractionUnknown."""
+        interaction = await self._worklist.cancel(interaction_id)
+        self._underway.unsettle(interaction_id)
+        self._work.interrupt(interaction_id)
+        if interaction.status == "cancelling":
+            await self._engine.begin(f"{interaction_id}:withdraw", interaction_id)
 
     async def outcome(self, interaction_id: InteractionId) -> Outcome:
         """Wait for an outcome. Raises InteractionUnknown, InboxUnavailable."""
-        entry = self._entries.get(interaction_id)
-        if entry is None:
-            return await self._recorded(interaction_id)
-        result = await asyncio.shield(entry.result)
-        if isinstance(result, BotError):
-            raise result
-        return result
+        while True:
+            entry = self._underway.get(interaction_id)
+            if entry is not None:
+                await entry.settled.wait()
+                if entry.outcome is not None:
+                    return entry.outcome
+            outcome = await self._recorded(interaction_id)
+            if outcome is not None:
+                return outcome
+            await asyncio.sleep(_LOOK_SECONDS)
 
-    @asynccontextmanager
-    async def _room(self, message: Message) -> AsyncIterator[None]:
-        """Hold a place in the queue while a message is being recorded."""
-        if self._closed:
-            raise _stopped(message.interaction_id)
-        if len(self._entries) + self._opening >= self._limits.waiting:
-            raise InboxFull(f"{self._limits.waiting} questions are waiting. Ask again in a minute.")
-        self._opening += 1
+    async def run(self, interaction_id: InteractionId) -> float | None:
+        """Do the work on an interaction; the engine calls it. Never raises."""
+        async with self._underway.alone(interaction_id):
+            return await self._run(interaction_id, self._underway.enter(interaction_id))
+
+    async def _run(self, interaction_id: InteractionId, entry: Entry) -> float | None:
+        entry.kept.set()
+        self._underway.wake(interaction_id)
+        pause: float | None = None
         try:
-            yield
+            opened, entry.opened = entry.opened, None
+            pause = await self._work.run(interaction_id, opened=opened, full=entry.full)
         finally:
-            self._opening -= 1
+            if pause is None:
+                self._underway.leave(interaction_id)
+        if pause is not None:
+            self._underway.sleep(interaction_id, pause)
+        return pause
 
-    async def _open(self, message: Message) -> Interaction:
+    async def adopt(self) -> int:
+        """Take up what nobody alive works on; return how much that was."""
+        left = await self._worklist.unfinished(self._owner)
+        self._underway.forget_all_but({each.id for each in left})
+        orphans = [each for each in left if self._underway.overdue(each.id)]
+        for orphan in orphans:
+            self._underway.leave(orphan.id)
+            await self._engine.again(orphan)
+        return len(orphans)
+
+    def _admit(self, message: Message) -> Entry:
+        """Reserve a place. Raises InboxUnavailable, InboxFull."""
+        if self._closed:
+            raise InboxUnavailable(f"Message {message.key!r} is not taken. {self._closed}")
+        busy, limit = self._underway.busy, self._limits.waiting
+        told = self._work.tells(message)
+        if busy >= limit * (_HARD_LIMIT if told else 1):
+            raise InboxFull(f"{busy} questions are waiting. Ask again in a few minutes.")
+        entry = self._underway.enter(message.interaction_id)
+        entry.full = busy >= limit
+        return entry
+
+    async def _keep(self, message: Message) -> Interaction:
         try:
-            return await self._interactions.open(replace(message, text=whole(message.text)))
+            traceparent = message.traceparent or current_traceparent()
+            kept = replace(message, text=whole(message.text), traceparent=traceparent)
+            async with self._keeping:
+                return await self._worklist.open(kept, self._owner)
         except StoreUnavailable as error:
             raise InboxUnavailable(
                 f"Message {message.key!r} could not be kept: {error} Send it again."
             ) from error
 
-    async def _recorded(self, interaction_id: InteractionId) -> Outcome:
-        interaction = await self._interactions.get(interaction_id)
+    def _mine(self, interaction: Interaction) -> bool:
+        return interaction.claim is not None and interaction.claim.owner == self._owner
+
+    async def _recorded(self, interaction_id: InteractionId) -> Outcome | None:
+        """Return the outcome in the record, None while another process works on it."""
+        interaction = await self._worklist.get(interaction_id)
         if interaction is None:
             raise InteractionUnknown(f"There is no interaction {interaction_id!r}. Ask first.")
-        if interaction.outcome is not None:
-            return interaction.outcome
-        if interaction.status == "cancelled":
-            raise _cancelled(interaction_id)
-        if interaction.status == "failed":
-            return unavailable(interaction.message, "The work on it was given up.")
-        raise _stopped(interaction_id)
-
-    def _enqueue(self, interaction: Interaction, *, resumed: bool) -> None:
-        result = asyncio.get_running_loop().create_future()
-        entry = Entry(interaction.id, resumed, result)
-        self._entries[entry.id] = entry
-
-        async def turn() -> None:
-            await self._take(entry)
-
-        self._lanes.add(interaction.message.thread.key, turn)
-
-    async def _take(self, entry: Entry) -> None:
-        if entry.id in self._entries:
-            entry.work = asyncio.create_task(self._run(entry))
-            await wait_or_cancel(entry.work)
-            self._leave(entry, _stopped(entry.id))
-
-    async def _run(self, entry: Entry) -> None:
-        try:
-            interaction = await self._interactions.get(entry.id)
-            if interaction is None or not unfinished(interaction):
-                # Another process may have finished it; those who wait here get its outcome.
-                if interaction is not None and interaction.outcome is not None:
-                    _settle(entry, interaction.outcome)
-                return
-            message, outcome = interaction.message, interaction.outcome
-            if outcome is None:
-                message, outcome = await self._answer(entry, message)
-            _settle(entry, outcome)
-            async with self._deliver.progress(message) as report:
-                await report(Stage.DONE)
-            await self._deliver.deliver(message, outcome, again=entry.resumed)
-        except Exception:
-            log.exception("inbox.failed", interaction_id=entry.id)
-
-    async def _answer(self, entry: Entry, message: Message) -> tuple[Message, Outcome]:
-        """Work until the question was not edited meanwhile, and record the outcome."""
-        started = perf_counter()
-        while True:
-            revision = entry.revision
-            async with self._deliver.progress(message) as report:
-                await report(Stage.RECEIVED)
-                outcome = await self._answering.answer(message, report)
-            async with entry.lock:
-                if entry.revision == revision:
-                    await self._interactions.close(entry.id, outcome)
-                    break
-            message = await self._edited(message)
-        self._audit.answered(message, outcome, (perf_counter() - started) * 1000)
-        return message, outcome
-
-    async def _edited(self, message: Message) -> Message:
-        interaction = await self._interactions.get(message.interaction_id)
-        return message if interaction is None else interaction.message
-
-    def _leave(self, entry: Entry, result: BotError) -> None:
-        self._entries.pop(entry.id, None)
-        _settle(entry, result)
-
-
-def _settle(entry: Entry, result: Outcome | BotError) -> None:
-    if not entry.result.done():
-        entry.result.set_result(result)
-
-
-def _stopped(interaction_id: InteractionId) -> InboxUnavailable:
-    return InboxUnavailable(
-        f"Interaction {interaction_id!r} is kept but not being worked on now; it is taken up at "
-        "the next start. Ask for it again then."
-    )
-
-
-def _cancelled(interaction_id: InteractionId) -> InteractionUnknown:
-    return InteractionUnknown(
-        f"Interaction {interaction_id!r} was cancelled by its asker. Ask the question anew."
-    )
+        if interaction.status in {"cancelling", "cancelled"}:
+            raise InteractionUnknown(
+                f"Interaction {interaction_id!r} was withdrawn by its asker. Ask the question anew."
+            )
+        if interaction.outcome is None and interaction.status == "failed":
+            return unavailable(interaction.message, "An older version gave it up.")
+        if interaction.outcome is None and self._closed:
+            raise InboxUnavailable(
+                f"Interaction {interaction_id!r} is kept and is answered when the server runs "
+                "again. Ask for it again then."
+            )
+        return interaction.outcome

@@ -12,6 +12,7 @@ from bot.types import (
     Interaction,
     Message,
     Outcome,
+    Refusal,
     Reply,
     Route,
     Trace,
@@ -19,6 +20,7 @@ from bot.types import (
 
 AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED"]
 
+BUSY = "More questions are waiting than I can answer. Please ask again in a few minutes."
 UNAVAILABLE = "Something on my side isn't working, so I can't answer this right now."
 
 
@@ -62,14 +64,31 @@ def unavailable(message: Message, note: str) -> Outcome:
             consent_needed=message.private,
         ),
         trace=Trace(
-            route=Route(intent=Intent.UNKNOWN, score=0.0, decided_by="default", question=question),
+            route=_unrouted(message),
             notes=(note,),
         ),
     )
 
 
+def refused(message: Message, refusal: Refusal) -> Outcome:
+    """Return what is said when a message is not worked on; its note is for the operator."""
+    return Outcome(
+        response=Reply(text=refusal.text, tone="generic", refused=True),
+        trace=Trace(route=_unrouted(message), notes=(f"limit:{refusal.note}",)),
+    )
+
+
+def busy(message: Message) -> Outcome:
+    """Return what is said when too many questions are waiting."""
+    return refused(message, Refusal(BUSY, "queue_full"))
+
+
+def _unrouted(message: Message) -> Route:
+    return Route(intent=Intent.UNKNOWN, score=0.0, decided_by="default", question=message.text)
+
+
 def unfinished(interaction: Interaction) -> bool:
-    """Tell whether there is still something to do: no outcome yet, or it was not posted."""
-    if interaction.status == "working":
+    """Tell whether there is still something to do: answer, post or withdraw."""
+    if interaction.status in {"working", "cancelling"}:
         return True
     return interaction.status == "done" and interaction.posted is None

@@ -15,9 +15,12 @@ from bot.types import (
     Outcome,
     Person,
     Platform,
+    Policy,
     PostedRef,
+    Refusal,
     Stage,
     Thread,
+    Unfinished,
 )
 from rag.types import Principal, Turn
 
@@ -52,22 +55,38 @@ class Inbox(Protocol):
 class Channel(Protocol):
     """A platform that a reply can be posted on; rendering only, no decisions.
 
-    Raises bot.errors.DeliveryFailed.
+    Raises bot.errors.DeliveryFailed, and DeliveryRefused where trying again is in vain.
     """
 
     @property
     def platform(self) -> Platform: ...
 
-    async def progress(self, message: Message, stage: Stage) -> None:
+    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
         """Show what is being done, as far as the platform can."""
         ...
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        """Post the outcome where the message came from."""
+        """Post the outcome where the message came from, into the placeholder if there is one."""
         ...
 
-    async def find(self, delivery_id: str) -> PostedRef | None:
-        """Look up what an earlier attempt posted, or None where that can't be told."""
+    async def find(self, delivery: Delivery) -> PostedRef | None:
+        """Look up what an earlier attempt posted, by whichever process; None when nothing is there.
+
+        A platform that can't be asked returns None; it should open placeholders.
+        """
+        ...
+
+
+@runtime_checkable
+class OpensPlaceholders(Protocol):
+    """Optional capability of a channel: one message that progress and reply are edited into.
+
+    It makes a repeated delivery harmless on a platform that cannot be asked what was posted: at
+    worst a placeholder is left over when the process dies before it is recorded.
+    """
+
+    async def open_placeholder(self, message: Message) -> PostedRef:
+        """Post the placeholder. Raises DeliveryFailed."""
         ...
 
 
@@ -75,15 +94,20 @@ class Channel(Protocol):
 class Withdraws(Protocol):
     """Optional capability of a channel: take back what was posted."""
 
-    async def withdraw(self, ref: PostedRef) -> None:
-        """Remove a reply; one that is gone already is no error. Raises DeliveryFailed."""
+    async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
+        """Remove the reply to a message, every part of it; what is gone already is no error.
+
+        ``posted`` is what is recorded of it: placeholder and reply. Raises DeliveryFailed.
+        """
         ...
 
 
 class Admits(Protocol):
     """Builds the inquiry: history, who asks, who will read the reply, the channel's policy."""
 
-    async def admit(self, message: Message) -> Inquiry: ...
+    async def admit(self, message: Message) -> Inquiry | Refusal:
+        """Return the inquiry, or why the message is not worked on now."""
+        ...
 
 
 class AnswersInquiries(Protocol):
@@ -100,6 +124,14 @@ class Directory(Protocol):
         ...
 
 
+class Policies(Protocol):
+    """What admins allow in single channels, ``platform:channel``. Raises StoreUnavailable."""
+
+    async def of(self, tenant: str, channel: str) -> Policy | None:
+        """Return the channel's own policy; None where none is set."""
+        ...
+
+
 class Reindex(Protocol):
     """Brings the index up to date; joined to ingestion in bot.app."""
 
@@ -108,31 +140,109 @@ class Reindex(Protocol):
         ...
 
 
-class Interactions(Protocol):
-    """The record of what was asked and answered. Every write is idempotent by its key.
+class Worklist(Protocol):
+    """What is to be done, and which process does it. Every write is idempotent by its key.
 
     Raises bot.errors.StoreUnavailable when the record cannot be reached.
     """
 
-    async def open(self, message: Message) -> Interaction:
-        """Record a message unless it is there already; return what is recorded."""
+    async def open(self, message: Message, owner: str) -> Interaction:
+        """Record a message unless it is there already; return what is recorded.
+
+        A new one is claimed by ``owner``, the process that keeps it.
+        """
         ...
 
-    async def close(self, interaction_id: InteractionId, outcome: Outcome) -> None:
-        """Record the outcome, and its public text as a turn of the conversation."""
+    async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
+        """Claim unfinished work; None when there is none, or another living process has it.
+
+        The returned interaction carries the claim.
+        """
         ...
 
-    async def fail(self, interaction_id: InteractionId) -> None: ...
+    async def behind(self, interaction: Interaction) -> bool:
+        """Tell whether an earlier message of the same thread is still to be answered.
 
-    async def cancel(self, interaction_id: InteractionId) -> None:
-        """Mark as cancelled and forget the texts."""
+        One whose reply a platform has not taken for a minute is waited for no longer.
+        """
+        ...
+
+    async def close(self, interaction: Interaction, outcome: Outcome, *, last: bool) -> bool:
+        """Record the outcome, its public text as a turn, what it cost, and what goes to people.
+
+        Return False, and record nothing, when the question was edited since ``interaction`` was
+        read, unless it is the ``last`` try. The reply may then be posted, under the same claim and
+        no other. Raises ClaimLost.
+        """
+        ...
+
+    async def posting(self, interaction: Interaction) -> None:
+        """Note, before it is done, that the reply is posted under this claim. Raises ClaimLost."""
+        ...
+
+    async def posted(self, interaction_id: InteractionId, ref: PostedRef) -> Interaction:
+        """Note where the reply is; return what is recorded, for it may be withdrawn by now."""
+        ...
+
+    async def unposted(self, interaction: Interaction) -> None:
+        """Count an attempt to post whose end was seen, and was a failure. Raises ClaimLost."""
+        ...
+
+    async def placeholder(self, interaction: Interaction, ref: PostedRef) -> None:
+        """Note the placeholder of a message; an empty ``id`` says that it is being posted.
+
+        Raises ClaimLost.
+        """
+        ...
+
+    async def fail(self, interaction: Interaction, why: str) -> None:
+        """Give up posting, or taking back; ``why`` is for the operator. Raises ClaimLost."""
         ...
 
     async def amend(self, message: Message) -> bool:
         """Replace the text while no outcome is recorded; return whether it was."""
         ...
 
-    async def posted(self, interaction_id: InteractionId, ref: PostedRef) -> None: ...
+    async def cancel(self, interaction_id: InteractionId) -> Interaction:
+        """Forget the texts and end every claim; what was posted is still to be withdrawn.
+
+        Raises InteractionUnknown.
+        """
+        ...
+
+    async def cancelled(self, interaction_id: InteractionId) -> None:
+        """Note that nothing of a withdrawn question is left on the platform."""
+        ...
+
+    async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
+        """Return what is not answered, not posted or not withdrawn yet, oldest first.
+
+        What a living process other than ``owner`` has is left out.
+        """
+        ...
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
+
+    async def stage(self, interaction_id: InteractionId, *stages: Stage) -> None:
+        """Append progress rows ``(interaction_id, sequence, stage)``, in one transaction."""
+        ...
+
+
+class Audits(Protocol):
+    """What admins did. Raises bot.errors.StoreUnavailable."""
+
+    async def append(
+        self, tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
+    ) -> None:
+        """Keep an act (32 characters at most) of ``actor``, such as ``cli:NAME``."""
+        ...
+
+
+class Interactions(Protocol):
+    """The record of what was asked and answered, as adapters read and judge it.
+
+    Raises bot.errors.StoreUnavailable when the record cannot be reached.
+    """
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
@@ -140,16 +250,8 @@ class Interactions(Protocol):
         """Return the interaction whose reply was posted there."""
         ...
 
-    async def unfinished(self) -> Sequence[Interaction]:
-        """Return what was accepted and is not answered or not posted yet, oldest first."""
-        ...
-
     async def history(self, thread: Thread, before: Message, limit: int) -> tuple[Turn, ...]:
         """Return the last turns of a thread before a message, oldest first."""
-        ...
-
-    async def stage(self, interaction_id: InteractionId, stage: Stage) -> None:
-        """Append a progress row ``(interaction_id, sequence, stage)``."""
         ...
 
     async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Stage]:

@@ -4,39 +4,54 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 import structlog
 
-from bot.errors import DeliveryFailed
-from bot.ports import Channel, Interactions
-from bot.types import Message, Stage
+from bot.errors import BotError
+from bot.ports import Channel, OpensPlaceholders, Worklist
+from bot.types import Interaction, PostedRef, Stage
 
 log = structlog.get_logger(__name__)
+
+_LONGEST_WRITE_SECONDS = 20.0
+_STOPPED_WRITE_SECONDS = 2.0
+_GAP_SECONDS = 0.1
+"""Nobody reads faster, and each write delays the answer itself."""
 
 
 class Progress:
     """Implements bot.ports.ReportStage: writes stages behind the back of the one who reports.
 
-    Every stage becomes a row, in order; the channel is shown the latest only, and never DONE: the
-    reply itself says so. What goes wrong is logged. At the end of the ``async with`` block all is
-    written, so that nothing can overwrite the reply that follows.
+    Every stage becomes a row, in order, those that come close together in one transaction; the
+    channel is shown the latest only, and never DONE: the reply itself says so. A channel that
+    opens placeholders gets one first, noted before and after it is posted. What goes wrong is
+    logged. At the end of the ``async with`` block all is written, so that nothing can overwrite
+    the reply that follows.
     """
 
-    def __init__(
-        self, message: Message, interactions: Interactions, channel: Channel | None
-    ) -> None:
-        self._message = message
-        self._interactions = interactions
+    def __init__(self, interaction: Interaction, work: Worklist, channel: Channel | None) -> None:
+        self._interaction = interaction
+        self._id = interaction.id
+        self._message = interaction.message
+        self._placeholder = interaction.placeholder
+        self._work = work
         self._channel = channel
         self._stages: deque[Stage] = deque()
-        self._work: asyncio.Task[None] | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
+
+    @property
+    def placeholder(self) -> PostedRef | None:
+        """Where the placeholder is, if one was opened."""
+        return self._placeholder
 
     async def __call__(self, stage: Stage) -> None:
         self._stages.append(stage)
-        if self._work is None or self._work.done():
-            self._work = asyncio.create_task(self._write())
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
 
     async def __aenter__(self) -> Self:
         return self
@@ -47,23 +62,50 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._work is None:
+        self._ending.set()
+        if self._writing is None:
             return
         if error is not None:
-            self._work.cancel()
-        await asyncio.wait([self._work])
+            # A placeholder that is being posted must be noted, or nobody could take it back.
+            self._stages.clear()
+        stopped = isinstance(error, asyncio.CancelledError)
+        patience = _STOPPED_WRITE_SECONDS if stopped else _LONGEST_WRITE_SECONDS
+        _, late = await asyncio.wait([self._writing], timeout=patience)
+        for writing in late:
+            writing.cancel()
 
     async def _write(self) -> None:
         while self._stages:
-            stage = self._stages.popleft()
+            stages = list(self._stages)
+            self._stages.clear()
+            stage = stages[-1]
             try:
-                await self._interactions.stage(self._message.interaction_id, stage)
-                if self._channel is not None and not self._stages and stage is not Stage.DONE:
-                    await self._channel.progress(self._message, stage)
+                await self._work.stage(self._id, *stages)
+                if not self._stages and stage is not Stage.DONE:
+                    await self._show(stage)
             except Exception as error:
+                known = isinstance(error, BotError)
                 log.exception(
                     "progress.failed",
-                    interaction_id=self._message.interaction_id,
+                    interaction_id=self._id,
                     stage=stage.value,
-                    exc_info=not isinstance(error, DeliveryFailed),
+                    why=str(error) if known else "",
+                    exc_info=not known,
                 )
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GAP_SECONDS):
+                    await self._ending.wait()
+
+    async def _show(self, stage: Stage) -> None:
+        if self._channel is None:
+            return
+        if self._placeholder is None and isinstance(self._channel, OpensPlaceholders):
+            await self._open(self._channel)
+        at = self._placeholder if self._placeholder and self._placeholder.id else None
+        await self._channel.progress(self._message, stage, at)
+
+    async def _open(self, channel: OpensPlaceholders) -> None:
+        self._placeholder = PostedRef(self._message.thread.channel, "")
+        await self._work.placeholder(self._interaction, self._placeholder)
+        self._placeholder = await channel.open_placeholder(self._message)
+        await self._work.placeholder(self._interaction, self._placeholder)

@@ -17,7 +17,8 @@ InteractionId = NewType("InteractionId", str)
 
 _NAMESPACE = uuid.UUID("6d1f0a52-6a3c-5a0e-9d0b-3f6f6e2f9a11")
 
-Platform = Literal["slack", "teams", "web", "rest", "cli"]
+Platform = str
+"""An adapter's name: slack, teams, web, rest, cli, or a third party's own."""
 
 
 class Intent(StrEnum):
@@ -75,7 +76,7 @@ class Message:
 
     ``id`` is the platform's id of the message within ``thread.channel``. ``private`` says that
     nobody but the asker sees the thread. ``reply_to`` is whatever the platform needs to answer
-    (JSON), opaque to everyone but its adapter.
+    (JSON), opaque to everyone but its adapter. ``traceparent`` is the caller's trace (W3C), if any.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Message:
     received_at: datetime
     private: bool = False
     reply_to: str = ""
+    traceparent: str = ""
 
     @property
     def key(self) -> str:
@@ -123,6 +125,14 @@ class Inquiry:
     audience: Audience
     policy: Policy = Policy()
     excluded_pages: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A message that is not worked on: what its asker is told, and why, for the operator."""
+
+    text: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,16 +258,6 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    """An outcome on its way to a platform; ``id`` is the same at every attempt."""
-
-    id: str
-    interaction_id: InteractionId
-    message: Message
-    outcome: Outcome
-
-
-@dataclass(frozen=True, slots=True)
 class PostedRef:
     """Where a delivery became visible, in the platform's own names."""
 
@@ -266,16 +266,65 @@ class PostedRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Delivery:
+    """An outcome on its way to a platform; ``id`` is the same at every attempt.
+
+    ``placeholder`` is what was posted while the work went on, on a platform that has one: the
+    reply is edited into it.
+    """
+
+    id: str
+    interaction_id: InteractionId
+    message: Message
+    outcome: Outcome
+    placeholder: PostedRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to work on an interaction; a later claim has a higher ``epoch`` and ends it."""
+
+    owner: str
+    epoch: int
+
+
+Status = Literal["working", "done", "failed", "cancelling", "cancelled"]
+"""working: no outcome yet. done: answered, and posted once ``posted`` is set. failed: answered,
+but the platform will not take it. cancelling: withdrawn by its asker, the reply still to be
+removed. cancelled: withdrawn, nothing is left of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Interaction:
-    """One message and what became of it, as recorded."""
+    """One message and what became of it, as recorded.
+
+    ``number`` is the order of arrival, ``revision`` counts edits of the question, ``attempts``
+    counts tries to post the reply, ``posting`` says that one of them may have got through unseen.
+    ``failure`` says why a reply could not be posted.
+    """
 
     id: InteractionId
     message: Message
-    status: Literal["working", "done", "failed", "cancelled"]
+    status: Status
     created_at: datetime
     outcome: Outcome | None = None
     posted: PostedRef | None = None
     finished_at: datetime | None = None
+    number: int = 0
+    revision: int = 0
+    attempts: int = 0
+    posting: bool = False
+    placeholder: PostedRef | None = None
+    failure: str = ""
+    claim: Claim | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """Work that is still to be done, and how often it was claimed."""
+
+    id: InteractionId
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
