@@ -1,4 +1,4 @@
-"""The command line: ask, serve, doctor, evaluate, certify, escalations, settings."""
+"""The command line: ask, serve, pause, channels, escalations, doctor, evaluate, certify, ..."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bot.commands.arguments import add_channels
 from bot.config import Settings, load_settings
 from bot.errors import BotError
 from bot.logs import set_up_logs
 from bot.settings_page import settings_page
 from rag.errors import RagError
+
+_MOST = 1_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,18 +51,38 @@ async def _run(options: argparse.Namespace, settings: Settings, started: float) 
             from bot.commands import doctor
 
             return await doctor.doctor(settings)
-        case "escalations":
-            from bot.commands import escalations
-
-            return await escalations.escalations(settings, limit=options.limit)
-        case "certify":
-            from bot.commands import evaluating
-
-            return await evaluating.certifying(settings, options.questions)
+        case "escalations" | "channels":
+            return await _administering(options, settings)
+        case "pause" | "resume":
+            return await _pausing(options, settings)
         case _:
-            from bot.commands import evaluating
+            return await _evaluating(options, settings)
 
-            return await evaluating.evaluating(settings, options.questions, out=options.out)
+
+async def _administering(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.commands import channels, escalations
+
+    if options.command == "channels":
+        return await channels.channels(settings, options)
+    return await escalations.escalations(
+        settings, done=options.done, everything=options.all, limit=options.limit
+    )
+
+
+async def _pausing(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.commands import pausing
+
+    if options.command == "pause":
+        return await pausing.pause(settings, reason=options.reason, by=options.by)
+    return await pausing.resume(settings, by=options.by)
+
+
+async def _evaluating(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.commands import evaluating
+
+    if options.command == "certify":
+        return await evaluating.certifying(settings, options.questions)
+    return await evaluating.evaluating(settings, options.questions, out=options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,7 +95,11 @@ def _parser() -> argparse.ArgumentParser:
     asking.add_argument("--group", action="append", default=[], help="ask as a member of it")
     commands.add_parser("doctor", help="check every configured part for real")
     waiting = commands.add_parser("escalations", help="list questions that wait for a person")
-    waiting.add_argument("--limit", type=int, default=10_000, help="answered messages to look at")
+    waiting.add_argument("--all", action="store_true", help="list resolved ones too")
+    waiting.add_argument("--done", metavar="ID", help="note that one is resolved")
+    waiting.add_argument("--limit", type=_number, default=1000, help="how many to list")
+    add_channels(commands)
+    _add_pausing(commands)
     evaluate = commands.add_parser("evaluate", help="measure answers on labelled questions")
     evaluate.add_argument("questions", type=Path)
     evaluate.add_argument("--out", type=Path, help="write the report as JSON")
@@ -80,6 +107,28 @@ def _parser() -> argparse.ArgumentParser:
     certify.add_argument("questions", type=Path)
     commands.add_parser("settings", help="print all settings as a table")
     return parser
+
+
+def _add_pausing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    pause = commands.add_parser("pause", help="stop answering; who asks is told why")
+    pause.add_argument("--reason", required=True, type=_text, help="shown to everyone who asks")
+    resume = commands.add_parser("resume", help="answer again")
+    for command in (pause, resume):
+        command.add_argument("--by", type=_text, help="who does it; default: the system's user")
+
+
+def _number(argument: str) -> int:
+    """Read a number from 1 on."""
+    if not argument.isdecimal() or not 1 <= int(argument) <= _MOST:
+        raise argparse.ArgumentTypeError(f"it must be a number from 1 to {_MOST}")
+    return int(argument)
+
+
+def _text(argument: str) -> str:
+    """Read a text that says something."""
+    if not argument.strip():
+        raise argparse.ArgumentTypeError("it must not be empty")
+    return argument.strip()
 
 
 if __name__ == "__main__":

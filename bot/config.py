@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from bot.database_url import with_driver
 from bot.errors import SettingInvalid
 
 NOT_FOUND = "I don't have that information in the provided knowledge base."
@@ -25,6 +26,7 @@ class Settings(BaseSettings):
         frozen=True,
         env_ignore_empty=True,
         populate_by_name=True,
+        hide_input_in_errors=True,
     )
 
     # The server
@@ -32,6 +34,12 @@ class Settings(BaseSettings):
     port: int = Field(3978, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     data_dir: Path = Field(
         Path("data"), alias="FRONTDESK_DATA_DIR", description="All that is written goes here."
+    )
+    database_url: SecretStr | None = Field(
+        None,
+        alias="DATABASE_URL",
+        description="PostgreSQL for the record, `postgresql://USER:PASSWORD@HOST/NAME`; "
+        "none: SQLite in FRONTDESK_DATA_DIR.",
     )
     tenant: str = Field(
         "default",
@@ -56,6 +64,26 @@ class Settings(BaseSettings):
         default=True, alias="LOG_QUESTIONS", description="Write the question's text to the log."
     )
 
+    concurrency: int = Field(
+        16,
+        alias="FRONTDESK_CONCURRENCY",
+        ge=1,
+        le=1000,
+        description="Questions answered at the same time, a process.",
+    )
+    waiting: int = Field(
+        2000,
+        alias="FRONTDESK_WAITING",
+        ge=1,
+        description="Questions that may wait, a process; who asks beyond that is told so.",
+    )
+
+    retention_days: int = Field(
+        365,
+        ge=0,
+        description="Questions and answers are deleted so many days after they ended; 0: never.",
+    )
+
     # Answering
     top_k: int = Field(5, alias="RAG_TOP_K", ge=1, le=20, description="Passages to answer from.")
     confidence_threshold: float = Field(
@@ -72,6 +100,26 @@ class Settings(BaseSettings):
     )
     router: Literal["cascade", "llm"] = Field(
         "cascade", description="`llm`: the model alone classifies, in one word."
+    )
+
+    # Limits
+    rate_per_user_per_minute: int = Field(
+        10, ge=0, description="Messages of one person within 60 seconds; 0: no limit."
+    )
+    rate_per_channel_per_minute: int = Field(
+        60, ge=0, description="Messages in one channel within 60 seconds; 0: no limit."
+    )
+    model_tokens_per_day: int = Field(
+        0, ge=0, description="Tokens, in and out, of all model calls of a UTC day; 0: no limit."
+    )
+    model_usd_per_day: float = Field(
+        0.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="US dollars, as far as prices are known, of a UTC day; 0: no limit.",
+    )
+    model_tokens_per_user_per_day: int = Field(
+        0, ge=0, description="Tokens, in and out, for one person in a UTC day; 0: no limit."
     )
 
     # The model
@@ -115,12 +163,32 @@ class Settings(BaseSettings):
         None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."
     )
 
+    # More platforms
+    adapters: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        alias="FRONTDESK_ADAPTERS",
+        description="Packages of further platforms, by comma: docs/adapters.md.",
+    )
+
+    @field_validator("adapters", mode="before")
+    @classmethod
+    def _split_adapters(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
     @field_validator("index_spaces", mode="before")
     @classmethod
     def _split_spaces(cls, value: object) -> object:
         if isinstance(value, str):
             return frozenset(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("database_url", mode="before")
+    @classmethod
+    def _name_the_driver(cls, value: object) -> object:
+        given = value.get_secret_value() if isinstance(value, SecretStr) else value
+        return with_driver(given) if isinstance(given, str) else given
 
     @property
     def loopback(self) -> bool:

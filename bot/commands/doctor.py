@@ -6,14 +6,16 @@ import asyncio
 import shutil
 import sqlite3
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from bot import startup
 from bot.config import Settings
 from bot.errors import BotError
+from bot.limits_part import limits_part
 from bot.parts import Parts, open_parts
 from bot.startup import Part
-from bot.store import open_store, sqlite_url
+from bot.store import database_url, open_store
 from rag.errors import RagError
 from rag.pipeline import Scope
 from rag.ports import ChatMessage, Prompt
@@ -29,7 +31,7 @@ _PROBE = Prompt(
 
 async def doctor(settings: Settings) -> int:
     """Print a line a part; 0 when nothing that is configured is broken, else 1."""
-    found = [await asyncio.to_thread(_data_dir, settings.data_dir), await _record(settings)]
+    found = [await asyncio.to_thread(_data_dir, settings.data_dir), *await _record(settings)]
     try:
         async with open_parts(settings) as parts:
             found += [await _knowledge(settings, parts), _embedder(parts)]
@@ -64,13 +66,16 @@ def _data_dir(path: Path) -> Part:
     return Part("data", "ready", f"{path}, {free // 1024**3} GB free")
 
 
-async def _record(settings: Settings) -> Part:
+async def _record(settings: Settings) -> Sequence[Part]:
     try:
-        store = await open_store(sqlite_url(settings.data_dir))
+        store = await open_store(database_url(settings))
     except BotError as error:
-        return Part("record", "failed", str(error))
-    await store.close()
-    return Part("record", "ready", "opens, schema is current")
+        return [Part("record", "failed", str(error))]
+    try:
+        limits = await limits_part(settings, store.counting, store.pauses)
+    finally:
+        await store.close()
+    return [Part("record", "ready", "opens, schema is current"), limits]
 
 
 async def _knowledge(settings: Settings, parts: Parts) -> Part:

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import signal
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from aiohttp import web
 
 from bot import __version__
-from bot.app import build, reindex_sample, status
+from bot.app import STATUS, build, executor_of, reindex_sample
 from bot.config import Settings
 from bot.errors import SettingInvalid
 from bot.parts import open_parts
-from bot.store import open_store, sqlite_url
+from bot.store import database_url, unopened
+from bot.store.lock import held
+from bot.tracing import set_up_tracing
 
-_CLOSE_SECONDS = 25.0
+_COLLECTED_AFTER = (20_000, 20, 20)
+"""Objects made and kept before the young are looked at, and how often before the older ones are;
+Python's own 700, 10, 10 suit short programs."""
+
+_CLOSE_SECONDS = 3.0
+"""For requests in hand after the inbox has finished (bot.work.Limits), twice; all ends in 25 s."""
 _OTHER_HOST = "Set HOST to an address of this machine: 127.0.0.1, or 0.0.0.0 for all."
 _BIND_CURES = {
     errno.EADDRINUSE: "Stop the other server, or choose another: PORT=4000 make run",
@@ -29,30 +39,45 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
 
     ``started`` is when the process began (time.perf_counter), imports included.
     """
+    from bot.durable import DbosEngine, engine_url
+
     print(f"Frontdesk {__version__}", flush=True)
-    async with open_parts(settings) as parts:
+    end_tracing = set_up_tracing()
+    async with _alone(settings), open_parts(settings) as parts:
         if sample:
             for line in await reindex_sample(settings, parts):
                 print(f"  {line}", flush=True)
-        store = await open_store(sqlite_url(settings.data_dir))
+        store = unopened(database_url(settings))
+        engine = DbosEngine(engine_url(settings), executor_of(settings))
         try:
-            app = build(settings, parts, store)
-            for part in await status(settings, parts):
-                print(part.line(), flush=True)
-            await _listen(app, settings, started)
+            await _listen(build(settings, parts, store, engine), settings, started)
         finally:
             await store.close()
+            end_tracing()
     return 0
+
+
+@asynccontextmanager
+async def _alone(settings: Settings) -> AsyncIterator[None]:
+    """Keep other servers off the data directory; a shared database sees to that itself."""
+    if settings.database_url is None:
+        with held(settings.data_dir):
+            yield
+    else:
+        yield
 
 
 async def _listen(app: web.Application, settings: Settings, started: float) -> None:
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSE_SECONDS)
     await runner.setup()
     try:
+        for part in await app[STATUS]():
+            print(part.line(), flush=True)
         await _bind(runner, settings)
         _, port = runner.addresses[0][:2]
         took = time.perf_counter() - started
         print(f"Serving http://{_shown(settings.host)}:{port} (ready in {took:.1f} s)", flush=True)
+        _spare_what_stays()
         await _until_stopped()
         print("Stopping: finishing what was asked.", flush=True)
     finally:
@@ -67,6 +92,17 @@ async def _bind(runner: web.AppRunner, settings: Settings) -> None:
             f"PORT={settings.port} on HOST={settings.host!r} can't be used: {error.strerror}. "
             f"{_BIND_CURES.get(error.errno or 0, _OTHER_HOST)}"
         ) from error
+
+
+def _spare_what_stays() -> None:
+    """Leave what a start has made out of later collections of garbage, and have fewer of them.
+
+    A full one looks at every object, and nothing is answered meanwhile: 0.3 s, most of it spent
+    on modules and models that stay. What waits in a burst is looked at again and again otherwise.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTED_AFTER)
 
 
 async def _until_stopped() -> None:
