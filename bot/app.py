@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
+import structlog
 from aiohttp import web
 
 from bot import startup
@@ -14,19 +18,29 @@ from bot.adapters import rest
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
 from bot.config import Settings
-from bot.delivery import Deliverer
 from bot.doors import mount_doors
 from bot.identity import person_of
-from bot.inbox import InProcessInbox, Limits
+from bot.inboxes import DurableEngine, Opened, Surroundings, durable_inbox
+from bot.keeper import Keeper
+from bot.limits import LimitedAdmission
+from bot.limits_part import limits_part
+from bot.notices import Notices
 from bot.parts import Parts
-from bot.ports import Channel, Inbox
+from bot.platforms import adapters
+from bot.ports import Channel
+from bot.records import Swept
 from bot.startup import Part
-from bot.store import Store
-from bot.types import Platform, Policy
+from bot.store import Store, database_url, prepare
+from bot.tracing import continue_trace, tracing_part
+from bot.types import Policy
+from bot.usage import use_limits
+from bot.work import Limits
 from ingestion.progress import progress_on
 from ingestion.report import report_lines
 from ingestion.run import Folder, sync_folder
 from rag.errors import RagError
+
+log = structlog.get_logger(__name__)
 
 SAMPLE = Path(__file__).parents[1] / "infra" / "sample"
 SAMPLE_SPACES = {"SAMPLE-IT": "it", "SAMPLE-HR": "hr"}
@@ -109,20 +123,33 @@ async def _knowledge(settings: Settings, parts: Parts) -> Part:
         return Part("knowledge", "failed", str(error))
 
 
-def build(settings: Settings, parts: Parts, store: Store) -> web.Application:
+STATUS: web.AppKey[rest.CheckParts] = web.AppKey("status")
+"""How the application tells the state of its parts."""
+
+
+def build(settings: Settings, parts: Parts, store: Store, engine: DurableEngine) -> web.Application:
     """Join all parts into one application. Raises SettingInvalid."""
     app = web.Application()
     mount_doors(app, settings)
-    platforms = [*_slack(settings), *_teams(settings, store)]
-    inbox = _inbox(settings, parts, store, [platform.channel for platform in platforms])
-    for platform in platforms:
-        platform.mount(app, inbox)
+    app.middlewares.append(continue_trace)
+    platforms = [(adapter, adapter.connect(settings)) for adapter in adapters(settings)]
+    opened = _inbox(settings, parts, store, engine, [channel for _, channel in platforms])
+    inbox, keeper = opened.inbox, opened.keeper
+    for adapter, channel in platforms:
+        adapter.mount(app, channel, inbox, store.interactions)
+
+    async def check_parts() -> Sequence[Part]:
+        limits = await limits_part(settings, store.counting, store.pauses)
+        return (*await status(settings, parts), limits, tracing_part(), keeper.part())
+
+    app[STATUS] = check_parts
     rest.mount(
         app,
         inbox=inbox,
         interactions=store.interactions,
+        audits=store.audits,
         settings=settings,
-        check_parts=lambda: status(settings, parts),
+        check_parts=check_parts,
     )
     WebChat(
         inbox=inbox,
@@ -133,56 +160,70 @@ def build(settings: Settings, parts: Parts, store: Store) -> web.Application:
         tenant=settings.tenant,
         starters=STARTERS,
     ).mount(app)
-    app.cleanup_ctx.append(_running(inbox))
+    app.cleanup_ctx.append(_running(keeper))
+    app.on_shutdown.append(_draining(keeper))
     return app
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
-    """A configured platform: its channel, and how its endpoint is mounted."""
-
-    channel: Channel
-    mount: Callable[[web.Application, Inbox], None]
-
-
-def _slack(settings: Settings) -> Iterator[Connected]:
-    if settings.slack_configured:
-        from bot.adapters import slack
-
-        channel = slack.connect(settings)
-        yield Connected(channel, lambda app, inbox: slack.mount(app, channel, inbox))
-
-
-def _teams(settings: Settings, store: Store) -> Iterator[Connected]:
-    if settings.teams_configured:
-        from bot.adapters import teams
-
-        channel = teams.connect(settings)
-        kept = store.interactions
-        yield Connected(
-            channel, lambda app, inbox: teams.mount(app, channel, inbox, interactions=kept)
-        )
+def executor_of(settings: Settings) -> str:
+    """Name this process for the engine: always the same where only one can be."""
+    return "local" if settings.database_url is None else str(uuid.uuid4())
 
 
 def _inbox(
-    settings: Settings, parts: Parts, store: Store, channels: Sequence[Channel]
-) -> InProcessInbox:
-    connected: dict[Platform, Channel] = {each.platform: each for each in channels}
-    policy = Policy(spaces=settings.index_spaces)
-    return InProcessInbox(
-        interactions=store.interactions,
-        admission=Admission(store.interactions, VouchedDirectory(), policy),
+    settings: Settings,
+    parts: Parts,
+    store: Store,
+    engine: DurableEngine,
+    channels: Sequence[Channel],
+) -> Opened:
+    return durable_inbox(
+        store,
+        engine,
+        admission=_admission(settings, store),
         desk=parts.desk,
-        deliver=Deliverer(connected, store.interactions, public_url=settings.public_url),
-        limits=Limits(),
-        log_questions=settings.log_questions,
+        channels={each.platform: each for each in channels},
+        limits=Limits(concurrency=settings.concurrency, waiting=settings.waiting),
+        surroundings=Surroundings(
+            alone=settings.database_url is None,
+            prepare=partial(prepare, database_url(settings)),
+            clean=partial(_clean, settings, store),
+            log_questions=settings.log_questions,
+            public_url=settings.public_url,
+        ),
     )
 
 
-def _running(inbox: InProcessInbox) -> Callable[[web.Application], AsyncIterator[None]]:
+def _admission(settings: Settings, store: Store) -> LimitedAdmission:
+    policy = Policy(spaces=settings.index_spaces)
+    return LimitedAdmission(
+        Admission(store.interactions, VouchedDirectory(), policy, store.policies),
+        use=store.counting,
+        pauses=store.pauses,
+        limits=use_limits(settings),
+        notices=Notices(),
+    )
+
+
+async def _clean(settings: Settings, store: Store) -> None:
+    swept = await store.retention.sweep(datetime.now(UTC), settings.retention_days)
+    if swept != Swept():
+        log.info("retention.swept", **asdict(swept))
+
+
+def _draining(keeper: Keeper) -> Callable[[web.Application], Awaitable[None]]:
+    """Finish work before aiohttp cuts off who waits for it, which takes its time-out twice."""
+
+    async def drain(_: web.Application) -> None:
+        await keeper.drain()
+
+    return drain
+
+
+def _running(keeper: Keeper) -> Callable[[web.Application], AsyncIterator[None]]:
     async def run(_: web.Application) -> AsyncIterator[None]:
-        await inbox.start()
+        await keeper.start()
         yield
-        await inbox.close()
+        await keeper.stop()
 
     return run

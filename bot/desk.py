@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Protocol
 
 import structlog
 
 from bot.clarification import clarify
 from bot.escalation import EscalationWording
+from bot.explaining import Grounded, explained, noted, of_gate, of_route, with_calls
 from bot.ports import ReportStage
 from bot.types import (
     Escalation,
@@ -24,9 +25,11 @@ from bot.types import (
     Stage,
     Trace,
 )
-from bot.wording import found_passages, refusal_of, reply_of, suggestions_of
+from bot.wording import refusal_of, reply_of, suggestions_of
+from rag import telemetry
 from rag.errors import RagError
 from rag.pipeline import Pipeline, Retrieval, Scope
+from rag.telemetry import describe, span
 from rag.types import Answer, ModelCall, Turn
 
 _log = structlog.get_logger(__name__)
@@ -54,20 +57,6 @@ class Gates(Protocol):
     def threshold(self, composer: str) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Grounded:
-    """What the index gave and what was made of it; ``answer`` is None when composing failed."""
-
-    retrieval: Retrieval
-    answer: Answer | None
-    probability: float
-    threshold: float
-
-    @property
-    def passes(self) -> bool:
-        return bool(self.answer and self.answer.claims) and self.probability >= self.threshold
-
-
 class Desk:
     """Routes, retrieves, answers and gates; it has no visible effect and may be run again."""
 
@@ -93,7 +82,9 @@ class Desk:
         """
         await report(Stage.ROUTING)
         started = time.perf_counter()
-        route = await self._router.route(inquiry.message.text, inquiry.history)
+        with span(telemetry.ROUTE) as current:
+            route = await self._router.route(inquiry.message.text, inquiry.history)
+            describe(current, of_route(route))
         trace = Trace(
             route=route,
             calls=route.calls,
@@ -113,7 +104,7 @@ class Desk:
         reply, calls = await self._generic.reply(trace.route, inquiry.message.text, inquiry.history)
         timings = {**trace.timings_ms, "generate": _ms_since(started)}
         calls = (*trace.calls, *calls)
-        return Outcome(reply, _with_calls(replace(trace, timings_ms=timings), calls))
+        return Outcome(reply, with_calls(replace(trace, timings_ms=timings), calls))
 
     async def _grounded_outcome(
         self, inquiry: Inquiry, trace: Trace, report: ReportStage
@@ -125,10 +116,11 @@ class Desk:
             _log.exception("retrieval_failed", interaction_id=inquiry.message.interaction_id)
             return Outcome(
                 self._hand_over("unavailable", inquiry, trace.route),
-                _noted(trace, "the index did not answer"),
+                noted(trace, "the index did not answer"),
             )
-        trace = _explained(trace, grounded)
-        private = await self._for_the_asker(inquiry, scope, grounded)
+        trace = explained(trace, grounded)
+        private, calls = await self._for_the_asker(inquiry, scope, grounded)
+        trace = with_calls(trace, (*trace.calls, *calls))
         return Outcome(self._respond(inquiry, trace.route, grounded), trace, private)
 
     async def _ground(self, question: str, scope: Scope, report: ReportStage) -> Grounded:
@@ -142,12 +134,15 @@ class Desk:
             _log.exception("composing_failed")
             return Grounded(retrieval, None, 0.0, 1.0)
         await report(Stage.CHECKING)
-        return Grounded(
-            retrieval,
-            answer,
-            self._gate.probability(answer.features, answer.composer),
-            self._gate.threshold(answer.composer),
-        )
+        return self._judged(retrieval, answer)
+
+    def _judged(self, retrieval: Retrieval, answer: Answer) -> Grounded:
+        with span(telemetry.GATE) as current:
+            probability = self._gate.probability(answer.features, answer.composer)
+            threshold = self._gate.threshold(answer.composer)
+            judged = Grounded(retrieval, answer, probability, threshold)
+            describe(current, of_gate(judged))
+            return judged
 
     def _respond(self, inquiry: Inquiry, route: Route, grounded: Grounded) -> Response:
         answer = grounded.answer
@@ -165,29 +160,36 @@ class Desk:
 
     async def _for_the_asker(
         self, inquiry: Inquiry, scope: Scope, public: Grounded
-    ) -> Reply | None:
-        """Return a fuller reply for the asker alone when a channel may not read all they may."""
+    ) -> tuple[Reply | None, tuple[ModelCall, ...]]:
+        """Return a fuller reply for the asker alone when a channel may not read all they may.
+
+        The model calls that it took count, whether there is one in the end or not.
+        """
         author = inquiry.message.author.principals
         if inquiry.audience.kind == "private" or author <= inquiry.audience.principals:
-            return None
+            return None, ()
         own = replace(scope, readers=author)
         try:
-            retrieval = await self._pipeline.retrieve(public.retrieval.question, own)
-            shown = {passage.chunk.id for passage in public.retrieval.passages}
-            if all(passage.chunk.id in shown for passage in retrieval.passages):
-                return None
-            answer = await self._pipeline.compose(retrieval, own)
+            with span(telemetry.PRIVATE_REPLY):
+                return await self._fuller(public, own)
         except RagError:
             _log.exception("private_reply_failed")
-            return None
-        return self._fuller(answer, shown)
+            return None, ()
 
-    def _fuller(self, answer: Answer, shown: set[str]) -> Reply | None:
-        probability = self._gate.probability(answer.features, answer.composer)
+    async def _fuller(
+        self, public: Grounded, own: Scope
+    ) -> tuple[Reply | None, tuple[ModelCall, ...]]:
+        """Return what is cited from pages that the channel may not read. Raises RagError."""
+        retrieval = await self._pipeline.retrieve(public.retrieval.question, own)
+        shown = {passage.chunk.id for passage in public.retrieval.passages}
+        if all(passage.chunk.id in shown for passage in retrieval.passages):
+            return None, ()
+        answer = await self._pipeline.compose(retrieval, own)
         cited = {citation.chunk_id for claim in answer.claims for citation in claim.citations}
-        if probability < self._gate.threshold(answer.composer) or cited <= shown:
-            return None
-        return reply_of(answer, probability)
+        judged = self._judged(retrieval, answer)
+        if not judged.passes or cited <= shown:
+            return None, answer.calls
+        return reply_of(answer, judged.probability), answer.calls
 
     def _hand_over(
         self,
@@ -235,32 +237,6 @@ def _question_for_people(inquiry: Inquiry, route: Route) -> str:
     said = inquiry.message.text
     wished = route.intent is Intent.HUMAN
     return f"{route.question}\n{said}" if wished and route.question not in said else said
-
-
-def _explained(trace: Trace, grounded: Grounded) -> Trace:
-    answer = grounded.answer
-    passages = answer.passages if answer else grounded.retrieval.passages
-    timings = answer.timings_ms if answer else grounded.retrieval.timings_ms
-    explained = replace(
-        trace,
-        passages=found_passages(passages),
-        features=dict(answer.features) if answer else {},
-        threshold=grounded.threshold,
-        gate="passed" if grounded.passes else "stopped",
-        timings_ms={**trace.timings_ms, **timings},
-    )
-    if answer is None:
-        return _noted(explained, "the answer could not be composed")
-    return _with_calls(explained, (*trace.calls, *answer.calls))
-
-
-def _with_calls(trace: Trace, calls: tuple[ModelCall, ...]) -> Trace:
-    verdicts = tuple(verdict for call in calls for verdict in call.filters)
-    return replace(trace, calls=calls, filters=verdicts)
-
-
-def _noted(trace: Trace, note: str) -> Trace:
-    return replace(trace, notes=(*trace.notes, note))
 
 
 def _ms_since(started: float) -> float:

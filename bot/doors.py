@@ -20,6 +20,7 @@ from bot.identity import (
     new_visitor,
     person_of,
 )
+from bot.platforms import is_endpoint
 from bot.problems import MAX_BODY, Problem, problem, problems
 
 __all__ = [
@@ -32,8 +33,6 @@ __all__ = [
     "problem",
 ]
 
-PLATFORMS = frozenset({"/slack/events", "/api/messages"})
-"""These check their platform's own signatures."""
 
 OPEN = frozenset({"/health", "/ready", sessions.PATH, sessions.STYLE})
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -85,7 +84,7 @@ class Doors:
         if not self.guarded:
             _check_host(request)
             _check_origin(request)
-        elif request.path not in PLATFORMS:
+        elif not is_endpoint(request.path):
             self._check_caller(request)
         return await handler(request)
 
@@ -144,7 +143,11 @@ def mount_doors(app: web.Application, settings: Settings) -> Doors:
 
 def reachable(settings: Settings) -> bool:
     """Tell whether anyone but this machine can send requests."""
-    platforms = settings.slack_configured or settings.microsoft_app_id is not None
+    platforms = (
+        settings.slack_configured
+        or settings.microsoft_app_id is not None
+        or bool(settings.adapters)
+    )
     return platforms or not settings.loopback
 
 

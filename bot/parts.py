@@ -107,6 +107,7 @@ def _model(settings: Settings, closing: AsyncExitStack) -> ChatModel | None:
     if settings.openai_model is None:
         return None
     from rag.models.openai_compatible import ModelSettings, open_model
+    from rag.models.traced import TracedModel
 
     key = settings.openai_api_key
     model = open_model(
@@ -118,7 +119,7 @@ def _model(settings: Settings, closing: AsyncExitStack) -> ChatModel | None:
         )
     )
     closing.push_async_callback(model.close)
-    return model
+    return TracedModel(model, settings.openai_base_url)
 
 
 def _composer(model: ChatModel | None, embedder: LocalEmbedder | None) -> Composer:

@@ -101,7 +101,8 @@ def _from(request: web.Request, error: Exception) -> Problem:
             full = "Too many questions are waiting. Ask again in a minute."
             return problem(503, full, headers={"Retry-After": "60"})
         case InboxUnavailable() | StoreUnavailable():
-            log.error("request.unavailable", path=request.path, exc_info=error)
+            # Its text names cause and cure; a traceback for each refused request would bury them.
+            log.error("request.unavailable", path=request.path, why=str(error))
             return problem(503, headers={"Retry-After": "60"})
         case InteractionUnknown():
             return problem(404, "There is no such interaction, or it was withdrawn.")

@@ -9,22 +9,25 @@ from urllib.parse import urlsplit
 
 from bot.config import Settings
 
+_SIGNS = {"ready": "+", "absent": "-", "limited": "~", "paused": "=", "failed": "!"}
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part of the system: what it is now, and the one line that adds or mends it.
 
-    "absent" is not configured, and nothing that is promised is broken by that.
+    "absent" is not configured, and nothing that is promised is broken by that. "limited" and
+    "paused" work as they are told to: fewer questions are answered now, or none.
     """
 
     name: str
-    state: Literal["ready", "absent", "failed"]
+    state: Literal["ready", "absent", "limited", "paused", "failed"]
     detail: str
     cure: str = ""
 
     def line(self) -> str:
         """Return the part as it is printed at the start."""
-        sign = {"ready": "+", "absent": "-", "failed": "!"}[self.state]
+        sign = _SIGNS[self.state]
         return f"  {sign} {self.name:<16} {self.detail}" + (f" {self.cure}" if self.cure else "")
 
 
@@ -93,7 +96,7 @@ def azure_search() -> Part:
 
 def doors(settings: Settings) -> Part:
     """Say who gets in."""
-    open_here = settings.loopback and not settings.slack_configured
+    open_here = settings.loopback and not (settings.slack_configured or settings.adapters)
     if open_here and settings.microsoft_app_id is None:
         return Part("doors", "ready", "open on this machine only")
     if settings.admin_token is None:

@@ -8,7 +8,7 @@ from bot.adapters.rest.handlers import CheckParts, Rest
 from bot.adapters.rest.openapi import document
 from bot.adapters.rest.operations import OPERATIONS
 from bot.config import Settings
-from bot.ports import Inbox, Interactions
+from bot.ports import Audits, Inbox, Interactions
 
 __all__ = ["CheckParts", "mount"]
 
@@ -18,6 +18,7 @@ def mount(
     *,
     inbox: Inbox,
     interactions: Interactions,
+    audits: Audits,
     settings: Settings,
     check_parts: CheckParts,
     ask_seconds: float = 60.0,
@@ -26,6 +27,7 @@ def mount(
     rest = Rest(
         inbox=inbox,
         interactions=interactions,
+        audits=audits,
         settings=settings,
         check_parts=check_parts,
         ask_seconds=ask_seconds,
@@ -38,6 +40,8 @@ def mount(
     handlers = {
         "ask": rest.ask,
         "interaction": rest.interaction,
+        "amend": rest.amend,
+        "withdraw": rest.withdraw,
         "judge": rest.judge,
         "unjudge": rest.unjudge,
         "health": rest.health,

@@ -6,6 +6,7 @@ import asyncio
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from aiohttp import web
@@ -26,7 +27,8 @@ from bot.config import Settings
 from bot.doors import reachable
 from bot.errors import InboxUnavailable
 from bot.identity import is_admin, may_see, person_of, sees_all
-from bot.ports import Inbox, Interactions
+from bot.outcomes import unavailable
+from bot.ports import Audits, Inbox, Interactions
 from bot.problems import problem
 from bot.startup import Part
 from bot.types import Feedback, Interaction, InteractionId, Message, Outcome, Person, Stage, Thread
@@ -49,11 +51,13 @@ class Rest:
         *,
         inbox: Inbox,
         interactions: Interactions,
+        audits: Audits,
         settings: Settings,
         check_parts: CheckParts,
         ask_seconds: float,
     ) -> None:
         self._inbox = inbox
+        self._audits = audits
         self._interactions = interactions
         self._settings = settings
         self._check_parts = check_parts
@@ -80,7 +84,8 @@ class Rest:
         interaction = await self._visible(request)
         if interaction.outcome is None and interaction.status == "working":
             return _json(await self._working(interaction), 202, {"Retry-After": "1"})
-        outcome = interaction.outcome or await self._inbox.outcome(interaction.id)
+        given_up = unavailable(interaction.message, "The work on it was given up.")
+        outcome = interaction.outcome or given_up
         thread = interaction.message.thread
         answer = self._answer(interaction.id, thread.id, outcome, show_pipeline=show_pipeline)
         feedback = await self._interactions.feedback(interaction.id)
@@ -92,6 +97,30 @@ class Rest:
                 feedback=[_told(item) for item in feedback if _may_read(request, item)],
             )
         )
+
+    async def amend(self, request: web.Request) -> web.Response:
+        """Change a question that is not answered yet."""
+        changed = await body_of(request, wire.Amend)
+        interaction = await self._visible(request)
+        if interaction.message.thread.platform not in {"rest", "web"}:
+            elsewhere = "A question is changed by its asker, where it was asked."
+            raise problem(403, elsewhere, cure="Ask a question of your own.")
+        if interaction.outcome is None:
+            await self._inbox.amend(replace(interaction.message, text=changed.question))
+            amended = await self._visible(request)
+            if amended.message.text == changed.question:
+                return _json(await self._working(amended))
+        late = "The question is answered already; the answer stays as it is."
+        raise problem(409, late, cure="Ask the changed question anew.")
+
+    async def withdraw(self, request: web.Request) -> web.Response:
+        """Delete a question and what became of it; then it is not there any more."""
+        interaction = await self._visible(request)
+        await self._inbox.cancel(interaction.id)
+        if interaction.message.author.id != person_of(request).id:
+            tenant = interaction.message.thread.tenant
+            await self._audits.append(tenant, "api:admin", "withdraw", interaction.id)
+        return web.Response(status=204)
 
     async def judge(self, request: web.Request) -> web.Response:
         """Keep a judgement of an answer."""
@@ -198,7 +227,7 @@ class Rest:
         wanted = request.match_info["id"]
         known = ID.fullmatch(wanted) is not None
         interaction = await self._interactions.get(InteractionId(wanted)) if known else None
-        gone = interaction is None or interaction.status == "cancelled"
+        gone = interaction is None or interaction.status in {"cancelling", "cancelled"}
         if interaction is None or gone or not may_see(request, interaction):
             raise problem(404, f"There is no interaction {wanted[:64]!r} of yours.")
         return interaction

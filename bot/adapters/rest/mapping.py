@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Literal
 
 from bot.adapters.rest import wire
+from bot.links import OWN_PAGES
 from bot.outcomes import answer_type
 from bot.types import Clarification, Escalation, Outcome, Reply, Response, Source, Trace
 
@@ -90,7 +91,15 @@ def _calls(trace: Trace) -> list[wire.ModelCall]:
 
 
 def _sources(sources: Iterable[Source]) -> list[wire.Source]:
-    return [wire.Source.model_validate(asdict(source)) for source in sources]
+    return [
+        wire.Source.model_validate(asdict(source) | {"url": _openable(source.url)})
+        for source in sources
+    ]
+
+
+def _openable(url: str) -> str:
+    """Return an address that a client may offer as a link; a script's is none."""
+    return url if url.startswith(("https://", "http://", OWN_PAGES)) else ""
 
 
 def _share(value: float | None) -> float | None:

@@ -10,8 +10,18 @@ from pydantic import BaseModel
 
 from bot.adapters.rest import wire
 
-Method = Literal["GET", "POST", "PUT", "DELETE"]
-Handler = Literal["ask", "interaction", "judge", "unjudge", "health", "ready", "document"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Handler = Literal[
+    "ask",
+    "interaction",
+    "amend",
+    "withdraw",
+    "judge",
+    "unjudge",
+    "health",
+    "ready",
+    "document",
+]
 
 PROBLEMS: Mapping[int, str] = {
     400: "The body is not JSON.",
@@ -97,6 +107,26 @@ OPERATIONS = (
         (*ALWAYS, 404, 422),
         None,
         (ID, SHOW),
+    ),
+    Operation(
+        "amend",
+        "PATCH",
+        INTERACTION,
+        "Change a question that is not answered yet.",
+        {200: wire.Working},
+        (*WITH_BODY, *ALWAYS, 404, 409),
+        wire.Amend,
+        (ID,),
+    ),
+    Operation(
+        "withdraw",
+        "DELETE",
+        INTERACTION,
+        "Withdraw a question: its text and what became of it are deleted.",
+        {204: None},
+        (*ALWAYS, 404),
+        None,
+        (ID,),
     ),
     Operation(
         "judge",

@@ -49,6 +49,14 @@ class Ask(Sent):
     show_pipeline: bool = Field(default=False, description="true or false")
 
 
+class Amend(Sent):
+    """What a question that is not answered yet asks instead."""
+
+    question: Question = Field(
+        description="a text of 1 to 4000 characters, blanks at its ends not counted"
+    )
+
+
 class Judge(Sent):
     """A judgement of an answer; a later one of the same person replaces it."""
 
@@ -71,7 +79,7 @@ class Source(BaseModel):
     chunk_id: str
     page_id: str
     title: str
-    url: str
+    url: str = Field(description="http(s), or a path on this server; empty when it is neither.")
     section: str
     quote: str = Field(description="Verbatim from the stored passage.")
     document_page: int | None = Field(description="From 1 in paged documents, else null.")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import aiohttp
@@ -16,19 +14,19 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calls import Caller
 from bot.adapters.slack.checking import checked
-from bot.adapters.slack.errors import ResultUnknown
-from bot.adapters.slack.posting import Label, Place, Poster
-from bot.adapters.slack.render import Form, Forms, card, messages
+from bot.adapters.slack.labels import CARD, Parts, Posted, label, last_of_all, thread_of
+from bot.adapters.slack.lookup import Lookup
+from bot.adapters.slack.people import People
+from bot.adapters.slack.posting import Poster
+from bot.adapters.slack.render import Forms, messages
 from bot.config import Settings
 from bot.errors import DeliveryFailed, SettingInvalid
 from bot.escalation import unheard
-from bot.rendering import STAGES, HandOver, hand_over, render
+from bot.rendering import STAGES, render
 from bot.startup import Part
 from bot.types import Delivery, Message, PostedRef, Response, Stage
 
-_REMEMBERED = 10_000
-_CARD = "card"
-_LATE = timedelta(seconds=10)
+_REMEMBERED = 1_000
 _STATUS_PAUSE_SECONDS = 600.0
 _TIMEOUT_SECONDS = 15
 
@@ -55,20 +53,12 @@ def connect(settings: Settings, *, caller: Caller | None = None) -> SlackChannel
     return SlackChannel(client, settings, caller or Caller())
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """Where a delivery goes and the name of its last part."""
-
-    place: Place
-    last: str
-
-
 class SlackChannel:
-    """Implements bot.ports.Channel.
+    """Implements bot.ports.Channel and Withdraws.
 
     A delivery may have several messages; the posted reference names the last, which carries the
-    sources. What was asked before this process began, or comes late, may have been posted by
-    another one that was killed, so it is looked up before it is posted.
+    sources. The card for people is posted before the first of them, so that a complete reply says
+    that the card is settled as well.
     """
 
     def __init__(self, client: AsyncWebClient, settings: Settings, caller: Caller) -> None:
@@ -76,9 +66,10 @@ class SlackChannel:
         self.settings = settings
         self._caller = caller
         self._poster = Poster(client, caller)
-        self._sent: OrderedDict[str, _Sent] = OrderedDict()
+        self._lookup = Lookup(client, caller)
+        self._people = People(client, caller, settings.slack_escalation_channel)
+        self._attempted: OrderedDict[str, Parts | None] = OrderedDict()
         self._status_again_at = 0.0
-        self._began_at = datetime.now(UTC)
 
     @property
     def platform(self) -> Literal["slack"]:
@@ -103,7 +94,12 @@ class SlackChannel:
             return Part("Slack", "failed", str(error))
         return checked(answer, self.settings.slack_team_id)
 
-    async def progress(self, message: Message, stage: Stage) -> None:
+    async def progress(
+        self,
+        message: Message,
+        stage: Stage,
+        placeholder: PostedRef | None,  # noqa: ARG002  # the port's; a status line needs none
+    ) -> None:
         """Show a status line; where Slack refuses it, it is left alone for ten minutes."""
         if time.monotonic() < self._status_again_at:
             return
@@ -115,78 +111,78 @@ class SlackChannel:
                     thread_ts=message.thread.id,
                     status=STAGES.get(stage, ""),
                 ),
+                patience_seconds=0.0,
             )
         except DeliveryFailed as error:
-            self._status_again_at = time.monotonic() + _STATUS_PAUSE_SECONDS
+            pause = error.retry_after_seconds or _STATUS_PAUSE_SECONDS
+            self._status_again_at = time.monotonic() + pause
             log.info("slack.status_unavailable", error=str(error))
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        message, response = delivery.message, delivery.outcome.response
-        place = _place(message)
-        parts = _parts(response, message)
-        again = delivery.id in self._sent or self._may_be_posted(message)
-        self._remember(delivery.id, _Sent(place, str(len(parts))))
-        if again:
-            await self._poster.look_up(place, delivery.id)
-        if not await self._escalated(delivery, again=again):
-            parts = _parts(unheard(response), message)
-        for part, forms in parts.items():
-            ts = await self._poster.post(place, forms, _label(delivery, part))
-        await self._whisper(delivery)
-        return PostedRef(place.channel, ts)
+        """Post what is not there yet; what ``find`` saw is not looked up again.
 
-    async def find(self, delivery_id: str) -> PostedRef | None:
-        """Look up a delivery that this process attempted; others are looked up by deliver."""
-        sent = self._sent.get(delivery_id)
-        if sent is None:
-            return None
-        if self._poster.posted(delivery_id, sent.last) is None:
-            await self._poster.look_up(sent.place, delivery_id)
-        ts = self._poster.posted(delivery_id, sent.last)
-        return None if ts is None else PostedRef(sent.place.channel, ts)
-
-    def _may_be_posted(self, message: Message) -> bool:
-        received = message.received_at
-        return received < self._began_at or datetime.now(UTC) - received > _LATE
-
-    async def _escalated(self, delivery: Delivery, *, again: bool) -> bool:
-        """Post the card before the asker is told of it; False when it can't be posted.
-
-        An outage of all of Slack shows when the reply is posted, and both are tried again.
+        The first attempt at a delivery looks nothing up: whoever repeats one, in this process or
+        another, calls ``find`` before.
         """
-        asked = hand_over(delivery)
-        channel = self.settings.slack_escalation_channel
-        if asked is None or channel is None:
-            return True
-        place = Place(channel, since=delivery.message.id)
-        label = _label(delivery, _CARD)
-        if again:
-            await self._poster.look_up(place, delivery.id)
-        try:
-            await self._poster.post(place, await self._card(delivery.message, asked), label)
-        except ResultUnknown:
-            raise
-        except DeliveryFailed as error:
-            log.warning("slack.people_not_asked", channel=channel, error=str(error))
-            return False
-        return True
+        there = await self._there(delivery)
+        if last := last_of_all(there):
+            return PostedRef(last.channel, last.ts)
+        message, response = delivery.message, delivery.outcome.response
+        if CARD not in there and not await self._people.ask(delivery):
+            response = unheard(response)
+        parts = _parts(response, message)
+        ts = ""
+        for part, forms in parts.items():
+            named = label(delivery, part, of=len(parts))
+            known = there.get(part)
+            ts = known.ts if known else await self._poster.post(thread_of(message), forms, named)
+        await self._whisper(delivery)
+        return PostedRef(message.thread.channel, ts)
 
-    async def _card(self, message: Message, asked: HandOver) -> Forms:
-        permalink = None if message.private else await self._permalink(message)
-        return card(asked, author=message.author.id, permalink=permalink)
+    async def find(self, delivery: Delivery) -> PostedRef | None:
+        """Look the delivery up in its thread, by metadata; None unless all of it is there."""
+        there = await self._look_up(delivery)
+        self._remember(delivery.id, there)
+        last = last_of_all(there)
+        return PostedRef(last.channel, last.ts) if last else None
 
-    async def _permalink(self, message: Message) -> str | None:
+    async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
+        """Delete what is recorded, then what else the thread and the people's channel hold."""
+        deleted: set[PostedRef] = set()
+
+        async def delete(refs: Sequence[PostedRef]) -> None:
+            for ref in refs:
+                if ref not in deleted:
+                    await self._poster.delete(ref.channel, ref.id)
+                    deleted.add(ref)
+
         try:
-            answer = await self._caller.call(
-                "chat.getPermalink",
-                lambda: self.client.chat_getPermalink(
-                    channel=message.thread.channel, message_ts=message.id
-                ),
-            )
-        except DeliveryFailed as error:
-            log.warning("slack.no_permalink", error=str(error))
-            return None
-        return str(answer["permalink"])
+            await delete(posted)
+            replies = await self._lookup.search(thread_of(message), message.interaction_id)
+            await delete(_refs(replies))
+        finally:
+            # The card holds the question: it goes also where the reply can't be removed any more.
+            await delete(_refs(await self._people.cards(message)))
+
+    async def _there(self, delivery: Delivery) -> Parts:
+        """Return what is posted of a delivery; nothing, if this is the first that is heard of it.
+
+        From then on that is unknown again, until it is looked up.
+        """
+        if delivery.id not in self._attempted:
+            there: Parts | None = {}
+        else:
+            there = self._attempted[delivery.id]
+        self._remember(delivery.id, None)
+        return await self._look_up(delivery) if there is None else there
+
+    async def _look_up(self, delivery: Delivery) -> Parts:
+        place = thread_of(delivery.message)
+        replies = await self._lookup.search(place, delivery.interaction_id)
+        there = _of(delivery, replies)
+        if last_of_all(there) or not self._people.are_asked(delivery):
+            return there
+        return {**there, **_of(delivery, await self._people.cards(delivery.message))}
 
     async def _whisper(self, delivery: Delivery) -> None:
         """Show the fuller reply to the asker alone; the public one stands without it."""
@@ -195,26 +191,15 @@ class SlackChannel:
             return
         for forms in messages(render(private, private=True)):
             try:
-                await self._post_ephemeral(delivery.message, forms[0])
+                await self._poster.post_ephemeral(delivery.message, forms[0])
             except DeliveryFailed as error:
                 log.warning("slack.private_reply_failed", error=str(error))
 
-    async def _post_ephemeral(self, message: Message, form: Form) -> None:
-        await self._caller.call(
-            "chat.postEphemeral",
-            lambda: self.client.chat_postEphemeral(
-                channel=message.thread.channel,
-                user=message.author.id,
-                thread_ts=message.thread.id,
-                text=form.text,
-                blocks=[dict(block) for block in form.blocks],
-            ),
-        )
-
-    def _remember(self, delivery_id: str, sent: _Sent) -> None:
-        self._sent[delivery_id] = sent
-        while len(self._sent) > _REMEMBERED:
-            self._sent.popitem(last=False)
+    def _remember(self, delivery_id: str, there: Parts | None) -> None:
+        self._attempted[delivery_id] = there
+        self._attempted.move_to_end(delivery_id)
+        while len(self._attempted) > _REMEMBERED:
+            self._attempted.popitem(last=False)
 
 
 def _parts(response: Response, message: Message) -> dict[str, Forms]:
@@ -222,9 +207,10 @@ def _parts(response: Response, message: Message) -> dict[str, Forms]:
     return {str(n): forms for n, forms in enumerate(messages(rendered), start=1)}
 
 
-def _place(message: Message) -> Place:
-    return Place(message.thread.channel, message.thread.id, since=message.id)
+def _of(delivery: Delivery, posted: Sequence[Posted]) -> Parts:
+    """Return a delivery's messages by part, the first of each."""
+    return {p.label.part: p for p in reversed(posted) if p.label.delivery_id == delivery.id}
 
 
-def _label(delivery: Delivery, part: str) -> Label:
-    return Label(delivery.id, delivery.interaction_id, part)
+def _refs(posted: Sequence[Posted]) -> list[PostedRef]:
+    return [PostedRef(each.channel, each.ts) for each in posted]

@@ -27,12 +27,16 @@ from bot.adapters.slack.events import Event, bot_users_of, message_of, team_of
 from bot.adapters.slack.signing import parse, read_signed
 from bot.config import Settings
 from bot.errors import BotError
-from bot.ports import Inbox
+from bot.ports import Inbox, Interactions
 
 PATH = "/slack/events"
 
 _ACCEPT_SECONDS = 2.5
 """Slack takes an answer within 3 s; after this it had better try again."""
+
+_AT_ONCE = 16
+"""An event costs some milliseconds of the loop; a herd of them must leave room for others. Who
+waits here too long for Slack is kept all the same, and acknowledged when it is sent again."""
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
@@ -43,7 +47,12 @@ Authorize = Callable[..., Awaitable[AuthorizeResult]]
 log = structlog.get_logger(__name__)
 
 
-def mount(app: web.Application, channel: SlackChannel, inbox: Inbox) -> None:
+def mount(
+    app: web.Application,
+    channel: SlackChannel,
+    inbox: Inbox,
+    interactions: Interactions | None = None,  # noqa: ARG001 - of every adapter; judged by none yet
+) -> None:
     """Serve the channel's events on an application, and hold its connections open."""
     endpoint = Endpoint(channel, inbox)
     app.router.add_post(PATH, endpoint.handle)
@@ -61,6 +70,7 @@ class Endpoint:
         secret = settings.slack_signing_secret
         signing_secret = secret.get_secret_value() if secret else ""
         self._verifier = SignatureVerifier(signing_secret)
+        self._few = asyncio.Semaphore(_AT_ONCE)
         self._bolt = _bolt(signing_secret, settings)
         self._bolt.event("app_mention")(self._on_message)
         self._bolt.event("message")(self._on_message)
@@ -73,7 +83,8 @@ class Endpoint:
         body = parse(request, raw)
         if body.get("type") == "event_callback" and not self._serves(body):
             raise web.HTTPForbidden(headers={"X-Slack-No-Retry": "1"})
-        response = await self._bolt.async_dispatch(_bolt_request(request, raw))
+        async with self._few:
+            response = await self._bolt.async_dispatch(_bolt_request(request, raw))
         return await to_aiohttp_response(response)
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:

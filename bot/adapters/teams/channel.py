@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 import structlog
@@ -18,17 +19,20 @@ from botbuilder.schema import ConversationAccount, Entity
 from bot.adapters.teams.cloud import Cloud, Registration
 from bot.adapters.teams.connector import Connector, Pause
 from bot.adapters.teams.credentials import CachedCredentials, CredentialsFactory
+from bot.adapters.teams.errors import Gone
 from bot.adapters.teams.gatekeeper import Gatekeeper
 from bot.adapters.teams.keys import SigningKeys
-from bot.adapters.teams.render import activities, typing
+from bot.adapters.teams.pacing import Pacing
+from bot.adapters.teams.render import Json, activities, typing, waiting
 from bot.config import Settings
 from bot.errors import BotError, DeliveryFailed, SettingInvalid
 from bot.rendering import STAGES, render
 from bot.startup import Part, teams
-from bot.types import Delivery, Message, PostedRef, Reply, Stage
+from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
 
-_REMEMBERED = 10_000
-_TYPING_PAUSE_SECONDS = 60.0
+_REMEMBERED = 1_000
+_EDIT_PAUSE_SECONDS = 1.0
+_REFUSED_PAUSE_SECONDS = 60.0
 
 log = structlog.get_logger(__name__)
 
@@ -67,11 +71,13 @@ def connect(
 
 
 class TeamsChannel:
-    """Implements bot.ports.Channel.
+    """Implements bot.ports.Channel, OpensPlaceholders and Withdraws.
 
-    A delivery may have several activities; the posted reference names the last. Teams cannot be
-    asked what was posted; a delivery that is repeated in the same process only adds what is
-    missing. ``takes_feedback`` shows thumbs below answers.
+    Teams cannot be asked what was posted, so there is one placeholder, and the reply is edited
+    into it: doing that twice is the same as once. A reply beyond the size of one activity goes on
+    in further ones, after the first is visible; a repetition in the same process adds only those
+    that are missing. The posted reference names the first, which carries the thumbs.
+    ``takes_feedback`` shows them below answers that have sources to judge them by.
     """
 
     def __init__(
@@ -90,8 +96,8 @@ class TeamsChannel:
         self.keys = keys
         self.takes_feedback = False
         self._connector = connector
-        self._typing_again_at = 0.0
-        self._posted: OrderedDict[str, list[str]] = OrderedDict()
+        self._pacing = Pacing()
+        self._posted: OrderedDict[tuple[InteractionId, str], list[str]] = OrderedDict()
 
     @property
     def platform(self) -> Literal["teams"]:
@@ -108,32 +114,85 @@ class TeamsChannel:
             return Part("Teams", "failed", str(error))
         return Part("Teams", "ready", f"signed in as {self.settings.microsoft_app_id}")
 
-    async def progress(self, message: Message, stage: Stage) -> None:
-        """Show that the bot is typing; where Teams refuses it, it is left alone for a minute."""
-        if stage not in STAGES or time.monotonic() < self._typing_again_at:
+    async def open_placeholder(self, message: Message) -> PostedRef:
+        """Post what the reply will be edited into; nothing is waited for. Raises DeliveryFailed."""
+        posted = await self._connector.send(message.reply_to, waiting(), patience_seconds=0.0)
+        if not posted:
+            raise DeliveryFailed("Teams did not say where the placeholder is.")
+        self._pacing.hold(message.interaction_id, _EDIT_PAUSE_SECONDS)
+        return PostedRef(message.thread.channel, posted)
+
+    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
+        """Say in the placeholder what is being done, or show that the bot is typing.
+
+        A stage that comes within a second of the one before is left out. What Teams refuses for a
+        message is left alone for a minute.
+        """
+        if stage not in STAGES or not self._pacing.is_due(message.interaction_id):
             return
         try:
-            await self._connector.send(message.reply_to, typing())
+            await self._show(message, stage, placeholder)
         except DeliveryFailed as error:
-            self._typing_again_at = time.monotonic() + _TYPING_PAUSE_SECONDS
-            log.info("teams.typing_unavailable", error=str(error))
+            pause = error.retry_after_seconds or _REFUSED_PAUSE_SECONDS
+            self._pacing.hold(message.interaction_id, pause)
+            log.info("teams.progress_unavailable", error=str(error))
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
+        """Edit the placeholder into the reply, or post it where there is none, then the rest."""
         message, response = delivery.message, delivery.outcome.response
         rendered = render(response, private=message.private)
-        feedback = self.takes_feedback and isinstance(response, Reply)
-        posted = self._posted.setdefault(delivery.id, [])
-        for activity in activities(rendered, feedback=feedback)[len(posted) :]:
+        judged = isinstance(response, Reply) and bool(response.sources)
+        feedback = self.takes_feedback and judged
+        first, *rest = activities(rendered, feedback=feedback)
+        posted = self._posted_of(delivery)
+        if not posted:
+            posted.append(await self._answer(message, first, delivery.placeholder))
+        for activity in rest[len(posted) - 1 :]:
             posted.append(await self._connector.send(message.reply_to, activity))
-        self._forget()
-        return PostedRef(message.thread.channel, posted[-1])
+        return PostedRef(message.thread.channel, posted[0])
 
-    async def find(self, delivery_id: str) -> PostedRef | None:  # noqa: ARG002  # the port's
+    async def find(self, delivery: Delivery) -> PostedRef | None:  # noqa: ARG002  # the port's
+        """Return None: Teams cannot be asked."""
         return None
 
-    def _forget(self) -> None:
+    async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
+        """Delete what is recorded, and the further parts that this process posted."""
+        own = [
+            activity
+            for (interaction_id, _), activities_ in self._posted.items()
+            if interaction_id == message.interaction_id
+            for activity in activities_
+        ]
+        for activity_id in dict.fromkeys([*(ref.id for ref in posted), *own]):
+            with suppress(Gone):
+                await self._connector.delete(message.reply_to, activity_id)
+
+    async def _show(self, message: Message, stage: Stage, where: PostedRef | None) -> None:
+        if where is None:
+            await self._connector.send(message.reply_to, typing(), patience_seconds=0.0)
+            return
+        self._pacing.hold(message.interaction_id, _EDIT_PAUSE_SECONDS)
+        await self._connector.update(
+            message.reply_to, where.id, waiting(stage), patience_seconds=0.0
+        )
+
+    async def _answer(self, message: Message, activity: Json, where: PostedRef | None) -> str:
+        """Show the first part; return its id. A placeholder that its reader deleted is left."""
+        if where is not None:
+            try:
+                await self._connector.update(message.reply_to, where.id, activity)
+            except Gone:
+                log.info("teams.placeholder_gone", interaction_id=message.interaction_id)
+            else:
+                return where.id
+        return await self._connector.send(message.reply_to, activity)
+
+    def _posted_of(self, delivery: Delivery) -> list[str]:
+        """Return the ids of what this process posted of a delivery, to be added to."""
+        posted = self._posted.setdefault((delivery.interaction_id, delivery.id), [])
         while len(self._posted) > _REMEMBERED:
             self._posted.popitem(last=False)
+        return posted
 
 
 def _check(settings: Settings) -> None:

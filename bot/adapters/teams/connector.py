@@ -1,43 +1,39 @@
-"""Sends to a conversation through botbuilder; what goes wrong is a DeliveryFailed."""
+"""Sends, edits and deletes in a conversation, through botbuilder."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-import structlog
 from botbuilder.core import BotAdapter, TurnContext
 from botbuilder.integration.aiohttp import CloudAdapter
 from botbuilder.schema import Activity, ConversationReference
 from msrest.exceptions import ClientException
 
+from bot.adapters.teams.answers import failure
 from bot.adapters.teams.cloud import Cloud
 from bot.adapters.teams.credentials import CachedCredentials
+from bot.adapters.teams.errors import Busy
 from bot.adapters.teams.render import Json
-from bot.errors import DeliveryFailed
+from bot.errors import DeliveryFailed, DeliveryRefused
 
 Pause = Callable[[float], Awaitable[None]]
+Act = Callable[[Any], Awaitable[Any]]
+
+PATIENCE_SECONDS = 2.0
+"""A call waits so long for a rate limit; what takes longer waits in the inbox, at no cost."""
 
 _TIMEOUT_SECONDS = 15.0
-_ATTEMPTS = 3
-_LONGEST_WAIT_SECONDS = 30.0
-_NOT_TAKEN = frozenset({412, 429})
-"""Answers after which nothing was posted, so that the same may be sent again."""
-
-_CURES = {
-    401: "Check MICROSOFT_APP_ID and MICROSOFT_APP_PASSWORD.",
-    403: "The bot was removed from the conversation, or is blocked there.",
-    404: "The conversation is gone.",
-    413: "The message is too large.",
-}
-
-log = structlog.get_logger(__name__)
 
 
 class Connector:
-    """The way out to Teams."""
+    """The way out to Teams.
+
+    Where to is said by a message's ``reply_to``, a conversation reference as JSON: it is all that
+    is needed, in any process. Everything raises DeliveryFailed, Gone, and DeliveryRefused.
+    """
 
     def __init__(
         self,
@@ -67,54 +63,97 @@ class Connector:
                 "it, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID."
             ) from error
 
-    async def send(self, reply_to: str, activity: Json) -> str:
-        """Send an activity to where a message came from; return its id. Raises DeliveryFailed."""
+    async def send(
+        self, reply_to: str, content: Json, *, patience_seconds: float = PATIENCE_SECONDS
+    ) -> str:
+        """Send an activity to where a message came from; return its id."""
         reference = _reference(reply_to)
-        for _ in range(_ATTEMPTS):
-            try:
-                async with asyncio.timeout(_TIMEOUT_SECONDS):
-                    return await self._send(reference, activity)
-            except ClientException as error:
-                if _status(error) not in _NOT_TAKEN:
-                    raise _failed(error) from error
-                wait = _retry_after(error)
-                if wait > _LONGEST_WAIT_SECONDS:
-                    break
-                await self._pause(wait)
-            except TimeoutError as error:
-                raise DeliveryFailed("Teams did not answer in time.") from error
-            except Exception as error:
-                # botbuilder raises many kinds, among them PermissionError for a refused secret.
-                raise DeliveryFailed(
-                    f"Teams could not be asked: {type(error).__name__}."
-                ) from error
-        raise DeliveryFailed("The rate limit of Teams holds. It is tried again later.")
+        activity = _addressed(content, reference)
 
-    async def _send(self, reference: ConversationReference, content: Json) -> str:
-        sent: list[str] = []
+        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
+            return await conversations.reply_to_activity(
+                activity.conversation.id, activity.reply_to_id, activity
+            )
+
+        response = await self._done(reference, act, patience_seconds)
+        return str(getattr(response, "id", None) or "")
+
+    async def update(
+        self,
+        reply_to: str,
+        activity_id: str,
+        content: Json,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Replace an activity; doing so twice is the same as once. Raises Gone."""
+        reference = _reference(reply_to)
+        activity = _addressed({**content, "id": activity_id}, reference)
+
+        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
+            return await conversations.update_activity(
+                activity.conversation.id, activity_id, activity
+            )
+
+        await self._done(reference, act, patience_seconds)
+
+    async def delete(self, reply_to: str, activity_id: str) -> None:
+        """Remove an activity. Raises Gone."""
+        reference = _reference(reply_to)
+
+        async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
+            return await conversations.delete_activity(reference.conversation.id, activity_id)
+
+        await self._done(reference, act, PATIENCE_SECONDS)
+
+    async def _done(self, reference: ConversationReference, act: Act, patience: float) -> Any:  # noqa: ANN401
+        """Do something, again while Teams says that it is too much, as long as patience lasts."""
+        left = patience
+        while True:
+            try:
+                return await self._tried(reference, act)
+            except Busy as error:
+                wait = error.retry_after_seconds or patience
+                if wait > left:
+                    raise
+                left -= wait
+                await self._pause(wait)
+
+    async def _tried(self, reference: ConversationReference, act: Act) -> Any:  # noqa: ANN401
+        try:
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
+                return await self._turn(reference, act)
+        except ClientException as error:
+            raise failure(error) from error
+        except TimeoutError as error:
+            raise DeliveryFailed("Teams did not answer in time.") from error
+        except Exception as error:
+            # botbuilder raises many kinds, among them PermissionError for a refused secret.
+            raise DeliveryFailed(f"Teams could not be asked: {type(error).__name__}.") from error
+
+    async def _turn(self, reference: ConversationReference, act: Act) -> Any:  # noqa: ANN401
+        answers: list[Any] = []
 
         async def turn(context: TurnContext) -> None:
             await self._credentials.warm()
             client = context.turn_state[BotAdapter.BOT_CONNECTOR_CLIENT_KEY]
             client.config.retry_policy.retries = 0
+            # msrest would hide every 5xx to an edit or a deletion behind "too many retries".
+            client.config.retry_policy.policy.status_forcelist = ()
             client.config.connection.timeout = _TIMEOUT_SECONDS
-            activity = _addressed(content, reference)
-            response = await client.conversations.reply_to_activity(
-                activity.conversation.id, activity.reply_to_id, activity
-            )
-            sent.append(response.id if response is not None and response.id else "")
+            answers.append(await act(client.conversations))
 
         await self._adapter.continue_conversation(reference, turn, self._app_id)
-        return sent[0]
+        return answers[0]
 
 
 def _reference(reply_to: str) -> ConversationReference:
     try:
         reference = ConversationReference().deserialize(json.loads(reply_to))
     except (ValueError, ClientException) as error:
-        raise DeliveryFailed(f"{reply_to!r} is no conversation to answer in.") from error
+        raise DeliveryRefused(f"{reply_to!r} is no conversation to answer in.") from error
     if not (reference.service_url and reference.conversation and reference.activity_id):
-        raise DeliveryFailed(f"{reply_to!r} does not say where to answer.")
+        raise DeliveryRefused(f"{reply_to!r} does not say where to answer.")
     return reference
 
 
@@ -122,24 +161,3 @@ def _addressed(content: Json, reference: ConversationReference) -> Activity:
     activity = Activity().deserialize({**content})
     # botbuilder's own sending would name the id of its made-up turn as what is replied to.
     return TurnContext.apply_conversation_reference(activity, reference)
-
-
-def _failed(error: ClientException) -> DeliveryFailed:
-    status = _status(error)
-    if status is None:
-        return DeliveryFailed("Teams cannot be reached. Check the network.")
-    return DeliveryFailed(f"Teams answered {status}. {_CURES.get(status, '')}".rstrip())
-
-
-def _status(error: ClientException) -> int | None:
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def _retry_after(error: ClientException) -> float:
-    response: Any = getattr(error, "response", None)
-    headers: Mapping[str, str] = getattr(response, "headers", {})
-    try:
-        return max(0.0, float(headers.get("Retry-After", "1")))
-    except ValueError:
-        return 1.0

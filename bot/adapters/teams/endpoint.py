@@ -45,7 +45,6 @@ def mount(
     app: web.Application,
     channel: TeamsChannel,
     inbox: Inbox,
-    *,
     interactions: Interactions | None = None,
 ) -> None:
     """Serve the channel's activities; with ``interactions``, answers can be judged in Teams."""

@@ -8,16 +8,21 @@ from collections.abc import Mapping, Sequence
 
 from bot.adapters.teams.text import teams_label, teams_markdown
 from bot.markdown import clip, split
-from bot.rendering import Rendered, SourceLine
+from bot.rendering import STAGES, Rendered, SourceLine
+from bot.types import Stage
 
 BUDGET = 25_000
 """Bytes of a whole activity as UTF-16; Teams refuses more, and counts more than it says."""
 
-_TEXT_BUDGET = 12_000
+_ENVELOPE = 5_000
+"""Bytes kept for addresses and labels."""
+
+_PART_MARK = 100
 _CITATIONS_BUDGET = 8_000
 _MOST_CITATIONS = 10
 _NAME_LENGTH = 80
 _ABSTRACT_LENGTH = 160
+_LOOKING = "Looking this up\u2026"
 _MARK = re.compile(r"\[(\d{1,3})\]")
 
 Json = Mapping[str, object]
@@ -32,7 +37,9 @@ def activities(rendered: Rendered, *, feedback: bool) -> tuple[Json, ...]:
     """Return the activities that show a response, in order.
 
     What the text marks becomes citations; other pages, and those beyond what Teams takes, are
-    listed. ``feedback`` asks for a judgement below the last.
+    listed. It is one activity wherever that fits; several say which of how many they are, so that
+    one that is repeated can be told from one that is new. ``feedback`` asks for a judgement below
+    the first.
     """
     text = teams_markdown(rendered.text)
     cited = _cited(rendered.lines, text)
@@ -40,17 +47,28 @@ def activities(rendered: Rendered, *, feedback: bool) -> tuple[Json, ...]:
     whole = "\n\n".join(
         part for part in (text, _list(rendered.heading, listed), _italic(rendered.footer)) if part
     )
-    parts = split(whole, _TEXT_BUDGET, size)
-    last = len(parts) - 1
+    room = BUDGET - _ENVELOPE - size([*cited.values()])
+    parts = split(whole, room - _PART_MARK, size)
     return tuple(
-        _activity(part, cited, feedback=feedback and position == last)
-        for position, part in enumerate(parts)
+        _activity(_part(part, n, len(parts)), cited, feedback=feedback and n == 1)
+        for n, part in enumerate(parts, start=1)
     )
+
+
+def waiting(stage: Stage | None = None) -> Json:
+    """Return what is shown until there is an answer, and what is being done meanwhile."""
+    doing = STAGES.get(stage, "") if stage else ""
+    text = doing.removeprefix("is ").capitalize() or _LOOKING
+    return {"type": "message", "text": text, "textFormat": "plain"}
 
 
 def typing() -> Json:
     """Return what shows that the bot is at work."""
     return {"type": "typing"}
+
+
+def _part(text: str, number: int, of: int) -> str:
+    return text if of == 1 else f"_({number} of {of})_\n\n{text}"
 
 
 def _activity(text: str, cited: Mapping[int, Json], *, feedback: bool) -> Json:

@@ -65,6 +65,7 @@ class WebChat:
         app.router.add_get("/chat/{conversation}/{id}", self.answer)
         app.router.add_post("/chat/{conversation}/{id}/vote", self.vote)
         app.router.add_post("/chat/{conversation}/{id}/person", self.person)
+        app.router.add_post("/chat/{conversation}/{id}/withdraw", self.withdraw)
         app.router.add_get("/chat/{conversation}/{id}/why", self.why)
         app.router.add_get("/static/{name}", assets.serve)
         PageReader(self._pages, self._identify, self._tenant).mount(app)
@@ -135,6 +136,8 @@ class WebChat:
         given = str((await request.post()).get("vote", ""))
         if given not in {"up", "down"}:
             raise web.HTTPUnprocessableEntity(text=f"A vote is 'up' or 'down', not {given!r}.")
+        if not rateable(interaction):
+            raise web.HTTPNotFound(text="There is no answer to judge.")
         person = self._identify(request)
         if await self._vote_of(interaction.id, person) == given:
             await self._interactions.unrate(interaction.id, person.id)
@@ -148,6 +151,14 @@ class WebChat:
                 )
             )
         return await self._fragment(request, "votes.html", interaction)
+
+    async def withdraw(self, request: web.Request) -> web.Response:
+        """Delete a question and what became of it; what is withdrawn already stays so."""
+        interaction = await self._own(request)
+        await self._inbox.cancel(interaction.id)
+        if "HX-Request" not in request.headers:
+            raise web.HTTPSeeOther("/")
+        return await self._fragment(request, "exchange.html", await self._own(request))
 
     async def why(self, request: web.Request) -> web.Response:
         """Explain an answer from its record."""

@@ -10,15 +10,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 
 from bot.adapters.web.markup import answer_html, quote_html
-from bot.types import (
-    Clarification,
-    Escalation,
-    Interaction,
-    Reply,
-    Response,
-    Source,
-    Stage,
-)
+from bot.types import Clarification, Escalation, Interaction, Reply, Response, Source, Stage
 
 STAGES: Mapping[Stage, str] = {
     Stage.RECEIVED: "Got it \u2026",
@@ -32,6 +24,7 @@ STAGES: Mapping[Stage, str] = {
 _HEADINGS = {"found": "From the wiki", "answer": "Answer", "generic": ""}
 _FOUND = "From the wiki:"
 _WITHDRAWN = "This question was withdrawn."
+_GONE = frozenset({"cancelling", "cancelled"})
 _GIVEN_UP = "This did not work. Please ask again."
 _LONG_QUESTION = 600
 _LABEL = 90
@@ -60,6 +53,7 @@ class ExchangeView:
     label: str
     long: bool
     working: bool
+    withdrawn: bool = False
     step: str = ""
     stage: str = ""
     tone: str = ""
@@ -79,7 +73,8 @@ def exchange_view(
     interaction: Interaction, *, stage: Stage | None = None, vote: str | None = None
 ) -> ExchangeView:
     """Return what the page shows of an interaction, finished or not."""
-    if interaction.outcome is not None:
+    withdrawn = interaction.status in _GONE
+    if interaction.outcome is not None and not withdrawn:
         return _finished(interaction, interaction.outcome.response, vote)
     working = interaction.status == "working"
     step = stage or Stage.RECEIVED
@@ -88,9 +83,10 @@ def exchange_view(
     return ExchangeView(
         id=interaction.id,
         question=question,
-        label=_label(question),
+        label=_WITHDRAWN if withdrawn else _label(question),
         long=len(question) > _LONG_QUESTION,
         working=working,
+        withdrawn=withdrawn,
         step=step.value,
         stage=STAGES[step],
         html=Markup() if working else answer_html(given_up, interaction.id, 0),

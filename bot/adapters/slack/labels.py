@@ -1,0 +1,95 @@
+"""What a posted message carries as metadata, so that any process finds it again: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.types import Delivery, InteractionId, Message
+
+EVENT_TYPE = "frontdesk_reply"
+CARD = "card"
+"""The part of a delivery that is shown to people; the others are numbered from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A thread in a channel, or the channel itself; replies are sought after the ts ``since``."""
+
+    channel: str
+    thread: str | None
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The part that a message is, and of how many numbered ones its delivery consists."""
+
+    delivery_id: str
+    interaction_id: InteractionId
+    part: str
+    of: int
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        payload = {
+            "delivery_id": self.delivery_id,
+            "interaction_id": self.interaction_id,
+            "part": self.part,
+            "of": self.of,
+        }
+        return {"event_type": EVENT_TYPE, "event_payload": payload}
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A message of ours as Slack lists it."""
+
+    channel: str
+    ts: str
+    label: Label
+
+
+Parts = Mapping[str, Posted]
+"""What is there of one delivery, by part."""
+
+
+def label(delivery: Delivery, part: str, of: int) -> Label:
+    """Return the label of one part of a delivery."""
+    return Label(delivery.id, delivery.interaction_id, part, of)
+
+
+def thread_of(message: Message) -> Place:
+    """Return where a message is answered."""
+    return Place(message.thread.channel, message.thread.id, since=message.id)
+
+
+def ours(channel: str, messages: object, interaction_id: InteractionId) -> Iterator[Posted]:
+    """Yield the messages of Slack's list that belong to an interaction, in its order."""
+    for message in messages if isinstance(messages, Sequence) else ():
+        metadata = message.get("metadata") or {}
+        payload = metadata.get("event_payload") or {}
+        mine = payload.get("interaction_id") == interaction_id
+        if metadata.get("event_type") == EVENT_TYPE and mine:
+            named = Label(
+                str(payload.get("delivery_id")),
+                interaction_id,
+                part=str(payload.get("part")),
+                of=_count(payload.get("of")),
+            )
+            yield Posted(channel, str(message["ts"]), named)
+
+
+def last_of_all(there: Parts) -> Posted | None:
+    """Return the last numbered part when all are there, else None.
+
+    How many they are is read from those that are there: another version of the bot may have cut
+    the same answer differently.
+    """
+    of = max((posted.label.of for part, posted in there.items() if part != CARD), default=0)
+    whole = of > 0 and all(str(number) in there for number in range(1, of + 1))
+    return there[str(of)] if whole else None
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 1

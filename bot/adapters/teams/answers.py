@@ -1,0 +1,66 @@
+"""What Teams' answers mean: ask again now, later, or never."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from msrest.exceptions import ClientException
+
+from bot.adapters.teams.errors import Busy, Gone
+from bot.adapters.teams.inbound import text_at
+from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.retry_after import retry_after_seconds
+
+_SHORTEST_WAIT_SECONDS = 0.5
+_USUAL_WAIT_SECONDS = 1.0
+
+_NOTHING_DONE = frozenset({412, 429})
+_GONE = frozenset({404, 405, 410})
+_NEVER = frozenset({400, 403, 413, 501})
+_MENDABLE = frozenset({"NotEnoughPermissions", "InvalidBotApiHost"})
+"""Codes of a 403 that an admin can do something about while the message waits."""
+
+_CURES = {
+    400: "This version of the bot writes what Teams does not take.",
+    401: "Check MICROSOFT_APP_ID and MICROSOFT_APP_PASSWORD.",
+    403: "The bot was removed from the conversation, or is blocked there.",
+    404: "The conversation or the message is gone.",
+    413: "The message is too large.",
+}
+
+
+def failure(error: ClientException) -> DeliveryFailed:
+    """Return what an answer of Teams means for the delivery; what it may have done is unknown.
+
+    Only after Busy is it certain that nothing was done.
+    """
+    response: Any = getattr(error, "response", None)
+    status = getattr(response, "status_code", None)
+    if not isinstance(status, int):
+        return DeliveryFailed("Teams cannot be reached. Check the network.")
+    code = _code(response)
+    named = f"Teams answered {status} {code}".rstrip()
+    reason = f"{named}. {_CURES.get(status, '')}".rstrip()
+    asked = retry_after_seconds(response.headers.get("Retry-After"))
+    if status in _NOTHING_DONE:
+        return _busy(named, asked)
+    if status in _GONE:
+        return Gone(reason)
+    if status in _NEVER and code not in _MENDABLE:
+        return DeliveryRefused(reason)
+    return DeliveryFailed(reason, retry_after_seconds=asked)
+
+
+def _busy(named: str, asked: float | None) -> Busy:
+    wait = _USUAL_WAIT_SECONDS if asked is None else max(asked, _SHORTEST_WAIT_SECONDS)
+    reason = f"{named}: the rate limit of Teams holds. It is tried again later."
+    return Busy(reason, retry_after_seconds=wait)
+
+
+def _code(response: Any) -> str:  # noqa: ANN401  # msrest's responses have no common type
+    try:
+        body = json.loads(response.text)
+    except (ValueError, TypeError, AttributeError):
+        return ""
+    return text_at(body, "error", "code") if isinstance(body, dict) else ""

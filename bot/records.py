@@ -1,0 +1,100 @@
+"""What the record tells about itself: sums, lists and acts; all frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from bot.types import EscalationReason, InteractionId, Policy
+
+Dimension = Literal["day", "model", "channel", "person", "tenant"]
+"""What usage is summed by; a day is one of UTC, as ``2026-11-22``."""
+
+EscalationState = Literal["open", "resolved"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From ``since`` up to, and without, ``until``; both with their zone."""
+
+    since: datetime
+    until: datetime
+
+    def __post_init__(self) -> None:
+        for moment in (self.since, self.until):
+            if moment.tzinfo is None:
+                raise ValueError(f"{moment!r} has no zone. Give one, such as datetime.UTC.")
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSum:
+    """What calls of models came to; ``key`` is the day, model, channel, person or tenant.
+
+    ``cost_usd`` counts only calls with a known price; ``unpriced_calls`` are the others.
+    """
+
+    key: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    unpriced_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class EscalationRecord:
+    """A question on the people's list; ``channel`` is ``platform:channel``."""
+
+    interaction_id: InteractionId
+    tenant: str
+    channel: str
+    state: EscalationState
+    reason: EscalationReason
+    question: str
+    owner: str | None
+    opened_at: datetime
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRecord:
+    """A thread that was written to; ``thread`` is bot.types.Thread.key."""
+
+    tenant: str
+    thread: str
+    channel: str
+    private: bool
+    started_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRecord:
+    """What an admin set for a channel (``platform:channel``), and when."""
+
+    channel: str
+    policy: Policy
+    changed_by: str
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """One act of an admin; ``number`` is the order of the acts of all tenants."""
+
+    number: int
+    at: datetime
+    actor: str
+    act: str
+    subject: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What the retention removed: interactions and conversations; usage rows made nameless."""
+
+    interactions: int = 0
+    conversations: int = 0
+    usage: int = 0
