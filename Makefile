@@ -7,7 +7,7 @@ RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
 EVALS := $(VENV)/.installed-evals
 
-.PHONY: run test check format evals bench train lock clean help
+.PHONY: run test check format evals bench chaos train lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,9 @@ evals: $(EVALS) ## Measure answers on labelled questions; writes docs/evaluation
 
 bench: $(DEV) ## Measure speed as ratios; writes docs/performance.md
 	@$(BIN)/python -m tests.bench.run $(ARGS)
+
+chaos: $(DEV) ## Kill servers while questions are asked; writes docs/reliability.md
+	@$(BIN)/python -m tests.chaos.run $(ARGS)
 
 train: $(EVALS) ## Train the router's classifier and the gate again
 	@$(BIN)/python -m bot.intents.training

@@ -22,12 +22,11 @@ from pathlib import Path
 import numpy as np
 
 from bot.admission import Admission, VouchedDirectory
-from bot.delivery import Deliverer
 from bot.desk import Desk
 from bot.escalation import EscalationWording
 from bot.gate import load_gate
 from bot.generic import GenericAnswers
-from bot.inbox import InProcessInbox, Limits
+from bot.inbox import DurableInbox
 from bot.intents.classifier import load_classifier
 from bot.logs import set_up_logs
 from bot.router import Router
@@ -38,6 +37,7 @@ from rag.index.embedded import EmbeddedIndex, open_index
 from rag.index.schema import SCHEMA
 from rag.pipeline import Pipeline
 from rag.types import Fingerprint, Page, Vectors
+from tests.bot.inboxes import inbox_over, running
 from tests.builders import ALL, chunk, message
 
 PARTS = ("route", "search", "compose", "features")
@@ -107,7 +107,7 @@ def desk_over(index: EmbeddedIndex, embedder: FreeEmbedder) -> Desk:
     )
 
 
-async def measure(inbox: InProcessInbox, questions: int) -> dict[str, list[float]]:
+async def measure(inbox: DurableInbox, questions: int) -> dict[str, list[float]]:
     """Return milliseconds by part, a value a question; the first few warm up.
 
     ``desk`` is the sum of the named parts: answering itself. ``record`` is what is left of the
@@ -141,15 +141,15 @@ async def run(chunks: int, questions: int) -> dict[str, float]:
         store = await open_store(sqlite_url(Path(folder)))
         try:
             await fill(index, embedder, chunks)
-            inbox = InProcessInbox(
-                interactions=store.interactions,
-                admission=Admission(store.interactions, VouchedDirectory(), Policy()),
+            opened = inbox_over(
+                store,
+                admission=Admission(
+                    store.interactions, VouchedDirectory(), Policy(), store.policies
+                ),
                 desk=desk_over(index, embedder),
-                deliver=Deliverer({}, store.interactions),
-                limits=Limits(),
             )
-            times = await measure(inbox, questions)
-            await inbox.close()
+            async with running(opened) as inbox:
+                times = await measure(inbox, questions)
         finally:
             await store.close()
             await index.close()

@@ -20,6 +20,30 @@ BENCHES = {
         ),
         ["tests.bench.bench_overhead", "--chunks", "10000"],
     ),
+    "What durability adds to an answer": (
+        (
+            "The same questions by the desk alone and by the whole way: kept, begun in the engine, "
+            "admitted, answered, recorded, delivered to a platform that takes the reply at once. "
+            "Aim: at most 60 ms more at p50 on SQLite."
+        ),
+        ["tests.bench.bench_durability"],
+    ),
+    "Acknowledging Slack's events": (
+        (
+            "A real server under 50 signed events a second for a minute, while it answers all of "
+            "them, beside a bare server that reads, verifies and says 200. Aim: p99 at most 200 ms "
+            "on two cores."
+        ),
+        ["tests.bench.bench_acknowledging"],
+    ),
+    "A thousand questions at once": (
+        (
+            "Posted twice to one server with a slow model. Aim: none lost, refused for good or "
+            "answered twice, memory that does not grow with the second wave, /health below 1 s "
+            "throughout."
+        ),
+        ["tests.bench.load"],
+    ),
     "A search against its raw parts": (
         "One search with permissions, beside a bare FTS5 query and a bare exact vector search.",
         ["tests.bench.bench_retrieval", "--chunks", "10000", "100000"],

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
 
-from bot.errors import DeliveryFailed
+from bot.errors import DeliveryFailed, InboxUnavailable
 from bot.ports import ReportStage
 from bot.types import (
     Audience,
     Delivery,
     Inquiry,
     Intent,
+    InteractionId,
     Message,
     Outcome,
     Platform,
@@ -20,6 +22,7 @@ from bot.types import (
     Route,
     Stage,
     Trace,
+    Unfinished,
 )
 
 
@@ -27,6 +30,9 @@ def replied(text: str) -> Outcome:
     """A generic reply."""
     route = Route(intent=Intent.GENERIC, score=1.0, decided_by="rule", question=text)
     return Outcome(response=Reply(text=text, tone="generic"), trace=Trace(route=route))
+
+
+Run = Callable[[InteractionId], Coroutine[Any, Any, float | None]]
 
 
 class OpenAdmission:
@@ -98,7 +104,7 @@ class Board:
         self.posted = 0
         self.stages: list[Stage] = []
 
-    async def progress(self, message: Message, stage: Stage) -> None:
+    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
         self.stages.append(stage)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
@@ -112,8 +118,45 @@ class Board:
             raise DeliveryFailed("The connection broke.")
         return PostedRef("board", delivery.id)
 
-    async def find(self, delivery_id: str) -> PostedRef | None:
-        return PostedRef("board", delivery_id) if delivery_id in self.posts else None
+    async def find(self, delivery: Delivery) -> PostedRef | None:
+        return PostedRef("board", delivery.id) if delivery.id in self.posts else None
 
-    async def withdraw(self, ref: PostedRef) -> None:
-        self.posts.pop(ref.id, None)
+    async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
+        self.posts.pop(f"{message.interaction_id}:reply", None)
+
+
+class MemoryEngine:
+    """An engine that forgets all when it is stopped; what it ran is then adopted anew."""
+
+    def __init__(self, executor: str = "memory") -> None:
+        self.executor = executor
+        self._run: Run | None = None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._begun: set[str] = set()
+
+    async def start(self, run: Run) -> None:
+        self._run = run
+
+    async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
+        if self._run is None:
+            raise InboxUnavailable("The engine is not running.")
+        if work_id not in self._begun:
+            self._begun.add(work_id)
+            self._tasks[work_id] = asyncio.create_task(self._work(self._run, interaction_id))
+
+    async def again(self, unfinished: Unfinished) -> None:
+        await self.begin(f"{unfinished.id}:{unfinished.epoch}", unfinished.id)
+
+    async def take_over(self, executors: Sequence[str]) -> None: ...
+
+    async def forget(self) -> None: ...
+
+    async def stop(self) -> None:
+        self._run = None
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _work(self, run: Run, interaction_id: InteractionId) -> None:
+        while (pause := await run(interaction_id)) is not None:  # noqa: ASYNC110 - a pause, no poll
+            await asyncio.sleep(pause)

@@ -15,6 +15,7 @@ from bot.config import Settings
 from bot.parts import open_parts
 from bot.store import open_store, sqlite_url
 from ingestion.run import Folder, sync_folder
+from tests.bot.fakes import MemoryEngine
 
 Client = TestClient[web.Request, web.Application]
 
@@ -57,7 +58,7 @@ async def house(settings: Settings) -> AsyncIterator[Client]:
     async with open_parts(settings) as parts:
         store = await open_store(sqlite_url(settings.data_dir))
         try:
-            app = build(settings, parts, store)
+            app = build(settings, parts, store, MemoryEngine())
             async with TestClient(TestServer(app, host="127.0.0.1")) as client:
                 yield client
         finally:

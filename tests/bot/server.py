@@ -11,13 +11,12 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters import rest
 from bot.config import Settings, load_settings
-from bot.delivery import Deliverer
 from bot.doors import mount_doors, person_of
-from bot.inbox import InProcessInbox, Limits
 from bot.ports import AnswersInquiries, Inbox, Interactions
 from bot.startup import Part
 from bot.store import Store
-from tests.bot.fakes import EchoDesk, OpenAdmission
+from bot.work import Limits
+from tests.bot.inboxes import SOON, inbox_over, running
 
 Client = TestClient[web.Request, web.Application]
 
@@ -47,29 +46,23 @@ async def serving(
     """Serve until the block ends; ``accepts`` and ``interactions`` replace what the API uses."""
     app = web.Application()
     mount_doors(app, settings)
-    inbox = InProcessInbox(
-        interactions=store.interactions,
-        admission=OpenAdmission(),
-        desk=desk or EchoDesk(),
-        deliver=Deliverer({}, store.interactions),
-        limits=limits or Limits(drain_seconds=0.1),
-    )
+    opened = inbox_over(store, desk=desk, limits=limits or SOON)
 
     async def check_parts() -> Sequence[Part]:
         return parts
 
     rest.mount(
         app,
-        inbox=accepts or inbox,
+        inbox=accepts or opened.inbox,
         interactions=interactions or store.interactions,
+        audits=store.audits,
         settings=settings,
         check_parts=check_parts,
         ask_seconds=ask_seconds,
     )
     _add_pages(app)
-    async with TestClient(TestServer(app)) as client:
+    async with running(opened), TestClient(TestServer(app)) as client:
         yield client
-        await inbox.close()
 
 
 def _add_pages(app: web.Application) -> None:

@@ -6,7 +6,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.answering import Answering
-from bot.types import Escalation, Inquiry, Message, Outcome, Stage
+from bot.errors import StoreUnavailable
+from bot.types import Escalation, Inquiry, Message, Outcome, Refusal, Reply, Stage
 from tests.bot.fakes import EchoDesk, OpenAdmission, replied
 from tests.builders import message
 
@@ -49,6 +50,37 @@ async def test_an_admission_that_breaks_becomes_an_escalation() -> None:
     assert "anna" not in repr(outcome)
     assert stages.seen == [Stage.FAILED]
     assert logs[0]["interaction_id"] == message("hi").interaction_id
+
+
+class RefusingAdmission:
+    """Works on nothing now."""
+
+    async def admit(self, message: Message) -> Refusal:
+        return Refusal("Please ask again tomorrow.", "day's budget")
+
+
+async def test_a_message_that_is_not_worked_on_never_reaches_the_desk() -> None:
+    desk = EchoDesk()
+
+    outcome = await Answering(RefusingAdmission(), desk).answer(message("hi"), Stages())
+
+    assert isinstance(outcome.response, Reply)
+    assert outcome.response.text == "Please ask again tomorrow."
+    assert outcome.response.refused
+    assert outcome.trace.notes == ("limit:day's budget",)
+    assert desk.handled == []
+
+
+class UnreadableRecord:
+    """Can't look up the history."""
+
+    async def admit(self, message: Message) -> Inquiry:
+        raise StoreUnavailable("The disk is full.")
+
+
+async def test_without_the_record_there_is_no_outcome() -> None:
+    with pytest.raises(StoreUnavailable):
+        await Answering(UnreadableRecord(), EchoDesk()).answer(message("hi"), Stages())
 
 
 async def test_being_cancelled_is_no_outcome() -> None:

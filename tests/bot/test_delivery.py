@@ -1,138 +1,152 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from structlog.testing import capture_logs
 
 from bot.delivery import Deliverer, delivery_id
-from bot.errors import DeliveryFailed, StoreUnavailable
+from bot.errors import DeliveryFailed
 from bot.store import Store
-from bot.types import Delivery, InteractionId, PostedRef
+from bot.types import Delivery, Interaction, InteractionId, Message, PostedRef
 from tests.bot.fakes import Board, replied
+from tests.bot.records import answered
 from tests.builders import message
 
 ASKED = message("hello", platform="slack")
 REPLY = delivery_id(ASKED.interaction_id)
 
 
-async def deliverer(store: Store, board: Board, *, attempts: int = 3) -> Deliverer:
-    await store.interactions.open(ASKED)
-    await store.interactions.close(ASKED.interaction_id, replied("hi"))
-    return Deliverer(
-        {board.platform: board}, store.interactions, attempts=attempts, first_wait_seconds=0
-    )
-
-
-async def posted(store: Store) -> PostedRef | None:
-    kept = await store.interactions.get(ASKED.interaction_id)
-    assert kept is not None
-    return kept.posted
-
-
-async def test_a_reply_is_posted_once_and_recorded(store: Store) -> None:
-    board = Board()
-    deliver = await deliverer(store, board)
-
-    ref = await deliver.deliver(ASKED, replied("hi"))
-
-    assert ref == PostedRef("board", REPLY) == await posted(store)
-    assert board.posts == {REPLY: "hi"}
-    assert board.posted == 1
+async def to_post(store: Store, board: Board) -> tuple[Deliverer, Interaction]:
+    return Deliverer({board.platform: board}, store.work), await answered(store, ASKED, "hi")
 
 
 def test_the_id_of_a_reply_follows_from_its_question() -> None:
     assert delivery_id(InteractionId("i1")) == "i1:reply"
 
 
-async def test_a_refused_post_is_tried_again(store: Store) -> None:
-    board = Board(refused=2)
-    deliver = await deliverer(store, board)
-
-    assert await deliver.deliver(ASKED, replied("hi")) is not None
-    assert board.posted == 1
-
-
-async def test_a_post_whose_answer_was_lost_is_looked_up_not_repeated(store: Store) -> None:
-    board = Board(lost=1)
-    deliver = await deliverer(store, board)
-
-    assert await deliver.deliver(ASKED, replied("hi")) == PostedRef("board", REPLY)
-    assert board.posted == 1
-
-
-async def test_a_post_of_an_earlier_process_is_looked_up_first(store: Store) -> None:
+async def test_a_reply_is_posted_once(store: Store) -> None:
     board = Board()
-    board.posts[REPLY] = "hi"
-    deliver = await deliverer(store, board)
+    deliver, interaction = await to_post(store, board)
 
-    assert await deliver.deliver(ASKED, replied("hi"), again=True) == PostedRef("board", REPLY)
+    assert await deliver.post(interaction, replied("hi"), again=False) == PostedRef("board", REPLY)
+    assert board.posts == {REPLY: "hi"}
+    assert board.posted == 1
+
+
+async def test_what_the_platform_says_is_raised_and_one_attempt_is_made(store: Store) -> None:
+    board = Board(refused=2)
+    deliver, interaction = await to_post(store, board)
+
+    with pytest.raises(DeliveryFailed, match="full"):
+        await deliver.post(interaction, replied("hi"), again=False)
+
     assert board.posted == 0
 
 
-async def test_a_platform_that_never_takes_it_is_given_up_and_logged(store: Store) -> None:
-    board = Board(refused=99)
-    deliver = await deliverer(store, board)
+async def test_a_post_of_an_earlier_attempt_is_looked_up_first(store: Store) -> None:
+    board = Board(lost=1)
+    deliver, interaction = await to_post(store, board)
+    with pytest.raises(DeliveryFailed):
+        await deliver.post(interaction, replied("hi"), again=False)
 
-    with capture_logs() as logs:
-        assert await deliver.deliver(ASKED, replied("hi")) is None
-
-    assert await posted(store) is None
-    assert [line["event"] for line in logs][-1] == "delivery.failed"
-    assert [item.id for item in await store.interactions.unfinished()] == [ASKED.interaction_id]
+    assert await deliver.post(interaction, replied("hi"), again=True) == PostedRef("board", REPLY)
+    assert board.posted == 1
 
 
-class BrokenBoard(Board):
-    """Has a defect of its own."""
+async def test_what_is_not_found_is_posted(store: Store) -> None:
+    board = Board()
+    deliver, interaction = await to_post(store, board)
+
+    await deliver.post(interaction, replied("hi"), again=True)
+
+    assert board.posted == 1
+
+
+class SilentBoard(Board):
+    """Never answers."""
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        raise KeyError(delivery.id)
-
-    async def withdraw(self, ref: PostedRef) -> None:
-        raise DeliveryFailed(f"{ref.id} stays.")
+        await asyncio.sleep(60)
+        return PostedRef("board", delivery.id)
 
 
-async def test_a_defect_of_a_channel_is_not_retried_and_not_raised(store: Store) -> None:
-    deliver = await deliverer(store, BrokenBoard())
+async def test_a_platform_that_never_answers_is_given_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.delivery._DEADLINE_SECONDS", 0.05)
+    deliver, interaction = await to_post(store, SilentBoard())
 
-    with capture_logs() as logs:
-        assert await deliver.deliver(ASKED, replied("hi")) is None
-
-    assert [line["event"] for line in logs] == ["delivery.failed"]
+    with pytest.raises(DeliveryFailed, match="slack did not answer"):
+        await deliver.post(interaction, replied("hi"), again=False)
 
 
 async def test_a_platform_without_a_channel_counts_as_posted(store: Store) -> None:
-    await deliverer(store, Board())
-    deliver = Deliverer({}, store.interactions)
+    interaction = await answered(store, ASKED, "hi")
 
-    ref = await deliver.deliver(ASKED, replied("hi"))
+    ref = await Deliverer({}, store.work).post(interaction, replied("hi"), again=False)
 
-    assert ref == PostedRef(ASKED.thread.key, REPLY) == await posted(store)
-    assert await store.interactions.unfinished() == []
+    assert ref == PostedRef(ASKED.thread.key, REPLY)
 
 
-async def test_a_record_that_breaks_is_told(store: Store) -> None:
-    deliver = await deliverer(store, Board())
-    async with store.transactions.writing() as connection:
-        await connection.exec_driver_sql("ALTER TABLE interactions RENAME TO gone")
+def test_only_what_a_channel_posts_is_posted(store: Store) -> None:
+    board = Board()
+    deliver = Deliverer({board.platform: board}, store.work)
 
-    with pytest.raises(StoreUnavailable):
-        await deliver.deliver(ASKED, replied("hi"))
+    assert deliver.posts_to(ASKED)
+    assert not deliver.posts_to(message("hello", platform="rest"))
+
+
+class RememberingBoard(Board):
+    """Remembers what it was asked to post and to take back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.delivered: list[Delivery] = []
+        self.taken_back: list[list[PostedRef]] = []
+
+    async def deliver(self, delivery: Delivery) -> PostedRef:
+        self.delivered.append(delivery)
+        return await super().deliver(delivery)
+
+    async def withdraw(self, message: Message, posted: list[PostedRef]) -> None:  # type: ignore[override]  # what the deliverer gives
+        self.taken_back.append(posted)
+        await super().withdraw(message, posted)
+
+
+@pytest.mark.parametrize(
+    ("noted", "given"),
+    [(PostedRef("board", "p1"), PostedRef("board", "p1")), (PostedRef("board", ""), None)],
+    ids=["known", "never seen"],
+)
+async def test_the_reply_goes_into_the_placeholder_whose_place_is_known(
+    store: Store, noted: PostedRef, given: PostedRef | None
+) -> None:
+    board = RememberingBoard()
+    deliver, interaction = await to_post(store, board)
+    await store.work.placeholder(interaction, noted)
+    kept = await store.interactions.get(interaction.id)
+    assert kept is not None
+
+    await deliver.post(kept, replied("hi"), again=False)
+
+    assert [each.placeholder for each in board.delivered] == [given]
 
 
 async def test_a_reply_is_taken_back_also_when_nobody_recorded_it(store: Store) -> None:
-    board = Board()
-    deliver = await deliverer(store, board)
-    for ref in (PostedRef("board", REPLY), None):
-        board.posts[REPLY] = "hi"
-        await deliver.withdraw(ASKED, ref)
-        assert board.posts == {}
+    board = RememberingBoard()
+    deliver, interaction = await to_post(store, board)
+    await deliver.post(interaction, replied("hi"), again=False)
 
-    await deliver.withdraw(ASKED, None)
+    await deliver.withdraw(interaction)
+    await store.work.posted(interaction.id, PostedRef("board", REPLY))
+    await store.work.placeholder(interaction, PostedRef("board", "p1"))
+    kept = await store.interactions.get(interaction.id)
+    assert kept is not None
+    await deliver.withdraw(kept)
+
+    assert board.posts == {}
+    assert board.taken_back == [[], [PostedRef("board", "p1"), PostedRef("board", REPLY)]]
 
 
-async def test_a_platform_that_cannot_take_back_is_logged(store: Store) -> None:
-    deliver = await deliverer(store, BrokenBoard())
-
-    with capture_logs() as logs:
-        await deliver.withdraw(ASKED, PostedRef("board", REPLY))
-
-    assert [line["event"] for line in logs][-1] == "delivery.withdraw_failed"
+async def test_what_no_channel_posts_needs_no_taking_back(store: Store) -> None:
+    await Deliverer({}, store.work).withdraw(await answered(store, ASKED, "hi"))

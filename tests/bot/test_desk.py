@@ -66,6 +66,7 @@ class FirstLine:
     refusal: str | None = None
     name: str = "extractive"
     composed: int = 0
+    calls: tuple[ModelCall, ...] = ()
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
         self.composed += 1
@@ -75,7 +76,7 @@ class FirstLine:
             return Composition(claims=(), refusal=self.refusal, dropped_claims=int(self.silent))
         best = passages[0].chunk
         line = best.text.splitlines()[0]
-        return Composition(claims=(Claim(line, (Citation(best.id, line),)),))
+        return Composition((Claim(line, (Citation(best.id, line),)),), calls=self.calls)
 
 
 @dataclass
@@ -282,6 +283,18 @@ async def test_what_only_the_asker_may_read_is_answered_to_them_alone(bench: Ben
     assert "90,000" not in repr(outcome.trace)
     assert outcome.private is not None
     assert "90,000" in outcome.private.text
+
+
+@pytest.mark.parametrize("sure", [0.9, 0.1], ids=["given", "held back"])
+async def test_what_a_private_reply_costs_counts_as_well(bench: Bench, sure: float) -> None:
+    bench.sure = sure
+    bench.composer.calls = (ModelCall("answer", "m", "answer@1", 10, 1, 1.0),)
+    readers = (frozenset({HR}),)
+    bench.index.chunks.insert(0, chunk("Pay.", chunk_id="s", page_id="pay.md", readers=readers))
+
+    outcome = await bench.ask(private=False, principals=frozenset({EVERYONE, HR}))
+
+    assert (outcome.private is not None, len(outcome.trace.calls)) == (sure == 0.9, 2)
 
 
 async def test_nobody_gets_a_private_reply_that_adds_nothing(bench: Bench) -> None:

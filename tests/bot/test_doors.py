@@ -78,7 +78,7 @@ async def test_on_loopback_another_sites_requests_are_refused(
 
         assert (posted.status, got.status, platform.status) == (403, 403, 403)
         assert "page that this server itself serves" in await detail(posted)
-    assert await store.interactions.unfinished() == []
+    assert await store.work.unfinished() == []
 
 
 async def test_our_own_page_may_post_forms_and_json(store: Store, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import structlog
 from bot.__main__ import main
 from bot.config import Settings
 
-COMMANDS = (["ask", "hello"], ["serve"], ["escalations"])
+COMMANDS = (["ask", "hello"], ["serve"], ["escalations"], ["channels"])
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_an_index_that_is_no_database_is_refused_in_one_line(
     assert refused.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", [["serve"], ["escalations"]])
+@pytest.mark.parametrize("command", [["serve"], ["escalations"], ["channels", "list"]])
 def test_a_record_that_is_no_database_is_refused_in_one_line(
     command: list[str], data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

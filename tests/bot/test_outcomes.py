@@ -64,7 +64,7 @@ def test_what_is_unavailable_is_handed_over_only_with_consent_in_private() -> No
     assert not public.consent_needed
 
 
-def test_only_working_and_unposted_answers_are_unfinished() -> None:
+def test_what_is_not_answered_posted_or_taken_back_is_unfinished() -> None:
     asked = message("hi")
     working = Interaction(asked.interaction_id, asked, "working", NOON)
     answered = Interaction(asked.interaction_id, asked, "done", NOON)
@@ -72,4 +72,5 @@ def test_only_working_and_unposted_answers_are_unfinished() -> None:
 
     assert [unfinished(item) for item in (working, answered, posted)] == [True, True, False]
     assert not unfinished(Interaction(asked.interaction_id, asked, "failed", NOON))
+    assert unfinished(Interaction(asked.interaction_id, asked, "cancelling", NOON))
     assert not unfinished(Interaction(asked.interaction_id, asked, "cancelled", NOON))

@@ -26,6 +26,7 @@ from rag.extractive import ExtractiveComposer
 from rag.index.embedded import fingerprint_of, open_index
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Principal
+from tests.bot.fakes import MemoryEngine
 from tests.bot.house import Client
 from tests.bot.server import settings_for
 from tests.builders import message
@@ -139,7 +140,8 @@ async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
 async def client(parts: Parts, tmp_path: Path) -> AsyncIterator[Client]:
     settings = settings_for(tmp_path, dev_identities=True)
     store = await open_store(sqlite_url(tmp_path))
-    async with TestClient(TestServer(build(settings, parts, store), host="127.0.0.1")) as served:
+    app = build(settings, parts, store, MemoryEngine())
+    async with TestClient(TestServer(app, host="127.0.0.1")) as served:
         yield served
     await store.close()
 

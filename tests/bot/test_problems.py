@@ -82,3 +82,13 @@ async def test_a_busy_server_says_when_to_come_back() -> None:
     response, _ = await answer(InboxFull("full"))
 
     assert response.headers["Retry-After"] == "60"
+
+
+@pytest.mark.parametrize("error", [InboxUnavailable("Try again."), StoreUnavailable("Try again.")])
+async def test_what_is_away_is_logged_in_one_line_with_its_cure(error: Exception) -> None:
+    with capture_logs() as logs:
+        await answer(error)
+
+    assert logs == [
+        {"event": "request.unavailable", "log_level": "error", "path": "/", "why": "Try again."}
+    ]

@@ -1,4 +1,4 @@
-"""``python -m tests.conformance`` prints which platform shows what."""
+"""``python -m tests.conformance`` runs every case on every platform and prints the table."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from tempfile import TemporaryDirectory
 import structlog
 
 from tests.conformance.cases import CASES
-from tests.conformance.platforms import PLATFORMS
-from tests.conformance.suite import faults
+from tests.conformance.missing import MISSING
+from tests.conformance.suite import PLATFORMS, faults
+from tests.conformance.table import YES, table
 
 
 async def main() -> int:
-    """Run every case on every platform; return how many failed."""
-    failed = 0
-    print(f"| case | {' | '.join(PLATFORMS)} |\n|---|{'---|' * len(PLATFORMS)}")
+    """Print the table; return how many cells are not as they must be."""
+    found: dict[tuple[str, str], str] = {}
     for case in CASES:
-        cells = []
         for platform in PLATFORMS:
             with TemporaryDirectory() as directory:
-                found = await faults(case, platform, Path(directory))
-            failed += bool(found)
-            cells.append("; ".join(found) or "yes")
-        print(f"| {case.name} | {' | '.join(cells)} |")
-    return failed
+                wrong = await faults(case, platform, Path(directory))
+            found[case.name, platform] = "; ".join(wrong) or YES
+    names = [case.name for case in CASES]
+    print(table(names, list(PLATFORMS), MISSING, lambda case, platform: found[case, platform]))
+    return sum(told != YES for told in found.values())
 
 
 if __name__ == "__main__":

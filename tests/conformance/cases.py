@@ -1,128 +1,162 @@
-"""What a platform must show, whatever the platform: one table."""
+"""What every platform must show, whatever the platform: one table."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
-from bot.types import Clarification, Escalation, Reply, Response
+from bot.types import Clarification, Escalation, Refusal, Reply
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN
+from tests.conformance import desks, plays
+from tests.conformance.desks import OpensDesk, repeats, says
+from tests.conformance.plays import Asks, Declines, PeopleSee, Play, Votes, Whispers
 
 HOSTILE = (
     "<!channel> <!here> <@U0CEO0000> <at>Everyone</at> [click](https://evil.example/a) "
     "![p](https://evil.example/?d=1) <https://evil.example|b> https://evil.example/c "
-    "`x` ` https://evil.example/d [1]: https://evil.example/e"
+    "`x` ` https://evil.example/d [1]: https://evil.example/e <img src=https://evil.example/f> "
+    "<script>alert(1)</script> javascript:alert(1)"
 )
+BLOCKS = "\n\n<script>alert(2)</script>\n\n<img src=x onerror=alert(3)>\n\n<div onclick=x>y</div>"
 LONG = "\n\n".join(f"Step {number}. " + "word " * 60 for number in range(1, 90))
+RESTART = "Restart the client [1]."
+UNCONFIRMED = re.compile(r"not confirmed|haven't confirmed")
+A_PERSON = re.compile(r"human|Ask a person")
+FULLER = Reply("Your own plan covers it [1].", "answer", (VPN,), 0.9)
+BUSY = Refusal("You have asked a lot today. Ask me again tomorrow.", "20 of 20 questions")
+NOT_SURE = re.compile(r"I've asked the people|I don't have that information")
+OFFER = re.compile(r"Shall I ask a person\?|I don't have that information")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A question, what the desk makes of it, and what is then seen.
+    """What is done, and what stands behind the platform while it is.
 
-    ``response`` None: the desk fails. ``times`` is how often the platform delivers the question.
-    ``asked`` is what reaches the desk; ``people`` is what the people's channel is shown.
+    ``refusal``: admission turns every question away. ``full``: the inbox takes none.
     """
 
     name: str
-    question: str
-    response: Response | None
-    shown: tuple[str, ...]
-    absent: tuple[str, ...] = ()
-    private: bool = False
-    times: int = 1
-    asked: str | None = None
-    people: str | None = None
+    desk: OpensDesk
+    play: Play
+    refusal: Refusal | None = None
+    full: bool = False
 
 
 CASES = (
-    Case("answered", "vpn down?", ANSWER, ("Restart the client [1].", "VPN guide")),
-    Case("answered in private", "vpn?", ANSWER, ("Restart the client [1].",), private=True),
+    Case("answered", says(ANSWER), Asks("vpn down?", (RESTART, "VPN guide"))),
+    Case("answered in private", says(ANSWER), Asks("vpn?", (RESTART,), private=True)),
     Case(
         "cited",
-        "vpn and offices?",
-        replace(ANSWER, text="Restart [1], or come by [2].", sources=(VPN, LOCAL)),
-        (
-            "Restart [1], or come by [2].",
-            "VPN guide",
-            "https://wiki.example.com/vpn?a=1&b=2",
-            "Offices",
+        says(replace(ANSWER, text="Restart [1], or come by [2].", sources=(VPN, LOCAL))),
+        Asks(
+            "vpn and offices?",
+            (
+                "Restart [1], or come by [2].",
+                "VPN guide",
+                "https://wiki.example.com/vpn?a=1&b=2",
+                "Offices",
+            ),
+            absent=("/pages/offices",),
         ),
-        absent=("/pages/offices",),
     ),
     Case(
         "quoted",
-        "vpn?",
-        replace(ANSWER, tone="found", text="From the wiki:\n\n> Restart the client. [1]"),
-        ("> Restart the client. [1]", "human"),
+        says(replace(ANSWER, tone="found", text="From the wiki:\n\n> Restart the client. [1]")),
+        Asks("vpn?", ("> Restart the client. [1]", "From the wiki")),
     ),
+    Case("escalated", says(HANDED_OVER), Asks("the code?", (NOT_SURE, UNCONFIRMED, "VPN guide"))),
+    Case("escalated: people see it", says(HANDED_OVER), PeopleSee("the code?", "vpn down?")),
+    Case("escalation offered in private", says(OFFERED), Asks("code?", (OFFER,), private=True)),
     Case(
-        "escalated",
-        "what is the code?",
-        HANDED_OVER,
-        ("I've asked the people", "not confirmed", "VPN guide"),
-        people="vpn down?",
-    ),
-    Case(
-        "escalation offered in private",
-        "what is the code?",
-        OFFERED,
-        ("Shall I ask a person?",),
-        private=True,
+        "escalation offered: people don't see it yet",
+        says(OFFERED),
+        PeopleSee("the code?", None, private=True),
     ),
     Case(
         "clarified",
-        "holiday?",
-        Clarification("Which one?", options=("Booking leave", "Public holidays")),
-        ("Which one?", "- Booking leave", "- Public holidays"),
+        says(Clarification("Which one?", options=("Booking leave", "Public holidays"))),
+        Asks("holiday?", ("Which one?", "- Booking leave", "- Public holidays")),
     ),
     Case(
-        "generic", "hello", Reply("Hello! Ask me.", tone="generic"), ("Hello! Ask me.",), ("human",)
+        "generic",
+        says(Reply("Hello! Ask me.", tone="generic")),
+        Asks("hello", ("Hello! Ask me.",), absent=(A_PERSON,)),
     ),
     Case(
         "human",
-        "human",
-        Escalation("Of course.", "asked_for_human", question="the printer is on fire"),
-        ("Of course.",),
-        people="the printer is on fire",
+        says(Escalation("Of course.", "asked_for_human", question="the printer is on fire")),
+        Asks("human", ("Of course.",)),
+    ),
+    Case(
+        "human: people see it",
+        says(Escalation("Of course.", "asked_for_human", question="the printer is on fire")),
+        PeopleSee("human", "the printer is on fire"),
+    ),
+    Case("feedback: up", says(ANSWER), Votes(("up",))),
+    Case("feedback: down", says(ANSWER), Votes(("down",))),
+    Case("feedback: changed", says(ANSWER), Votes(("up", "down"))),
+    Case("feedback: removed", says(ANSWER), Votes(("up",), taken_back=True)),
+    Case("follow-up", repeats(), plays.follows_up),
+    Case("another thread", repeats(), plays.begins_anew),
+    Case("edited while it is worked on", repeats(), plays.edits_in_time),
+    Case("edited after the answer", repeats(), plays.edits_too_late),
+    Case("deleted while it is worked on", repeats(), plays.deletes_in_time),
+    Case("deleted after the answer", repeats(), plays.deletes_afterwards),
+    Case("delivered three times", repeats(), plays.delivers_again),
+    Case(
+        "permission-limited, with a private addition",
+        says(ANSWER, private=FULLER),
+        Whispers(RESTART, FULLER),
     ),
     Case(
         "a question that is too long",
-        "why " * 2000,
-        Reply("Shorter, please.", "generic"),
-        ("Shorter, please.",),
+        says(Reply("Shorter, please.", "generic")),
+        Asks("why " * 2000, ("Shorter, please.",), refused=re.compile(r"at most 4,000|to 4000")),
     ),
     Case(
         "an empty question",
-        "",
-        Reply("Ask me something.", "generic"),
-        ("Ask me something.",),
-        asked="",
+        says(Reply("Ask me something.", "generic")),
+        Asks("", ("Ask me something.",), refused=re.compile(r"Type a question|1 to 4000")),
     ),
     Case(
         "an answer that is too long",
-        "all?",
-        replace(ANSWER, text=LONG),
-        ("Step 1.", "Step 89.", "VPN guide"),
+        says(replace(ANSWER, text=LONG)),
+        Asks("all?", ("Step 1.", "Step 89.", "VPN guide")),
     ),
     Case(
         "hostile text",
-        "vpn?",
-        replace(ANSWER, text=f"Beware. {HOSTILE}", sources=(replace(VPN, title=HOSTILE),)),
-        ("Beware.", "click"),
+        says(
+            replace(
+                ANSWER, text=f"Beware. {HOSTILE}{BLOCKS}", sources=(replace(VPN, title=HOSTILE),)
+            )
+        ),
+        Asks("vpn?", ("Beware.", "click")),
+    ),
+    Case(
+        "a hostile source",
+        says(replace(ANSWER, sources=(replace(VPN, url="javascript:alert(1)//"),))),
+        Asks("vpn?", (RESTART, "VPN guide")),
     ),
     Case(
         "other writing",
-        "\u4f60\u597d \U0001f600?",
-        Reply("\u4f60\u597d \U0001f600", "generic"),
-        ("\u4f60\u597d \U0001f600",),
+        says(Reply("\u4f60\u597d \U0001f600", "generic")),
+        Asks("\u4f60\u597d \U0001f600?", ("\u4f60\u597d \U0001f600",)),
     ),
-    Case("delivered three times", "vpn down?", ANSWER, ("Restart the client [1].",), times=3),
-    Case("the desk is down", "vpn down?", None, ("can't answer this right now",), ("boom",)),
+    Case(
+        "the desk is down",
+        desks.breaks(),
+        Asks("vpn down?", ("can't answer this right now",), absent=("boom",)),
+    ),
     Case(
         "the model is down",
-        "vpn down?",
-        Escalation("I can't look this up right now.", "unavailable", question="vpn down?"),
-        ("I can't look this up right now.",),
-        people="vpn down?",
+        desks.without_a_model,
+        Asks("error 809?", ("I can't look this up right now.", UNCONFIRMED, "VPN guide")),
     ),
+    Case(
+        "the index is down",
+        desks.without_an_index,
+        Asks("error 809?", ("I can't look this up right now.",), absent=("gone", "VPN guide")),
+    ),
+    Case("rate-limited", says(ANSWER), Declines(BUSY.text), refusal=BUSY),
+    Case("the inbox is full", says(ANSWER), plays.is_not_kept, full=True),
 )

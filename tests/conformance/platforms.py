@@ -2,144 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
-from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from aiohttp.test_utils import TestClient
 
-from bot.adapters import slack as slack_adapter
-from bot.adapters import teams as teams_adapter
-from bot.adapters.teams.cloud import Cloud
-from bot.config import load_settings
+from bot.config import Settings
 from bot.ports import Channel, Inbox
-from tests.bot.adapters.slack import events, server
-from tests.bot.adapters.teams import activities
-from tests.bot.adapters.teams.server import APP_ID, ENTRA, ISSUER, CountingCredentials, FakeTeams
+from bot.store import Store
 
-PEOPLE = "C0PEOPLE0"
+Client = TestClient[Any, Any]
+
+Receipt = Literal["kept", "refused", "send it again"]
+"""What a platform is told of a question: acknowledged, wrong in itself, or not kept."""
+
+Vote = Literal["up", "down"]
+
+
+class Missing(Exception):
+    """The platform, or its double, has no such thing; tests.conformance.missing says why."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is typed where; the same ``number`` is the same message, delivered again."""
+
+    text: str
+    number: int = 1
+    thread: int = 1
+    private: bool = False
 
 
 class Platform(Protocol):
-    """Where a question is asked and its replies are read."""
+    """Where a question is asked and its replies are read. Methods raise Missing.
 
-    name: str
+    ``channel`` is None where replies are fetched, not posted. ``client`` reaches the bot and is
+    set before the first question.
+    """
+
+    client: Client
 
     @property
-    def channel(self) -> Channel: ...
+    def channel(self) -> Channel | None: ...
 
-    def mount(self, app: web.Application, inbox: Inbox) -> None: ...
+    @property
+    def settings(self) -> Settings: ...
 
-    async def ask(self, client: activities.Client, text: str, *, private: bool) -> int:
-        """Deliver the one question as the platform does; return the HTTP status."""
+    def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None: ...
+
+    async def ask(self, question: Question) -> Receipt:
+        """Deliver a question as the platform does."""
         ...
 
-    def seen(self) -> Sequence[str]:
-        """Return what the asker's thread shows, a message each, as a person reads it."""
+    async def edit(self, question: Question, text: str) -> None:
+        """Change a question that was asked."""
         ...
 
-    def raw(self) -> str:
-        """Return everything that the platform was given to show."""
+    async def delete(self, question: Question) -> None: ...
+
+    async def vote(self, question: Question, vote: Vote) -> None:
+        """Judge the answer to a question; a second judgement replaces the first."""
         ...
 
-    def people(self) -> Sequence[str] | None:
-        """Return what the people's channel shows, None where there is none yet."""
+    async def unvote(self, question: Question, vote: Vote) -> None:
+        """Take a judgement back that was given."""
+        ...
+
+    async def can_vote(self, question: Question) -> bool:
+        """Tell whether the reply to a question asks to be judged."""
+        ...
+
+    async def seen(self, question: Question) -> Sequence[str]:
+        """Return what is shown to all in the question's thread, a message each, as it is read."""
+        ...
+
+    async def privately(self, question: Question) -> Sequence[str]:
+        """Return what only the asker sees in a thread that others read, too."""
+        ...
+
+    async def live(self, question: Question) -> Sequence[str]:
+        """Return every link, mention or image that works but that code did not write."""
+        ...
+
+    async def people(self) -> Sequence[str]:
+        """Return what the people's channel shows."""
         ...
 
 
-class OnSlack:
-    name = "slack"
+Opens = Callable[[Path], AbstractAsyncContextManager[Platform]]
+"""Starts a platform's double; the bot's own files go into the directory."""
 
-    def __init__(self, workspace: server.FakeSlack) -> None:
-        self._workspace = workspace
-        settings = load_settings(
-            _env_file=None,
-            slack_bot_token=server.TOKEN,
-            slack_signing_secret=events.SECRET,
-            slack_api_url=workspace.url,
-            slack_team_id=server.TEAM,
-            slack_escalation_channel=PEOPLE,
-        )
-        self.channel: slack_adapter.SlackChannel = slack_adapter.connect(settings)
-
-    def mount(self, app: web.Application, inbox: Inbox) -> None:
-        slack_adapter.mount(app, self.channel, inbox)
-
-    async def ask(self, client: activities.Client, text: str, *, private: bool) -> int:
-        event = events.direct(text) if private else events.mention(text)
-        return (await events.send(client, events.envelope(event))).status
-
-    def seen(self) -> Sequence[str]:
-        return [post.shown for post in self._workspace.posts if post.channel != PEOPLE]
-
-    def raw(self) -> str:
-        posts = self._workspace.posts
-        return "\n".join(f"{post.raw}\n{post.payload['text']}" for post in posts)
-
-    def people(self) -> Sequence[str] | None:
-        return [post.shown for post in self._workspace.in_channel(PEOPLE)]
-
-
-class OnTeams:
-    name = "teams"
-
-    def __init__(self, tenant: FakeTeams) -> None:
-        self._tenant = tenant
-        settings = load_settings(
-            _env_file=None,
-            microsoft_app_id=APP_ID,
-            microsoft_app_password="secret",
-            microsoft_app_tenant_id=ENTRA,
-        )
-        cloud = Cloud(issuer=ISSUER, metadata_url=f"{tenant.url}/meta")
-        self.channel: teams_adapter.TeamsChannel = teams_adapter.connect(
-            settings, cloud=cloud, credentials=CountingCredentials()
-        )
-
-    def mount(self, app: web.Application, inbox: Inbox) -> None:
-        teams_adapter.mount(app, self.channel, inbox)
-
-    async def ask(self, client: activities.Client, text: str, *, private: bool) -> int:
-        asked = (
-            activities.in_person(self._tenant, text)
-            if private
-            else activities.in_channel(self._tenant, f"<at>Help</at> {text}")
-        )
-        return (await activities.send(client, self._tenant, asked)).status
-
-    def seen(self) -> Sequence[str]:
-        return [
-            sent.shown.replace("&lt;", "<").replace("&amp;", "&") for sent in self._tenant.messages
-        ]
-
-    def raw(self) -> str:
-        return "\n".join(str(sent.activity["text"]) for sent in self._tenant.messages)
-
-    def people(self) -> Sequence[str] | None:
-        return None
-
-
-@asynccontextmanager
-async def on_slack() -> AsyncIterator[Platform]:
-    async with server.FakeSlack().serving() as workspace:
-        yield OnSlack(workspace)
-
-
-@asynccontextmanager
-async def on_teams() -> AsyncIterator[Platform]:
-    key = generate_private_key(public_exponent=65537, key_size=2048)
-    async with FakeTeams(keys={"k1": key}).serving() as tenant:
-        yield OnTeams(tenant)
-
-
-PLATFORMS = {"slack": on_slack, "teams": on_teams}
-
-
-@asynccontextmanager
-async def client_of(platform: Platform, inbox: Inbox) -> AsyncIterator[activities.Client]:
-    app = web.Application()
-    platform.mount(app, inbox)
-    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
-        yield client
+Platforms = Mapping[str, Opens]

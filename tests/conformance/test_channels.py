@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.cases import CASES, Case
-from tests.conformance.platforms import PLATFORMS
-from tests.conformance.suite import faults
+from tests.conformance.missing import MISSING
+from tests.conformance.suite import PLATFORMS, faults
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
@@ -17,3 +17,11 @@ async def test_every_platform_shows_the_same_outcome(
     case: Case, platform: str, tmp_path: Path
 ) -> None:
     assert await faults(case, platform, tmp_path) == []
+
+
+def test_only_what_there_is_is_declared_missing() -> None:
+    names = {case.name for case in CASES}
+
+    assert set(MISSING) <= set(PLATFORMS)
+    assert {name for cases in MISSING.values() for name in cases} <= names
+    assert all(reason for cases in MISSING.values() for reason in cases.values())

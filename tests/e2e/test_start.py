@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -41,11 +42,12 @@ def test_the_start_says_what_is_indexed(served: Served) -> None:
 
 @pytest.mark.usefixtures("served")
 def test_a_later_start_changes_nothing_and_costs_little_beyond_its_imports(
-    sample_data: Path,
+    sample_data: Path, tmp_path: Path
 ) -> None:
     """Three seconds is the promise on an idle machine; a busy one is compared with itself."""
-    imports = _seconds_of("import bot.commands.serving")
-    for again in serving(sample_data):
+    imports = _seconds_of("import bot.commands.serving, bot.durable")
+    shutil.copytree(sample_data, tmp_path, dirs_exist_ok=True)
+    for again in serving(tmp_path):
         assert "0 added, 0 changed" in again.said
         assert again.ready_seconds <= max(3.0, 3 * imports)
 
@@ -61,6 +63,16 @@ def test_a_wrong_setting_stops_the_start_with_one_line(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr.startswith("PORT='many' is wrong")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("served")
+def test_a_second_server_on_the_same_data_directory_stops_with_the_cure(sample_data: Path) -> None:
+    done = run(sample_data, "serve")
+
+    assert done.returncode == 2
+    assert "Another server runs on FRONTDESK_DATA_DIR=" in done.stderr
+    assert "DATABASE_URL" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -304,15 +305,24 @@ async def test_a_mark_opens_its_source_and_takes_the_focus_there(visit: Visit) -
     await expect(visit.page.locator(".sources summary")).to_be_focused()
 
 
+QUICK_SECONDS = 1.5
+"""What the page takes for a quick wait (chat.js)."""
+
+
 async def test_the_answer_is_announced_and_a_quick_wait_is_not(visit: Visit) -> None:
     await visit.page.evaluate(
         "window.heard = []; new MutationObserver(() => heard.push(document.getElementById('status')"
         ".textContent)).observe(document.getElementById('status'), {childList: true})"
     )
+    started = time.monotonic()
     await visit.ask("hi")
+    took = time.monotonic() - started
     await visit.page.wait_for_timeout(1700)
 
-    assert await visit.page.evaluate("heard") == ["Hello."]
+    *before, last = await visit.page.evaluate("heard")
+    assert last == "Hello."
+    # On a busy machine even this is no quick wait; then the waiting is said, and rightly so.
+    assert before == [] or took > QUICK_SECONDS
 
 
 async def test_an_answer_comes_after_a_reload_and_stays_after_going_back(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot.inbox import Limits
 from bot.store import Store
 from bot.types import Message, Outcome
+from bot.work import Limits
 from rag.types import Turn
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate, replied
@@ -110,7 +110,7 @@ async def test_a_mistake_is_told_with_field_value_and_cure(
     assert told["errors"][0]["value"]
     assert cure in told["cure"]
     assert "pydantic" not in str(told)
-    assert await store.interactions.unfinished() == []
+    assert await store.work.unfinished() == []
 
 
 @pytest.mark.parametrize(

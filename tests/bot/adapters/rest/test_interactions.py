@@ -8,8 +8,10 @@ import pytest
 from bot.store import Store
 from bot.types import InteractionId, Message, Outcome, PostedRef
 from tests.bot.adapters.rest import replies
-from tests.bot.fakes import EchoDesk, Gate, replied
+from tests.bot.fakes import EchoDesk, Gate
+from tests.bot.records import answered
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
+from tests.bot.store.filled import add_interaction
 from tests.builders import message
 
 HOSTILE = ["../ask", "%00", "'; DROP TABLE interactions; --", "x" * 5000, "00000000"]
@@ -154,9 +156,8 @@ async def test_judging_for_somebody_else_needs_the_right_to(store: Store, tmp_pa
 
 async def test_the_platforms_questions_are_for_admins_only(store: Store, tmp_path: Path) -> None:
     question = message("hi", platform="slack", channel="local")
-    await store.interactions.open(question)
-    await store.interactions.close(question.interaction_id, replied("hello"))
-    await store.interactions.posted(question.interaction_id, PostedRef("C1", "1"))
+    await answered(store, question, "hello")
+    await store.work.posted(question.interaction_id, PostedRef("C1", "1"))
     path = f"/api/v1/interactions/{question.interaction_id}"
 
     async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
@@ -175,19 +176,31 @@ async def test_another_tenants_questions_are_nobodys(store: Store, tmp_path: Pat
 async def test_a_withdrawn_question_is_gone(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path)) as client:
         path = await asked(client)
-        await store.interactions.cancel(InteractionId(path.rpartition("/")[2]))
+        await store.work.cancel(InteractionId(path.rpartition("/")[2]))
 
         assert (await client.get(path)).status == 404
         assert (await client.put(f"{path}/feedback", json={"vote": "up"})).status == 404
 
 
-async def test_work_that_was_given_up_is_an_error(store: Store, tmp_path: Path) -> None:
-    question = message("hi", platform="rest")
-    await store.interactions.open(question)
-    await store.interactions.fail(question.interaction_id)
+async def test_an_answer_that_no_platform_took_is_still_an_answer(
+    store: Store, tmp_path: Path
+) -> None:
+    question = message("hi", platform="slack")
+    kept_answer = await answered(store, question, "hello")
+    await store.work.fail(kept_answer, "The channel is gone.")
 
     async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
         kept = await body_of(client, f"/api/v1/interactions/{question.interaction_id}", BEARER)
+
+    assert (kept["status"], kept["answer"]) == ("answered", "hello")
+
+
+async def test_work_that_an_older_version_gave_up_is_an_error(store: Store, tmp_path: Path) -> None:
+    question = message("hi", platform="rest").interaction_id
+    await add_interaction(store, question, status="failed", posted=False)
+
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
+        kept = await body_of(client, f"/api/v1/interactions/{question}", BEARER)
 
     assert (kept["status"], kept["requires_escalation"]) == ("error", True)
 
@@ -207,3 +220,56 @@ async def test_a_wrong_switch_is_told(store: Store, tmp_path: Path) -> None:
         response = await client.get(f"{path}?show_pipeline=1")
 
     assert response.status == 422
+
+
+async def test_a_question_is_changed_until_it_is_answered(store: Store, tmp_path: Path) -> None:
+    gate = Gate()
+    settings = settings_for(tmp_path)
+    async with serving(store, settings, desk=EchoDesk(gate), ask_seconds=0.05) as client:
+        late = await (await client.post("/api/v1/ask", json={"question": "old"})).json()
+        changed = await client.patch(late["poll"], json={"question": " new "})
+        working = await changed.json()
+        gate.open()
+        for _ in range(500):
+            done = await client.get(late["poll"])
+            if done.status != 202:
+                break
+        answer = await done.json()
+        refused = await client.patch(late["poll"], json={"question": "newer"})
+        kept = await body_of(client, late["poll"])
+
+    assert (changed.status, working["status"], working["question"]) == (200, "working", "new")
+    assert (answer["question"], answer["answer"]) == ("new", "You said: new")
+    assert refused.status == 409
+    assert (kept["question"], kept["answer"]) == ("new", "You said: new")
+
+
+async def test_what_is_withdrawn_by_its_asker_is_gone(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        path = await asked(client)
+        withdrawn = await client.delete(path)
+        text = await withdrawn.text()
+        after = [
+            (await client.get(path)).status,
+            (await client.delete(path)).status,
+            (await client.patch(path, json={"question": "x"})).status,
+        ]
+        recorded = await store.interactions.get(InteractionId(path.rpartition("/")[2]))
+
+    assert (withdrawn.status, text, after) == (204, "", [404, 404, 404])
+    assert recorded is not None
+    assert (recorded.message.text, recorded.outcome) == ("", None)
+
+
+async def test_only_the_asker_and_admins_change_or_withdraw(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN)) as client:
+        path = await asked(client)
+        await client.get("/", headers=PAGE_VIEW)
+        other = [
+            (await client.patch(path, json={"question": "x"})).status,
+            (await client.delete(path)).status,
+        ]
+        kept = await body_of(client, path, BEARER)
+        admin = (await client.delete(path, headers=BEARER)).status
+
+    assert (other, kept["question"], admin) == ([404, 404], "VPN?", 204)

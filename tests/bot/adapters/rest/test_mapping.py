@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -110,3 +111,19 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
     assert told["timings_ms"] == {"route": 1.5, "search": 12.0}
     assert told["masked_question"] is None
     assert told["notes"] == ["one claim dropped"]
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://wiki.example.com/a", "https://wiki.example.com/a"),
+        ("/pages/IT/vpn.md", "/pages/IT/vpn.md"),
+        ("javascript:alert(1)", ""),
+        ("data:text/html,x", ""),
+        ("//evil.example", ""),
+    ],
+)
+def test_only_an_address_that_is_safe_to_open_is_told(url: str, told: str) -> None:
+    outcome = replies.outcome(replace(replies.FOUND, sources=(replace(replies.SOURCE, url=url),)))
+
+    assert [source.url for source in answer_of("i", "c", outcome, "").sources] == [told]

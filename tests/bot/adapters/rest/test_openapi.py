@@ -14,19 +14,18 @@ from aiohttp import ClientResponse, web
 from bot.adapters.rest import mount
 from bot.adapters.rest.openapi import document
 from bot.adapters.rest.operations import OPERATIONS, Operation
-from bot.delivery import Deliverer
 from bot.errors import InteractionUnknown, StoreUnavailable
-from bot.inbox import InProcessInbox, Limits
 from bot.problems import ProblemDetails
 from bot.startup import Part
 from bot.store import Store
 from bot.types import InteractionId
-from tests.bot.fakes import EchoDesk, Gate, OpenAdmission
+from tests.bot.fakes import EchoDesk, Gate
+from tests.bot.inboxes import inbox_over
 from tests.bot.server import TOKEN, Client, serving, settings_for
 
 JSON = {"Content-Type": "application/json"}
 EVIL = {"Origin": "https://evil.example"}
-METHODS = {"get", "put", "post", "delete"}
+METHODS = {"get", "put", "post", "patch", "delete"}
 FAILED = (Part("index", "failed", "gone", "Mend it."),)
 
 
@@ -34,17 +33,11 @@ def test_every_route_is_documented_and_every_documented_route_is_there(
     store: Store, tmp_path: Path
 ) -> None:
     app = web.Application()
-    inbox = InProcessInbox(
-        interactions=store.interactions,
-        admission=OpenAdmission(),
-        desk=EchoDesk(),
-        deliver=Deliverer({}, store.interactions),
-        limits=Limits(),
-    )
     mount(
         app,
-        inbox=inbox,
+        inbox=inbox_over(store).inbox,
         interactions=store.interactions,
+        audits=store.audits,
         settings=settings_for(tmp_path),
         check_parts=no_parts,
     )
@@ -150,7 +143,8 @@ async def send(
 ) -> ClientResponse:
     """Send a right request of an operation, but for what ``options`` change."""
     path = operation.path.replace("/api/v1/interactions/{id}", interaction)
-    body = {"ask": {"question": "hi"}, "judge": {"vote": "up"}}.get(operation.handler)
+    bodies = {"ask": {"question": "hi"}, "amend": {"question": "ho"}, "judge": {"vote": "up"}}
+    body = bodies.get(operation.handler)
     given = {"json": body} if body and "data" not in options else {}
     return await client.request(operation.method, path, **(given | options))
 
@@ -194,11 +188,11 @@ async def wrong(world: World, operation: Operation, status: int) -> ClientRespon
             key = {"Idempotency-Key": "k"}
             await send(client, operation, headers=key)
             return await send(client, operation, headers=key, json={"question": "other"})
-        case ("ask", 504) | ("judge", 409):
-            client = await world.slow()
-            running = NOBODY if status == 504 else await asked(client)
-            return await send(client, operation, running)
-        case (("ask" | "judge"), 422):
+        case ("ask", 504) | (("judge" | "amend"), 409):
+            client = await (world.client() if operation.handler == "amend" else world.slow())
+            known = NOBODY if status == 504 else await asked(client)
+            return await send(client, operation, known)
+        case (("ask" | "amend" | "judge"), 422):
             return await send(await world.client(), operation, data=b"{}", headers=JSON)
         case _, 422:
             query = {"show_pipeline": "x", "user": ""}
@@ -209,7 +203,8 @@ async def wrong(world: World, operation: Operation, status: int) -> ClientRespon
 
 async def done(world: World, operation: Operation, status: int) -> ClientResponse:
     """Bring about what goes well."""
-    client = await (world.slow() if status == 202 else world.client())
+    unanswered = status == 202 or operation.handler == "amend"
+    client = await (world.slow() if unanswered else world.client())
     return await send(client, operation, await asked(client))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -13,11 +12,12 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tests.bot.adapters.slack.blocks import BLOCK_TYPES, block_text, refusal
+from tests.bot.adapters.slack.wire import arguments_of, error, ok, permalink
+
 BOT_USER = "U0BOT0000"
 TEAM = "T0TEAM000"
 TOKEN = "xoxb-test"
-MARKDOWN_LIMIT = 12_000
-BLOCK_TYPES = frozenset({"markdown", "section", "context"})
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,14 @@ class Fault:
     """What happens to the next call of a method.
 
     ``status`` is the HTTP answer, 0 cuts the connection. ``after`` lets the call have its effect
-    first. ``error`` is Slack's code in an answer of 200.
+    first. ``error`` is Slack's code in an answer of 200. ``page`` is what a proxy says instead.
     """
 
     status: int = 200
     error: str = ""
     after: bool = False
     retry_after: str = ""
+    page: str = ""
 
 
 @dataclass
@@ -46,10 +47,16 @@ class Post:
     only_for: str | None = None
 
     @property
+    def part(self) -> str:
+        """Which part of a reply it says it is, "" when it says nothing."""
+        payload = (self.payload.get("metadata") or {}).get("event_payload") or {}
+        return str(payload.get("part", ""))
+
+    @property
     def raw(self) -> str:
         """Everything that Slack was given to show."""
         blocks = self.payload.get("blocks") or []
-        return "\n".join(_block_text(block) for block in blocks) or str(self.payload["text"])
+        return "\n".join(block_text(block) for block in blocks) or str(self.payload["text"])
 
     @property
     def shown(self) -> str:
@@ -59,13 +66,20 @@ class Post:
 
 @dataclass
 class FakeSlack:
-    """State and address of one workspace."""
+    """State and address of one workspace.
+
+    The bot is a member of ``channels``. ``page_size`` is the most that one list returns, whatever
+    is asked for; ``gone`` are questions that their askers deleted.
+    """
 
     posts: list[Post] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)
-    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
+    faults: dict[str, deque[Fault | None]] = field(default_factory=lambda: defaultdict(deque))
     channels: set[str] = field(default_factory=lambda: {"C0HELP000", "C0PEOPLE0", "D0ALICE00"})
+    archived: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    page_size: int = 1_000
     block_types: frozenset[str] = BLOCK_TYPES
     scopes: tuple[str, ...] = (
         "app_mentions:read",
@@ -84,7 +98,8 @@ class FakeSlack:
             self.url = str(server.make_url("/api/"))
             yield self
 
-    def fail(self, method: str, *faults: Fault) -> None:
+    def fail(self, method: str, *faults: Fault | None) -> None:
+        """Say what happens to the next calls of a method; None lets one pass."""
         self.faults[method].extend(faults)
 
     def in_thread(self, channel: str, thread_ts: str) -> list[Post]:
@@ -93,15 +108,21 @@ class FakeSlack:
     def in_channel(self, channel: str) -> list[Post]:
         return [p for p in self.posts if p.channel == channel]
 
+    def say(self, channel: str, thread_ts: str | None, count: int) -> None:
+        """Have people write messages, ``count`` of them."""
+        for number in range(count):
+            said = {"text": f"chatter {number}"}
+            self.posts.append(Post(channel, self._next_ts(), thread_ts, said, user="U0BOB0000"))
+
     async def _handle(self, request: web.Request) -> web.Response:
         method = request.match_info["method"]
         self.calls.append(method)
         if request.headers.get("Authorization") != f"Bearer {TOKEN}":
-            return _error("invalid_auth")
+            return error("invalid_auth")
         fault = self.faults[method].popleft() if self.faults[method] else None
         if fault and not fault.after:
             return self._fault(request, fault)
-        answer = self._answer(method, await _arguments(request))
+        answer = self._answer(method, await arguments_of(request))
         return self._fault(request, fault) if fault else answer
 
     def _fault(self, request: web.Request, fault: Fault) -> web.Response:
@@ -109,6 +130,8 @@ class FakeSlack:
             assert request.transport
             request.transport.close()
         headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
+        if fault.page:
+            return web.Response(text=fault.page, status=fault.status)
         body = {"ok": False, "error": fault.error or "internal_error"}
         return web.json_response(body, status=fault.status or 500, headers=headers)
 
@@ -118,102 +141,103 @@ class FakeSlack:
             "chat.postMessage": lambda given: self._post(given, only_for=None),
             "chat.postEphemeral": lambda given: self._post(given, only_for=given["user"]),
             "chat.update": self._update,
-            "conversations.replies": lambda given: self._list(given, thread=given["ts"]),
-            "conversations.history": lambda given: self._list(given, thread=None),
+            "chat.delete": self._delete,
+            "conversations.replies": self._replies,
+            "conversations.history": self._history,
             "assistant.threads.setStatus": self._set_status,
-            "chat.getPermalink": _permalink,
+            "chat.getPermalink": permalink,
         }
         effect = effects.get(method)
-        return effect(arguments) if effect else _error("unknown_method")
+        return effect(arguments) if effect else error("unknown_method")
 
     def _auth_test(self, _: dict[str, Any]) -> web.Response:
-        answer = _ok(user_id=BOT_USER, bot_id="B0BOT0000", team_id=TEAM)
+        answer = ok(user_id=BOT_USER, bot_id="B0BOT0000", team_id=TEAM)
         answer.headers["x-oauth-scopes"] = ",".join(self.scopes)
         return answer
 
     def _set_status(self, arguments: dict[str, Any]) -> web.Response:
         self.statuses.append(arguments["status"])
-        return _ok()
+        return ok()
 
     def _post(self, payload: dict[str, Any], only_for: str | None) -> web.Response:
-        if payload["channel"] not in self.channels:
-            return _error("channel_not_found")
-        wrong = self._refusal(payload)
+        wrong = self._closed(payload["channel"]) or refusal(payload, self.block_types)
         if wrong:
-            return _error(wrong)
-        self._clock += 1
-        ts = f"1800000000.{self._clock:06d}"
+            return error(wrong)
+        ts = self._next_ts()
         self.posts.append(
             Post(payload["channel"], ts, payload.get("thread_ts"), payload, only_for=only_for)
         )
-        return _ok(channel=payload["channel"], ts=ts)
+        return ok(channel=payload["channel"], ts=ts)
 
     def _update(self, payload: dict[str, Any]) -> web.Response:
-        for post in self.posts:
-            if (post.channel, post.ts) == (payload["channel"], payload["ts"]):
-                post.payload = {**post.payload, **payload}
-                return _ok(channel=post.channel, ts=post.ts)
-        return _error("message_not_found")
+        post = self._post_at(payload)
+        if post is None:
+            return error("message_not_found")
+        post.payload = {**post.payload, **payload}
+        return ok(channel=post.channel, ts=post.ts)
 
-    def _list(self, arguments: dict[str, Any], thread: str | None) -> web.Response:
-        since = arguments.get("oldest", "0")
-        listed = [
-            {"ts": p.ts, "user": p.user, "text": p.payload["text"]}
-            | ({"metadata": p.payload["metadata"]} if "metadata" in p.payload else {})
-            for p in self.posts
-            if p.channel == arguments["channel"] and p.thread_ts == thread and p.ts > since
-        ]
-        return _ok(messages=listed[: int(arguments.get("limit", 100))], has_more=False)
+    def _delete(self, payload: dict[str, Any]) -> web.Response:
+        closed = self._closed(payload["channel"])
+        if closed:
+            return error(closed)
+        post = self._post_at(payload)
+        if post is None or post.user != BOT_USER:
+            return error("cant_delete_message" if post else "message_not_found")
+        self.posts.remove(post)
+        return ok(channel=post.channel, ts=post.ts)
 
-    def _refusal(self, payload: Mapping[str, Any]) -> str:
-        blocks = payload.get("blocks") or []
-        if not (blocks or payload.get("text")):
-            return "no_text"
-        if len(blocks) > 50 or any(not self._takes(block) for block in blocks):
-            return "invalid_blocks"
-        written = sum(len(b["text"]) for b in blocks if b["type"] == "markdown")
-        if written > MARKDOWN_LIMIT or sum(len(_block_text(b)) for b in blocks) > 13_200:
-            return "msg_blocks_too_long"
-        return "msg_too_long" if len(payload.get("text", "")) > 40_000 else ""
+    def _post_at(self, payload: Mapping[str, Any]) -> Post | None:
+        at = (payload["channel"], payload["ts"])
+        shown = (post for post in self.posts if not post.only_for)
+        return next((post for post in shown if (post.channel, post.ts) == at), None)
 
-    def _takes(self, block: Mapping[str, Any]) -> bool:
-        match block.get("type"):
-            case kind if kind not in self.block_types:
-                return False
-            case "markdown":
-                return isinstance(block["text"], str) and 0 < len(block["text"]) <= MARKDOWN_LIMIT
-            case "section":
-                return block["text"]["type"] == "mrkdwn" and 0 < len(block["text"]["text"]) <= 3000
-            case _:
-                return 0 < len(block["elements"]) <= 10
+    def _replies(self, arguments: dict[str, Any]) -> web.Response:
+        """List a thread, oldest first; its first message is on every page."""
+        channel, thread = arguments["channel"], str(arguments["ts"])
+        if channel not in self.channels:
+            return error("channel_not_found")
+        replies = [post for post in self.in_thread(channel, thread) if not post.only_for]
+        if thread in self.gone and not replies:
+            return error("thread_not_found")
+        root = {"ts": thread, "user": "U0ALICE00", "text": "the question"}
+        return self._page(arguments, replies, [root])
+
+    def _history(self, arguments: dict[str, Any]) -> web.Response:
+        """List a channel, newest first."""
+        channel = arguments["channel"]
+        if channel not in self.channels:
+            return error("not_in_channel")
+        top = [p for p in self.in_channel(channel) if p.thread_ts is None and not p.only_for]
+        return self._page(arguments, top[::-1], [])
+
+    def _page(
+        self, arguments: dict[str, Any], posts: list[Post], before: list[dict[str, Any]]
+    ) -> web.Response:
+        since = str(arguments.get("oldest", "0"))
+        listed = [_listed(post, arguments) for post in posts if post.ts > since]
+        begin = int(arguments.get("cursor") or 0)
+        end = begin + min(int(arguments.get("limit", 100)), self.page_size)
+        more = end < len(listed)
+        cursor = str(end) if more else ""
+        return ok(
+            messages=before + listed[begin:end],
+            has_more=more,
+            response_metadata={"next_cursor": cursor},
+        )
+
+    def _closed(self, channel: str) -> str:
+        if channel in self.archived:
+            return "is_archived"
+        return "" if channel in self.channels else "channel_not_found"
+
+    def _next_ts(self) -> str:
+        self._clock += 1
+        return f"1800000000.{self._clock:06d}"
 
 
-def _block_text(block: Mapping[str, Any]) -> str:
-    if "elements" in block:
-        return "\n".join(str(element["text"]) for element in block["elements"])
-    text = block["text"]
-    return str(text["text"] if isinstance(text, dict) else text)
-
-
-async def _arguments(request: web.Request) -> dict[str, Any]:
-    if request.content_type == "application/json":
-        return dict(await request.json())
-    given = {**request.query, **await request.post()}
-    return {key: _decoded(str(value)) for key, value in given.items()}
-
-
-def _decoded(value: str) -> Any:  # noqa: ANN401  # a form may hold any JSON
-    return json.loads(value) if value[:1] in {"[", "{"} else value
-
-
-def _permalink(arguments: dict[str, Any]) -> web.Response:
-    link = f"https://acme.slack.com/archives/{arguments['channel']}"
-    return _ok(permalink=f"{link}/p{arguments['message_ts'].replace('.', '')}")
-
-
-def _ok(**fields: object) -> web.Response:
-    return web.json_response({"ok": True, **fields})
-
-
-def _error(code: str) -> web.Response:
-    return web.json_response({"ok": False, "error": code})
+def _listed(post: Post, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message as lists show it; metadata only to those who ask for it."""
+    shown = {"ts": post.ts, "user": post.user, "text": post.payload["text"]}
+    wanted = str(arguments.get("include_all_metadata", "")).lower() in {"1", "true"}
+    metadata = post.payload.get("metadata") if wanted else None
+    return {**shown, "metadata": metadata} if metadata else shown

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient
 
+from bot.adapters.teams.inbound import message_of
+from bot.types import Delivery, Message, PostedRef
 from tests.bot.adapters.teams.server import APP_ID, ENTRA, FakeTeams
 
 Client = TestClient[Any, Any]
@@ -47,6 +51,19 @@ def in_channel(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  
 def in_person(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401
     conversation = {"id": CHAT, "conversationType": "personal", "tenantId": ENTRA}
     return in_channel(teams, text, conversation=conversation, entities=[], **changes)
+
+
+def question(teams: FakeTeams, *, private: bool = False) -> Message:
+    """Return a question as the endpoint hands it on."""
+    asked = in_person(teams, "vpn?") if private else in_channel(teams, "<at>Help</at> vpn?")
+    message = message_of(asked, tenant="acme", received_at=datetime.now(UTC))
+    assert message is not None
+    return message
+
+
+def into(placeholder: PostedRef | None, sent: Delivery) -> Delivery:
+    """Return a delivery whose question has a placeholder."""
+    return replace(sent, placeholder=placeholder)
 
 
 async def send(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from aiohttp import web
@@ -15,6 +15,8 @@ from bot.config import Settings, load_settings
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import APP_ID, ENTRA, ISSUER, CountingCredentials, FakeTeams
+
+Restart = Callable[[], TeamsChannel]
 
 
 @pytest.fixture(scope="session")
@@ -75,3 +77,9 @@ async def client(channel: TeamsChannel, inbox: KeepingInbox) -> AsyncIterator[Cl
     mount(app, channel, inbox)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield client
+
+
+@pytest.fixture
+def restart(settings: Settings, cloud: Cloud) -> Restart:
+    """Return a channel in a process that has seen nothing."""
+    return lambda: connect(settings, cloud=cloud, credentials=CountingCredentials())

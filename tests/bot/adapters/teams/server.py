@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,25 +17,31 @@ from aiohttp.test_utils import TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from jwt.algorithms import RSAAlgorithm
 
+from tests.bot.adapters.teams.limits import refusal
+
 APP_ID = "11111111-2222-3333-4444-555555555555"
 ENTRA = "99999999-8888-7777-6666-555555555555"
 ISSUER = "https://api.botframework.com"
-BUDGET = 25_000
 
 
 @dataclass(frozen=True)
 class Fault:
-    """How the connector answers the next call; ``after`` keeps the activity all the same."""
+    """How the connector answers the next call; ``after`` does what is asked all the same.
+
+    ``status`` 0 cuts the connection; ``code`` is Teams' name of the error.
+    """
 
     status: int
     after: bool = False
     retry_after: str = ""
+    code: str = "Failed"
 
 
 @dataclass(frozen=True)
 class Sent:
-    """An activity as it arrived over the wire."""
+    """An activity as it arrived over the wire, under the id that it was given."""
 
+    id: str
     conversation: str
     reply_to: str | None
     activity: Mapping[str, Any]
@@ -55,11 +61,17 @@ class Sent:
 
 @dataclass
 class FakeTeams:
-    """State and addresses of one tenant's Teams."""
+    """State and addresses of one tenant's Teams.
+
+    ``sent`` is everything that was posted, as it is now; ``visible`` what is not deleted, by id.
+    ``calls`` and ``faults`` name a call by what it posts (message, typing), update, or delete.
+    """
 
     sent: list[Sent] = field(default_factory=list)
+    visible: dict[str, Sent] = field(default_factory=dict)
+    edits: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
-    faults: dict[str, deque[Fault]] = field(default_factory=lambda: defaultdict(deque))
+    faults: dict[str, deque[Fault | None]] = field(default_factory=lambda: defaultdict(deque))
     keys: dict[str, RSAPrivateKey] = field(default_factory=dict)
     url: str = ""
     keys_down: bool = False
@@ -67,8 +79,11 @@ class FakeTeams:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[FakeTeams]:
         app = web.Application()
-        app.router.add_post("/v3/conversations/{conversation}/activities", self._take)
-        app.router.add_post("/v3/conversations/{conversation}/activities/{reply_to}", self._take)
+        conversation = "/v3/conversations/{conversation}/activities"
+        app.router.add_post(conversation, self._take)
+        app.router.add_post(f"{conversation}/{{activity}}", self._take)
+        app.router.add_put(f"{conversation}/{{activity}}", self._update)
+        app.router.add_delete(f"{conversation}/{{activity}}", self._delete)
         app.router.add_get("/meta", self._metadata)
         app.router.add_get("/keys", self._keys)
         async with TestServer(app, host="127.0.0.1") as server:
@@ -77,10 +92,12 @@ class FakeTeams:
 
     @property
     def messages(self) -> list[Sent]:
-        return [sent for sent in self.sent if sent.activity["type"] == "message"]
+        """What the conversations show now, in order."""
+        return list(self.visible.values())
 
-    def fail(self, *faults: Fault) -> None:
-        self.faults["message"].extend(faults)
+    def fail(self, *faults: Fault | None, call: str = "message") -> None:
+        """Say what happens to the next calls of a kind; None lets one pass."""
+        self.faults[call].extend(faults)
 
     def token(self, *, key_id: str = "k1", **changes: object) -> str:
         """Sign a token as the bot service does; a claim of None is left out."""
@@ -101,26 +118,63 @@ class FakeTeams:
 
     async def _take(self, request: web.Request) -> web.Response:
         activity = json.loads(await request.text())
-        self.calls.append(str(activity["type"]))
-        waiting = self.faults[str(activity["type"])]
-        fault = waiting.popleft() if waiting else None
-        if fault is None or fault.after:
-            wrong = _refusal(activity)
-            if wrong:
-                return web.json_response({"error": {"code": wrong}}, status=_STATUS[wrong])
-            self.sent.append(
-                Sent(
-                    request.match_info["conversation"],
-                    request.match_info.get("reply_to"),
-                    activity,
-                    request.headers.get("Authorization", ""),
-                )
-            )
-        if fault:
-            headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
-            body = {"error": {"code": "Failed", "message": "no"}}
-            return web.json_response(body, status=fault.status, headers=headers)
-        return web.json_response({"id": f"reply-{len(self.sent)}"}, status=201)
+        return self._answered(request, str(activity["type"]), lambda: self._post(request, activity))
+
+    async def _update(self, request: web.Request) -> web.Response:
+        activity = json.loads(await request.text())
+        return self._answered(request, "update", lambda: self._replace(request, activity))
+
+    async def _delete(self, request: web.Request) -> web.Response:
+        return self._answered(request, "delete", lambda: self._remove(request))
+
+    def _answered(
+        self, request: web.Request, call: str, effect: Callable[[], web.Response]
+    ) -> web.Response:
+        self.calls.append(call)
+        fault = self.faults[call].popleft() if self.faults[call] else None
+        if fault is None:
+            return effect()
+        if fault.after:
+            effect()
+        if fault.status == 0:
+            assert request.transport
+            request.transport.close()
+        headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
+        body = {"error": {"code": fault.code, "message": "no"}}
+        return web.json_response(body, status=fault.status or 500, headers=headers)
+
+    def _post(self, request: web.Request, activity: Mapping[str, Any]) -> web.Response:
+        wrong = refusal(activity)
+        if wrong:
+            return _error(wrong)
+        name = f"reply-{len(self.sent) + 1}"
+        sent = _arrived(name, request, activity, request.match_info.get("activity"))
+        self.sent.append(sent)
+        if activity["type"] == "message":
+            self.visible[name] = sent
+        return web.json_response({"id": name}, status=201)
+
+    def _replace(self, request: web.Request, activity: Mapping[str, Any]) -> web.Response:
+        name = request.match_info["activity"]
+        there = self._there(request)
+        wrong = refusal(activity) if there else "ActivityNotFoundInConversation"
+        if there is None or wrong:
+            return _error(wrong)
+        self.edits.append(str(activity["text"]))
+        now = _arrived(name, request, activity, there.reply_to)
+        self.visible[name] = self.sent[self.sent.index(there)] = now
+        return web.json_response({"id": name})
+
+    def _remove(self, request: web.Request) -> web.Response:
+        if self._there(request) is None:
+            return _error("ActivityNotFoundInConversation")
+        del self.visible[request.match_info["activity"]]
+        return web.Response()
+
+    def _there(self, request: web.Request) -> Sent | None:
+        found = self.visible.get(request.match_info["activity"])
+        same = found and found.conversation == request.match_info["conversation"]
+        return found if same else None
 
     async def _metadata(self, _: web.Request) -> web.Response:
         self.calls.append("meta")
@@ -137,33 +191,18 @@ class FakeTeams:
         return web.json_response({"keys": keys})
 
 
-_STATUS = {"MessageSizeTooBig": 413, "BadRequest": 400}
+_STATUS = {"MessageSizeTooBig": 413, "BadRequest": 400, "ActivityNotFoundInConversation": 404}
 
 
-def _refusal(activity: Mapping[str, Any]) -> str:
-    """Return why Teams and the playground would refuse an activity, "" when they take it."""
-    if len(json.dumps(activity, ensure_ascii=False).encode("utf-16-le")) > BUDGET:
-        return "MessageSizeTooBig"
-    if activity["type"] != "message":
-        return ""
-    roots = [e for e in activity["entities"] if e["type"] == "https://schema.org/Message"]
-    cited = roots[0].get("citation", []) if len(roots) == 1 else None
-    fine = (
-        cited is not None
-        and len(cited) <= 10
-        and len(roots[0]["additionalType"]) == 1
-        and all(_is_citation(claim, activity["text"]) for claim in cited)
-    )
-    return "" if fine else "BadRequest"
+def _arrived(
+    name: str, request: web.Request, activity: Mapping[str, Any], reply_to: str | None
+) -> Sent:
+    authorization = request.headers.get("Authorization", "")
+    return Sent(name, request.match_info["conversation"], reply_to, activity, authorization)
 
 
-def _is_citation(claim: Mapping[str, Any], text: str) -> bool:
-    appearance = claim["appearance"]
-    return (
-        0 < len(appearance["name"]) <= 80
-        and 0 < len(appearance["abstract"]) <= 160
-        and f"[{claim['position']}]" in text
-    )
+def _error(code: str) -> web.Response:
+    return web.json_response({"error": {"code": code, "message": "no"}}, status=_STATUS[code])
 
 
 class CountingCredentials:

@@ -15,10 +15,8 @@ from aiohttp.test_utils import TestClient
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
 from bot.config import load_settings
-from bot.delivery import Deliverer
 from bot.doors import mount_doors
 from bot.identity import person_of
-from bot.inbox import InProcessInbox, Limits
 from bot.ports import AnswersInquiries, ReportStage
 from bot.store import Store
 from bot.types import (
@@ -33,7 +31,9 @@ from bot.types import (
     Stage,
     Trace,
 )
+from bot.work import Limits
 from rag.types import Chunk, Principal
+from tests.bot.inboxes import inbox_over, running
 from tests.builders import chunk, route
 
 VPN = chunk("Error 809 means that UDP 500 is blocked.\n\nCall IT.", url="/pages/IT/vpn.md")
@@ -86,17 +86,12 @@ async def chat_app(
     data_dir: Path, store: Store, pages: OnePage, desk: AnswersInquiries
 ) -> AsyncIterator[web.Application]:
     """Join the chat as the server does, but with a stand-in for the desk."""
-    inbox = InProcessInbox(
-        interactions=store.interactions,
-        admission=Admission(store.interactions, VouchedDirectory(), Policy()),
-        desk=desk,
-        deliver=Deliverer({}, store.interactions),
-        limits=Limits(),
-    )
+    admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
+    opened = inbox_over(store, desk=desk, admission=admission, limits=Limits(drain_seconds=5))
     app = web.Application()
     mount_doors(app, load_settings(FRONTDESK_DATA_DIR=data_dir))
     WebChat(
-        inbox=inbox,
+        inbox=opened.inbox,
         interactions=store.interactions,
         conversations=store.interactions,
         pages=pages,
@@ -104,8 +99,8 @@ async def chat_app(
         tenant="default",
         starters=("vpn says error 809",),
     ).mount(app)
-    yield app
-    await inbox.close()
+    async with running(opened):
+        yield app
 
 
 def exchange_of(bubble: str) -> str:

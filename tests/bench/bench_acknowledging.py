@@ -1,0 +1,113 @@
+"""How fast Slack's events are acknowledged while all of them are answered.
+
+``python -m tests.bench.bench_acknowledging [--rate 50] [--seconds 60]``
+
+A real ``serve``, and beside it in turns a bare server that reads, verifies and answers 200; both
+are measured from outside, with one new connection an event, as a proxy may do it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+from pathlib import Path
+
+import aiohttp
+import numpy as np
+
+from tests.bench.bare import bare_server
+from tests.bench.doubles import Doubles, doubles, replies
+from tests.chaos.scenario import prepare
+from tests.faults.server import Client, client, on_slack, server
+from tests.faults.watching import question
+
+AIM_MS = 200.0
+WARM_UP_EVENTS = 20
+PATIENCE_SECONDS = 300.0
+
+
+async def send(
+    asker: Client, url: str, numbers: Sequence[int], rate: float
+) -> tuple[list[float], int]:
+    """Deliver so many events a second; return the milliseconds of each, and how many were taken."""
+    began = time.perf_counter()
+
+    async def one(position: int, number: int) -> tuple[int, float]:
+        await asyncio.sleep(max(0.0, began + position / rate - time.perf_counter()))
+        text, ts = question(number)
+        started = time.perf_counter()
+        status = await asker.mention(url, text, ts)
+        return status, (time.perf_counter() - started) * 1000
+
+    done = await asyncio.gather(*(one(*each) for each in enumerate(numbers)))
+    return [took for _, took in done], sum(status == HTTPStatus.OK for status, _ in done)
+
+
+async def all_answered(there: Doubles, asked: int) -> tuple[int, int, float]:
+    """Wait until every thread has a reply; return how many have, how many have two, and when."""
+    began = time.perf_counter()
+    async with aiohttp.ClientSession() as session:
+        while True:
+            seen = await replies(session, there)
+            waited = time.perf_counter() - began
+            if len(seen) >= asked or waited > PATIENCE_SECONDS:
+                return len(seen), sum(count > 1 for count in seen.values()), waited
+            await asyncio.sleep(0.5)
+
+
+async def run(rate: float, seconds: float) -> bool:
+    """Measure, print, and return whether the aim was held."""
+    events = round(rate * seconds)
+    with tempfile.TemporaryDirectory() as name:
+        prepared = prepare(Path(name))
+        async with (
+            client() as asker,
+            bare_server() as bare,
+            doubles() as there,
+            server(prepared, FRONTDESK_WAITING="100000", **on_slack(there.slack)) as running,
+        ):
+            await running.start()
+            bare_ms, _ = await send(asker, bare, range(events), rate)
+            _, warm = await send(asker, running.url, range(WARM_UP_EVENTS), rate)
+            numbers = range(WARM_UP_EVENTS, WARM_UP_EVENTS + events)
+            load_before = os.getloadavg()[0]
+            served_ms, taken = await send(asker, running.url, numbers, rate)
+            answered, twice, after = await all_answered(there, warm + taken)
+            running.logged.clear()
+            running.said.clear()
+    print(f"{events} signed events at {rate:.0f}/s, each on a new connection, ms until 200")
+    bare_p50, bare_p99 = _print("bare server", bare_ms)
+    p50, p99 = _print("serve", served_ms)
+    print(f"  ratio         p50 {p50 / bare_p50:7.1f}   p99 {p99 / bare_p99:7.1f}")
+    lost = warm + taken - answered
+    print(f"  taken {taken} of {events}; of all that were taken lost {lost}, twice {twice}")
+    print(f"  the last was answered {after:.0f} s after the last was sent")
+    print(f"  load of the machine before: {load_before:.1f}")
+    return p99 <= AIM_MS and taken == events and not lost and not twice
+
+
+def _print(label: str, values: Sequence[float]) -> tuple[float, float]:
+    p50, p99 = np.percentile(values, [50, 99])
+    print(f"  {label:<12}  p50 {p50:7.1f}   p99 {p99:7.1f}   longest {max(values):7.1f}")
+    return float(p50), float(p99)
+
+
+def main() -> int:
+    """Print the figures and whether the aim was held."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=float, default=50.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    options = parser.parse_args()
+    held = asyncio.run(run(options.rate, options.seconds))
+    print(f"aim: p99 at most {AIM_MS:.0f} ms, all answered: {'held' if held else 'MISSED'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

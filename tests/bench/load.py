@@ -1,0 +1,193 @@
+"""Many questions at once with a slow model: none lost, memory bounded, /health quick.
+
+``python -m tests.bench.load [--questions 1000] [--seconds 2] [--concurrency 16 64]``
+
+A real ``serve``, a Slack and a model in other processes. Most questions come as Slack's events and
+are delivered again, as Slack does, until they are acknowledged; one in ten comes over the API. Two
+waves show whether memory grows with what was asked before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiohttp
+
+from tests.bench.doubles import Doubles, doubles, replies
+from tests.chaos.scenario import prepare
+from tests.faults.server import Client, Server, client, on_model, on_slack
+from tests.faults.watching import question
+
+API_EVERY = 10
+HEALTH_EVERY_SECONDS = 0.1
+HEALTH_AIM_SECONDS = 1.0
+RETRY_SECONDS = (1.0, 20.0, 60.0)
+"""Slack waits nothing, one minute and five, then gives up; somewhat scaled down."""
+_QUIET_SECONDS = 2.0
+_MEGABYTE = 1024
+
+
+@dataclass(slots=True)
+class Wave:
+    """What became of questions that were posted at once; times in seconds, memory in MB."""
+
+    asked: int
+    acknowledged: set[str] = field(default_factory=set)
+    refused: int = 0
+    api_answered: int = 0
+    api_told: int = 0
+    lost: int = 0
+    twice: int = 0
+    took: float = 0.0
+    longest_health: float = 0.0
+    before: float = 0.0
+    peak: float = 0.0
+    after: float = 0.0
+
+    @property
+    def kept(self) -> bool:
+        """Whether everybody got an answer or was told, and the server stayed well."""
+        api = self.asked // API_EVERY
+        told = self.api_answered + self.api_told == api and not self.refused
+        return not self.lost and not self.twice and told and self.health_held
+
+    @property
+    def health_held(self) -> bool:
+        """Whether /health was quick throughout."""
+        return self.longest_health < HEALTH_AIM_SECONDS
+
+
+@asynccontextmanager
+async def staged(seconds: float, concurrency: int) -> AsyncIterator[tuple[Server, Doubles]]:
+    """Run a server and its doubles until the block ends."""
+    with tempfile.TemporaryDirectory() as name:
+        prepared = await asyncio.to_thread(prepare, Path(name))
+        settings = {"FRONTDESK_CONCURRENCY": str(concurrency)}
+        async with doubles(seconds) as there:
+            where = {**on_slack(there.slack), **on_model(there.model)}
+            running = Server(prepared, {**settings, **where})
+            try:
+                await running.start()
+                yield running, there
+            finally:
+                await running.kill()
+
+
+async def post(running: Server, there: Doubles, first: int, count: int, patience: float) -> Wave:
+    """Post so many questions at once, and wait until all is answered."""
+    wave = Wave(count, before=_memory(running, "VmRSS"))
+    _forget_peak(running)
+    began = time.perf_counter()
+    async with client() as asker:
+        probing = asyncio.create_task(_probe(running, wave))
+        numbers = range(first, first + count)
+        await asyncio.gather(*(_one(asker, running, number, wave) for number in numbers))
+        await _settled(there, wave, patience)
+        wave.took = time.perf_counter() - began
+        await asyncio.sleep(_QUIET_SECONDS)
+        probing.cancel()
+    wave.peak, wave.after = _memory(running, "VmHWM"), _memory(running, "VmRSS")
+    return wave
+
+
+async def _one(asker: Client, running: Server, number: int, wave: Wave) -> None:
+    text, ts = question(number)
+    if number % API_EVERY == 0:
+        status, _ = await asker.ask(running.url, text, str(number))
+        wave.api_answered += status == 200
+        wave.api_told += status in {503, 504}
+        return
+    for wait in (0.0, *RETRY_SECONDS):
+        await asyncio.sleep(wait)
+        if await asker.mention(running.url, text, ts) == 200:
+            wave.acknowledged.add(ts)
+            return
+    wave.refused += 1
+
+
+async def _settled(there: Doubles, wave: Wave, patience: float) -> None:
+    end = time.perf_counter() + patience
+    async with aiohttp.ClientSession() as session:
+        while True:
+            seen = await replies(session, there)
+            missing = wave.acknowledged - seen.keys()
+            if not missing or time.perf_counter() > end:
+                wave.lost = len(missing)
+                wave.twice = sum(seen.get(ts, 0) > 1 for ts in wave.acknowledged)
+                return
+            await asyncio.sleep(0.2)
+
+
+async def _probe(running: Server, wave: Wave) -> None:
+    """Ask /health until cancelled, with a connection that stays."""
+    async with aiohttp.ClientSession() as session:
+        while True:
+            started = time.perf_counter()
+            async with session.get(f"{running.url}/health") as answer:
+                await answer.read()
+            wave.longest_health = max(wave.longest_health, time.perf_counter() - started)
+            await asyncio.sleep(HEALTH_EVERY_SECONDS)
+
+
+def _memory(running: Server, name: str) -> float:
+    status = Path(f"/proc/{running.pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith(name))
+    return int(line.split()[1]) / _MEGABYTE
+
+
+def _forget_peak(running: Server) -> None:
+    """Let VmHWM begin anew."""
+    Path(f"/proc/{running.pid}/clear_refs").write_text("5")
+
+
+async def run(questions: int, seconds: float, concurrency: int) -> Sequence[Wave]:
+    """Post two waves to one server."""
+    patience = 60 + questions * max(seconds, 0.5) * 2 / concurrency
+    async with staged(seconds, concurrency) as (running, there):
+        first = await post(running, there, 0, questions, patience)
+        second = await post(running, there, questions, questions, patience)
+    return first, second
+
+
+def _print(concurrency: int, waves: Sequence[Wave]) -> None:
+    for number, wave in enumerate(waves, 1):
+        by_slack = wave.asked - wave.asked // API_EVERY
+        print(
+            f"  concurrency {concurrency}, wave {number}: "
+            f"Slack {len(wave.acknowledged)} of {by_slack} acknowledged, lost {wave.lost}, "
+            f"twice {wave.twice}; API {wave.api_answered} answered, {wave.api_told} told to wait; "
+            f"all in {wave.took:.0f} s"
+        )
+        print(
+            f"      memory {wave.before:.0f} MB before, {wave.peak:.0f} at most, "
+            f"{wave.after:.0f} after; /health {wave.longest_health * 1000:.0f} ms at most"
+        )
+
+
+def main() -> int:
+    """Print what became of every wave, and whether all aims were held."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--questions", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--concurrency", type=int, nargs="+", default=[16, 64])
+    options = parser.parse_args()
+    print(f"{options.questions} questions at once, a model that takes {options.seconds:g} s")
+    held = True
+    for concurrency in options.concurrency:
+        waves = asyncio.run(run(options.questions, options.seconds, concurrency))
+        _print(concurrency, waves)
+        held = held and all(wave.kept for wave in waves)
+    print(f"aim: none lost or doubled, all told, /health below 1 s: {'held' if held else 'MISSED'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

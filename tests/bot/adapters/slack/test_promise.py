@@ -1,0 +1,91 @@
+"""The promise on Slack: whatever fails and whoever dies, all of a reply is seen once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.calls import Caller
+from bot.config import load_settings
+from bot.errors import DeliveryFailed
+from bot.types import Delivery, PostedRef
+from tests.bot.adapters.outcomes import HANDED_OVER, delivery
+from tests.bot.adapters.slack.events import SECRET
+from tests.bot.adapters.slack.questions import PEOPLE, question, replies
+from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Fault
+from tests.bot.adapters.slack.test_lookup import LONG, LOST, parts
+
+FAULTS = st.sampled_from(
+    [
+        None,
+        LOST,
+        Fault(status=0),
+        Fault(status=500),
+        Fault(status=503, after=True),
+        Fault(error="fatal_error", after=True),
+        Fault(status=429, error="ratelimited", retry_after="30"),
+    ]
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    posting=st.lists(FAULTS, max_size=6),
+    looking=st.lists(FAULTS, max_size=3),
+    restarts=st.lists(st.booleans(), min_size=12, max_size=12),
+    escalated=st.booleans(),
+)
+def test_whatever_fails_and_whoever_dies_all_of_it_is_seen_once(
+    posting: list[Fault | None],
+    looking: list[Fault | None],
+    restarts: list[bool],
+    *,
+    escalated: bool,
+) -> None:
+    sent = delivery(question(), HANDED_OVER if escalated else LONG)
+
+    async def run() -> None:
+        async with FakeSlack().serving() as slack:
+            slack.fail("chat.postMessage", *posting)
+            slack.fail("conversations.replies", *looking)
+            ref = await _until_posted(slack, sent, restarts)
+            seen = parts(slack)
+            assert seen == [str(n) for n in range(1, len(seen) + 1)]
+            assert (len(seen) > 1) != escalated
+            assert ref.id == replies(slack)[-1].ts
+            cards = [post.part for post in slack.in_channel(PEOPLE)]
+            assert cards == ["card"] * escalated
+
+    asyncio.run(run())
+
+
+async def _until_posted(slack: FakeSlack, sent: Delivery, restarts: list[bool]) -> PostedRef:
+    """Deliver as the inbox does: looked up before every repetition, by whichever process."""
+    channel = _channel(slack)
+    begun = False
+    for restart in restarts:
+        channel = _channel(slack) if restart else channel
+        try:
+            there = await channel.find(sent) if begun else None
+            begun = True
+            return there or await channel.deliver(sent)
+        except DeliveryFailed:
+            continue
+    raise AssertionError("It was never posted.")
+
+
+def _channel(slack: FakeSlack) -> SlackChannel:
+    async def pause(_: float) -> None:
+        return
+
+    given_settings = load_settings(
+        _env_file=None,
+        slack_bot_token=TOKEN,
+        slack_signing_secret=SECRET,
+        slack_api_url=slack.url,
+        slack_escalation_channel=PEOPLE,
+    )
+    return connect(given_settings, caller=Caller(pause))

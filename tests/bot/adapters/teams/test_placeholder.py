@@ -1,0 +1,191 @@
+"""One activity a question: opened, edited while the work goes on, and edited into the reply."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.adapters.teams import TeamsChannel
+from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.ports import OpensPlaceholders, Withdraws
+from bot.types import PostedRef, Stage
+from tests.bot.adapters.outcomes import ANSWER, delivery
+from tests.bot.adapters.teams.activities import CHANNEL, CHAT, into, question
+from tests.bot.adapters.teams.conftest import Restart
+from tests.bot.adapters.teams.server import FakeTeams, Fault
+
+LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 100 for n in range(60)))
+
+
+def shown(teams: FakeTeams) -> list[str]:
+    return [sent.activity["text"] for sent in teams.messages]
+
+
+def test_teams_opens_placeholders_and_takes_replies_back(channel: TeamsChannel) -> None:
+    assert isinstance(channel, OpensPlaceholders)
+    assert isinstance(channel, Withdraws)
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_the_reply_is_edited_into_the_placeholder_by_another_process(
+    teams: FakeTeams, restart: Restart, *, private: bool
+) -> None:
+    message = question(teams, private=private)
+    opened = await restart().open_placeholder(message)
+    assert shown(teams) == ["Looking this up\u2026"]
+    ref = await restart().deliver(into(opened, delivery(message)))
+    (sent,) = teams.messages
+    assert ref == opened == PostedRef(CHAT if private else CHANNEL, sent.id)
+    assert sent.activity["text"].startswith("Restart the client [1].")
+    (entity,) = sent.activity["entities"]
+    assert entity["additionalType"] == ["AIGeneratedContent"]
+    assert len(entity["citation"]) == 1
+    assert sent.authorization == "Bearer token-1"
+
+
+async def test_the_answer_has_its_thumbs_in_the_placeholder(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    channel.takes_feedback = True
+    message = question(teams)
+    opened = await channel.open_placeholder(message)
+    ref = await channel.deliver(into(opened, delivery(message, LONG)))
+    thumbs = ["feedbackLoop" in sent.activity.get("channelData", {}) for sent in teams.messages]
+    assert thumbs == [True] + [False] * (len(thumbs) - 1)
+    assert len(thumbs) > 1
+    assert ref == opened
+
+
+async def test_stages_are_edited_in_at_most_once_a_second(
+    teams: FakeTeams, channel: TeamsChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("bot.adapters.teams.pacing.time.monotonic", lambda: clock[0])
+    message = question(teams)
+    opened = await channel.open_placeholder(message)
+    for stage, seconds in (
+        (Stage.ROUTING, 0.1),
+        (Stage.SEARCHING, 1.0),
+        (Stage.READING, 0.5),
+        (Stage.CHECKING, 0.6),
+        (Stage.DONE, 5.0),
+    ):
+        clock[0] += seconds
+        await channel.progress(message, stage, opened)
+    assert teams.edits == ["Searching the wiki\u2026", "Checking sources\u2026"]
+    assert teams.calls == ["message", "update", "update"]
+
+
+@pytest.mark.parametrize("status", [403, 404, 429, 500])
+async def test_a_refused_edit_harms_nothing_and_is_not_tried_again_for_that_message(
+    teams: FakeTeams, channel: TeamsChannel, status: int, waits: list[float]
+) -> None:
+    message = question(teams)
+    opened = PostedRef(CHANNEL, "reply-9")
+    teams.fail(Fault(status=status, retry_after="30"), call="update")
+    for _ in range(3):
+        await channel.progress(message, Stage.SEARCHING, opened)
+    assert teams.calls == ["update"]
+    assert not waits
+    await channel.progress(question(teams, private=True), Stage.SEARCHING, None)
+    assert teams.calls == ["update", "typing"]
+
+
+async def test_a_placeholder_that_cannot_be_posted_is_not_waited_for(
+    teams: FakeTeams, channel: TeamsChannel, waits: list[float]
+) -> None:
+    teams.fail(Fault(status=429, retry_after="1"))
+    with pytest.raises(DeliveryFailed):
+        await channel.open_placeholder(question(teams))
+    assert not waits
+    await channel.deliver(delivery(question(teams)))
+    assert len(teams.messages) == 1
+
+
+@pytest.mark.parametrize("status", [404, 405])
+async def test_a_placeholder_that_its_reader_deleted_is_posted_anew(
+    teams: FakeTeams, channel: TeamsChannel, status: int
+) -> None:
+    message = question(teams)
+    opened = await channel.open_placeholder(message)
+    del teams.visible[opened.id]
+    if status == 405:
+        teams.fail(Fault(status=405), call="update")
+    ref = await channel.deliver(into(opened, delivery(message)))
+    (sent,) = teams.messages
+    assert ref.id == sent.id != opened.id
+    assert await channel.deliver(into(opened, delivery(message))) == ref
+    assert len(teams.messages) == 1
+
+
+async def test_a_conversation_that_is_gone_is_given_up(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    gone = Fault(status=404, code="ConversationNotFound")
+    teams.fail(gone, call="update")
+    teams.fail(gone)
+    sent = into(PostedRef(CHANNEL, "reply-9"), delivery(question(teams)))
+    with pytest.raises(DeliveryRefused, match="ConversationNotFound"):
+        await channel.deliver(sent)
+
+
+async def test_a_blocked_bot_gives_up_without_posting_beside_the_placeholder(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    message = question(teams, private=True)
+    opened = await channel.open_placeholder(message)
+    teams.fail(Fault(status=403, code="ConversationBlockedByUser"), call="update")
+    with pytest.raises(DeliveryRefused, match="blocked"):
+        await channel.deliver(into(opened, delivery(message)))
+    assert teams.calls == ["message", "update"]
+
+
+async def test_an_edit_that_may_have_got_through_is_tried_again_later_and_not_at_once(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    """Msrest would try edits again by itself, and then say nothing of the status."""
+    message = question(teams)
+    opened = await channel.open_placeholder(message)
+    teams.fail(Fault(status=502, after=True, retry_after="9"), call="update")
+    with pytest.raises(DeliveryFailed, match="502") as failed:
+        await channel.deliver(into(opened, delivery(message)))
+    assert failed.value.retry_after_seconds == 9.0
+    assert teams.calls == ["message", "update"]
+
+
+async def test_further_parts_follow_once_the_first_is_visible(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    message = question(teams)
+    opened = await channel.open_placeholder(message)
+    teams.fail(None, Fault(status=503))
+    with pytest.raises(DeliveryFailed):
+        await channel.deliver(into(opened, delivery(message, LONG)))
+    assert shown(teams)[0].startswith("_(1 of ")
+    ref = await channel.deliver(into(opened, delivery(message, LONG)))
+    assert ref == opened
+    whole = "".join(shown(teams))
+    assert [whole.count(f"Step {n}: ") for n in range(60)] == [1] * 60
+    assert teams.calls.count("update") == 1
+
+
+async def test_after_a_restart_only_further_parts_can_be_seen_twice_and_say_so(
+    teams: FakeTeams, restart: Restart
+) -> None:
+    """Teams cannot be asked: this is what remains, and docs/teams.md says it."""
+    message = question(teams)
+    opened = await restart().open_placeholder(message)
+    sent = into(opened, delivery(message, LONG))
+    await restart().deliver(sent)
+    once = shown(teams)
+    await restart().deliver(sent)
+    assert shown(teams) == [*once, *once[1:]]
+    assert all(part.startswith(f"_({n} of {len(once)})_") for n, part in enumerate(once, 1))
+
+
+async def test_eight_thousand_characters_are_one_activity(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    await channel.deliver(delivery(question(teams), replace(ANSWER, text="word " * 1600)))
+    assert len(teams.messages) == 1

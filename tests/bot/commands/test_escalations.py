@@ -1,0 +1,81 @@
+"""The people's list, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.commands import pausing
+from bot.commands.escalations import escalations
+from bot.config import Settings
+from bot.errors import InteractionUnknown
+from bot.store import Store
+from tests.bot.store.filled import add_escalation, add_interaction
+
+
+@pytest.fixture
+def configured(tmp_path: Path, store: Store) -> Settings:
+    return Settings(data_dir=tmp_path)
+
+
+async def add_two(store: Store) -> None:
+    for name in ("i1", "i2"):
+        await add_interaction(store, name, channel="slack:C1")
+        await add_escalation(store, name, question=f"help\nwith \x1b[31m{name}")
+
+
+async def test_what_waits_is_listed_in_one_line_each(
+    configured: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await add_two(store)
+
+    assert await escalations(configured, done=None, everything=False, limit=10) == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "i1  2026-11-22 12:00  slack  asked_for_human  help with \ufffd[31mi1",
+        "i2  2026-11-22 12:00  slack  asked_for_human  help with \ufffd[31mi2",
+    ]
+
+
+async def test_what_is_done_leaves_the_list_and_an_act(
+    configured: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await add_two(store)
+
+    assert await escalations(configured, done="i1", everything=False, limit=10) == 0
+    assert capsys.readouterr().out.startswith(f"Resolved by {pausing.operator()} on 20")
+
+    await escalations(configured, done=None, everything=False, limit=10)
+    assert "i1  " not in capsys.readouterr().out
+    await escalations(configured, done=None, everything=True, limit=10)
+    assert f"[resolved by {pausing.operator()}] help with" in capsys.readouterr().out
+    (act,) = await store.audits.newest("default", 10)
+    assert (act.actor, act.subject) == (pausing.operator(), "i1")
+
+
+async def test_a_list_that_is_cut_says_so(
+    configured: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await add_two(store)
+
+    await escalations(configured, done=None, everything=False, limit=1)
+
+    assert capsys.readouterr().out.splitlines()[1] == "… and more; see them with a larger --limit"
+
+
+async def test_nothing_that_waits_is_said(
+    configured: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await escalations(configured, done=None, everything=False, limit=1)
+    await escalations(configured, done=None, everything=True, limit=1)
+
+    assert capsys.readouterr().out.splitlines() == [
+        "Nothing waits for a person.",
+        "No question ever went to a person.",
+    ]
+
+
+async def test_an_unknown_one_is_refused_with_the_cure(configured: Settings) -> None:
+    with pytest.raises(InteractionUnknown, match="escalations --all"):
+        await escalations(configured, done="nobody", everything=False, limit=1)

@@ -1,0 +1,1 @@
+"""Kills servers while questions are asked, and counts what the askers see."""

@@ -1,0 +1,99 @@
+"""What stands behind the inbox: a desk by script, or the real one with a part that is broken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from bot.ports import AnswersInquiries, ReportStage
+from bot.types import Escalation, Inquiry, Outcome, Reply, Response, Stage
+from rag.types import Chunk
+from tests.bot.adapters.outcomes import TRACE, VPN
+from tests.bot.test_desk import Bench, FirstLine, ListIndex
+from tests.builders import chunk
+
+OpensDesk = Callable[[], AnswersInquiries]
+"""Makes a desk of its own for every case."""
+
+
+class HeldDesk:
+    """Remembers what a desk is asked; while it is held, nothing is answered."""
+
+    def __init__(self, desk: AnswersInquiries) -> None:
+        self._desk = desk
+        self._released = asyncio.Event()
+        self._released.set()
+        self.reached = asyncio.Event()
+        self.inquiries: list[Inquiry] = []
+
+    @property
+    def questions(self) -> list[str]:
+        return [inquiry.message.text for inquiry in self.inquiries]
+
+    def hold(self) -> None:
+        self._released.clear()
+
+    def release(self) -> None:
+        self._released.set()
+
+    async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
+        self.inquiries.append(inquiry)
+        self.reached.set()
+        await report(Stage.SEARCHING)
+        await self._released.wait()
+        return await self._desk.handle(inquiry, report)
+
+
+class ScriptedDesk:
+    """Makes of every question what a function of the inquiry says."""
+
+    def __init__(self, script: Callable[[Inquiry], Outcome]) -> None:
+        self._script = script
+
+    async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
+        return self._script(inquiry)
+
+
+def says(response: Response, private: Reply | None = None) -> OpensDesk:
+    """A desk with the same response to everything; in private, handing over is offered only."""
+
+    def script(inquiry: Inquiry) -> Outcome:
+        said = response
+        if isinstance(said, Escalation) and said.reason == "low_confidence":
+            said = replace(said, consent_needed=inquiry.message.private)
+        return Outcome(said, TRACE, private)
+
+    return lambda: ScriptedDesk(script)
+
+
+def repeats() -> OpensDesk:
+    """A desk that says what it was asked, in capital letters."""
+
+    def script(inquiry: Inquiry) -> Outcome:
+        return Outcome(Reply(inquiry.message.text.upper(), tone="generic"), TRACE)
+
+    return lambda: ScriptedDesk(script)
+
+
+def breaks() -> OpensDesk:
+    """A desk with a defect."""
+
+    def script(inquiry: Inquiry) -> Outcome:
+        raise RuntimeError("boom")
+
+    return lambda: ScriptedDesk(script)
+
+
+def without_a_model() -> AnswersInquiries:
+    """The real desk; its index finds a page, its model is away."""
+    return Bench(index=ListIndex([_page()]), composer=FirstLine(fails=True)).desk()
+
+
+def without_an_index() -> AnswersInquiries:
+    """The real desk; its index is away."""
+    return Bench(index=ListIndex(broken=True)).desk()
+
+
+def _page() -> Chunk:
+    return chunk("Error 809: the port is blocked.", title="VPN guide", url=VPN.url)

@@ -1,0 +1,150 @@
+"""Out: outcomes as notes in a room, found again by the mark that each of them carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import aiohttp
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from bot.config import Settings
+from bot.errors import DeliveryFailed, DeliveryRefused, SettingInvalid
+from bot.markdown import split
+from bot.rendering import HandOver, Rendered, SourceLine, hand_over, render
+from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
+
+LONGEST_NOTE = 4_000
+"""Characters."""
+
+_TIMEOUT = aiohttp.ClientTimeout(total=15)
+
+Note = Mapping[str, object]
+
+
+class PigeonSettings(BaseSettings):
+    """Where Pigeon is, and the secret that both sides know: PIGEON_URL and so on."""
+
+    model_config = SettingsConfigDict(env_prefix="PIGEON_", frozen=True)
+
+    url: str
+    secret: str
+    people: str
+    tenant: str = "default"
+
+
+def connect(settings: Settings) -> PigeonChannel:
+    """Return the channel; nothing is called yet. Raises SettingInvalid."""
+    try:
+        return PigeonChannel(PigeonSettings(tenant=settings.tenant))
+    except ValidationError as error:
+        missing = ", ".join(f"PIGEON_{str(each['loc'][0]).upper()}" for each in error.errors())
+        raise SettingInvalid(f"Pigeon needs {missing}; add them to .env.") from error
+
+
+class PigeonChannel:
+    """Implements bot.ports.Channel and bot.ports.Withdraws."""
+
+    platform = "pigeon"
+
+    def __init__(self, settings: PigeonSettings) -> None:
+        self.settings = settings
+
+    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
+        """Pigeon has nothing to show it with."""
+
+    async def deliver(self, delivery: Delivery) -> PostedRef:
+        """Post what is not there yet, each part under a name of its own; the last is the reply."""
+        message, outcome = delivery.message, delivery.outcome
+        asked = hand_over(delivery)
+        if asked is not None:
+            await self._post(self.settings.people, _card(asked, message), delivery, "card")
+        rated = isinstance(outcome.response, Reply) and bool(outcome.response.sources)
+        parts = _parts(render(outcome.response, private=message.private))
+        note = ""
+        for number, text in enumerate(parts, start=1):
+            last = number == len(parts)
+            shown = {"thread": message.thread.id, "text": text, "thumbs": rated and last}
+            note = await self._post(message.thread.channel, shown, delivery, str(number))
+        if outcome.private is not None and not message.private:
+            await self._whisper(delivery, outcome.private)
+        return PostedRef(message.thread.channel, note)
+
+    async def find(self, delivery: Delivery) -> PostedRef | None:
+        """Ask Pigeon for the last part of a reply, whoever posted it."""
+        message, response = delivery.message, delivery.outcome.response
+        last = len(_parts(render(response, private=message.private)))
+        room = message.thread.channel
+        note = await self._find(room, _mark(delivery.interaction_id, str(last)))
+        return None if note is None else PostedRef(room, note)
+
+    async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
+        """Remove all that carries the mark of a message; ``posted`` names only the last."""
+        mark = _mark(message.interaction_id, "")
+        for room in (message.thread.channel, self.settings.people):
+            await self._call("DELETE", f"/rooms/{room}/notes", params={"marked": mark})
+
+    async def _whisper(self, delivery: Delivery, private: Reply) -> None:
+        message = delivery.message
+        for number, text in enumerate(_parts(render(private, private=True)), start=1):
+            shown = {"thread": message.thread.id, "text": text, "for": message.author.id}
+            await self._post(message.thread.channel, shown, delivery, f"private {number}")
+
+    async def _post(self, room: str, note: Note, delivery: Delivery, part: str) -> str:
+        mark = _mark(delivery.interaction_id, part)
+        known = await self._find(room, mark)
+        if known is not None:
+            return known
+        posted = await self._call("POST", f"/rooms/{room}/notes", json={**note, "mark": mark})
+        return str(posted["id"])
+
+    async def _find(self, room: str, mark: str) -> str | None:
+        found = await self._call("GET", f"/rooms/{room}/notes", params={"mark": mark})
+        return str(found["ids"][0]) if found["ids"] else None
+
+    async def _call(self, method: str, path: str, **options: Any) -> Mapping[str, Any]:  # noqa: ANN401 - aiohttp's
+        """Call Pigeon. Raises DeliveryFailed, and DeliveryRefused when it is in vain."""
+        headers = {"Authorization": f"Bearer {self.settings.secret}"}
+        try:
+            async with (
+                aiohttp.ClientSession(self.settings.url, timeout=_TIMEOUT) as session,
+                session.request(method, path, headers=headers, **options) as response,
+            ):
+                if response.status == HTTPStatus.GONE:
+                    raise DeliveryRefused(f"{path!r} is gone. Invite the bot again.")
+                response.raise_for_status()
+                told: Mapping[str, Any] = await response.json()
+                return told
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise DeliveryFailed(f"Pigeon did not take {method} {path!r}. Is it up?") from error
+
+
+def _mark(interaction_id: InteractionId, part: str) -> str:
+    return f"{interaction_id}/{part}"
+
+
+def _parts(rendered: Rendered) -> tuple[str, ...]:
+    listed = "\n".join(_line(line) for line in rendered.lines)
+    sources = f"{rendered.heading}\n{listed}" if listed else ""
+    shown = (plain(rendered.text), sources, rendered.footer)
+    return split("\n\n".join(part for part in shown if part), LONGEST_NOTE)
+
+
+def _line(line: SourceLine) -> str:
+    """Return a source; the double brackets are Pigeon's notation of a link."""
+    mark = "-" if line.number is None else f"[{line.number}]"
+    label = plain(line.label)
+    return f"{mark} [[{line.url}|{label}]]" if line.url else f"{mark} {label}"
+
+
+def _card(asked: HandOver, message: Message) -> Note:
+    pages = [_line(line) for line in asked.lines]
+    text = f"A question for a person: {asked.reason}\n{plain(asked.question)}"
+    return {"thread": f"card {message.id}", "text": "\n".join([text, *pages])[:LONGEST_NOTE]}
+
+
+def plain(text: str) -> str:
+    """Return text in which Pigeon finds no link and nobody to call."""
+    return text.replace("[[", "[ [").replace("@", "@\u200b")

@@ -1,0 +1,57 @@
+"""What a platform does not do, and why: the only place where it is said.
+
+A case that is declared missing is run all the same: once it passes, the declaration is wrong and
+the suite fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_PEOPLE = ("escalated: people see it", "escalation offered: people don't see it yet")
+_ASKED_FOR = "human: people see it"
+_WHISPER = "permission-limited, with a private addition"
+_FEEDBACK = tuple(f"feedback: {what}" for what in ("up", "down", "changed", "removed"))
+_IN_TIME = ("edited while it is worked on", "deleted while it is worked on")
+
+_NO_PEOPLE = "no people's channel: `python -m bot escalations` lists the question"
+_ALONE = "only the asker reads the thread: the answer itself has all that they may read"
+_ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
+_NO_EVENTS = "edited and deleted messages are not listened to yet"
+_NO_BUTTONS = "answers have no feedback buttons yet"
+_UNSAID = "Teams does not say that a thumb was taken back"
+_NO_WHISPER = "private additions are not posted yet"
+
+
+def _because(reasons: Mapping[str, tuple[str, ...]]) -> Mapping[str, str]:
+    return MappingProxyType({name: why for why, names in reasons.items() for name in names})
+
+
+MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "web": _because(
+            {
+                _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
+                _ALONE: (_WHISPER,),
+                _ASK_ANEW: ("edited while it is worked on", "edited after the answer"),
+            }
+        ),
+        "rest": _because({_NO_PEOPLE: (*_PEOPLE, _ASKED_FOR), _ALONE: (_WHISPER,)}),
+        "slack": _because(
+            {
+                _NO_BUTTONS: _FEEDBACK,
+                _NO_EVENTS: (*_IN_TIME, "deleted after the answer"),
+            }
+        ),
+        "teams": _because(
+            {
+                _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
+                _UNSAID: ("feedback: removed",),
+                _NO_EVENTS: (*_IN_TIME, "deleted after the answer"),
+                _NO_WHISPER: (_WHISPER,),
+            }
+        ),
+    }
+)
+"""By platform, by case."""

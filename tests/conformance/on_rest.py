@@ -1,0 +1,140 @@
+"""The JSON API as a client sees it that shows text, sources and suggestions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from bot.adapters import rest
+from bot.config import Settings, load_settings
+from bot.ports import Inbox
+from bot.startup import Part
+from bot.store import Store
+from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
+
+_ASK_SECONDS = 0.3
+"""Short, so that the cases in which the answer is awaited elsewhere do not last."""
+
+_RECEIPTS: dict[int, Receipt] = {200: "kept", 504: "kept", 422: "refused", 503: "send it again"}
+_OPENABLE = re.compile(r"https?://|/pages/")
+
+
+class OnRest:
+    """Implements Platform: one client, a conversation for each thread."""
+
+    client: Client
+    channel = None
+
+    def __init__(self, directory: Path) -> None:
+        self.settings: Settings = load_settings(_env_file=None, data_dir=directory)
+        self._threads: dict[int, list[str]] = {}
+        self._ids: dict[int, str] = {}
+        self._problems: dict[int, str] = {}
+
+    def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
+        async def parts() -> Sequence[Part]:
+            return ()
+
+        rest.mount(
+            app,
+            inbox=inbox,
+            interactions=store.interactions,
+            audits=store.audits,
+            settings=self.settings,
+            check_parts=parts,
+            ask_seconds=_ASK_SECONDS,
+        )
+
+    async def ask(self, question: Question) -> Receipt:
+        body = {"question": question.text, "conversation_id": f"thread-{question.thread}"}
+        key = {"Idempotency-Key": f"question-{question.number}"}
+        response = await self.client.post("/api/v1/ask", json=body, headers=key)
+        told = await response.json()
+        receipt = _RECEIPTS[response.status]
+        if receipt == "kept":
+            self._ids[question.number] = told["interaction_id"]
+            thread = self._threads.setdefault(question.thread, [])
+            if told["interaction_id"] not in thread:
+                thread.append(told["interaction_id"])
+        else:
+            self._problems[question.thread] = f"{told['detail']} {told.get('cure', '')}"
+        return receipt
+
+    async def edit(self, question: Question, text: str) -> None:
+        response = await self.client.patch(self._path(question), json={"question": text})
+        assert response.status in {200, 409}, await response.text()
+
+    async def delete(self, question: Question) -> None:
+        response = await self.client.delete(self._path(question))
+        assert response.status == 204, await response.text()
+
+    async def vote(self, question: Question, vote: Vote) -> None:
+        path = f"{self._path(question)}/feedback"
+        response = await self.client.put(path, json={"vote": vote})
+        assert response.status == 200, await response.text()
+
+    async def unvote(self, question: Question, vote: Vote) -> None:
+        response = await self.client.delete(f"{self._path(question)}/feedback")
+        assert response.status == 204, await response.text()
+
+    async def can_vote(self, question: Question) -> bool:
+        """JSON has no buttons: only an answer with sources is worth asking a judgement of."""
+        (answer,) = await self._answers(question)
+        return bool(answer["answer_type"] == "RAG")
+
+    async def seen(self, question: Question) -> Sequence[str]:
+        problem = self._problems.get(question.thread)
+        answers = [_read(answer) for answer in await self._answers(question)]
+        return [*answers, *([problem] if problem else [])]
+
+    async def privately(self, question: Question) -> Sequence[str]:
+        raise Missing
+
+    async def live(self, question: Question) -> Sequence[str]:
+        """Only the addresses of sources are there to be opened; the text is shown as text."""
+        return [
+            page["url"]
+            for answer in await self._answers(question)
+            for page in (*answer["sources"], *answer["suggestions"])
+            if page["url"] and not _OPENABLE.match(page["url"])
+        ]
+
+    async def people(self) -> Sequence[str]:
+        raise Missing
+
+    async def _answers(self, question: Question) -> Sequence[dict[str, Any]]:
+        answers = []
+        for interaction_id in self._threads.get(question.thread, []):
+            response = await self.client.get(f"/api/v1/interactions/{interaction_id}")
+            if response.status == 404:
+                continue
+            assert response.status == 200, await response.text()
+            answers.append(await response.json())
+        return answers
+
+    def _path(self, question: Question) -> str:
+        return f"/api/v1/interactions/{self._ids[question.number]}"
+
+
+def _read(answer: dict[str, Any]) -> str:
+    sources = [
+        f"[{number}] {page['title']} {_link(page['url'])}"
+        for number, page in enumerate(answer["sources"], start=1)
+    ]
+    pages = [f"(not confirmed) {page['title']}" for page in answer["suggestions"]]
+    return "\n".join([answer["answer"], *sources, *pages])
+
+
+def _link(url: str) -> str:
+    """An address without a host is for the one who knows the server's."""
+    return url if url.startswith("http") else ""
+
+
+@asynccontextmanager
+async def on_rest(directory: Path) -> AsyncIterator[Platform]:
+    yield OnRest(directory)

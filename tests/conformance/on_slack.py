@@ -1,0 +1,131 @@
+"""Slack as the people of a channel see it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from bot.adapters import slack
+from bot.config import Settings, load_settings
+from bot.ports import Inbox
+from bot.store import Store
+from tests.bot.adapters.slack import events, server
+from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
+
+PEOPLE = "C0PEOPLE0"
+_LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
+_OURS = re.compile(
+    r"<https://(?:wiki\.example\.com|acme\.slack\.com)/[^|<>]*\|[^<>]*>|<@U0ALICE00>"
+)
+"""Links and names that code wrote, label and all: the only ones that may be live."""
+
+_RECEIPTS: dict[int, Receipt] = {200: "kept", 503: "send it again"}
+
+
+class OnSlack:
+    """Implements Platform."""
+
+    client: Client
+
+    def __init__(self, workspace: server.FakeSlack, directory: Path) -> None:
+        self._workspace = workspace
+        self.settings: Settings = load_settings(
+            _env_file=None,
+            data_dir=directory,
+            slack_bot_token=server.TOKEN,
+            slack_signing_secret=events.SECRET,
+            slack_api_url=workspace.url,
+            slack_team_id=server.TEAM,
+            slack_escalation_channel=PEOPLE,
+        )
+        self.channel: slack.SlackChannel = slack.connect(self.settings)
+
+    def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
+        slack.mount(app, self.channel, inbox)
+
+    async def ask(self, question: Question) -> Receipt:
+        return _RECEIPTS[await self._send(_event(question))]
+
+    async def edit(self, question: Question, text: str) -> None:
+        changed = _event(Question(text, question.number, question.thread, question.private))
+        edited = {"user": events.ALICE, "ts": "1700000000.900000"}
+        await self._send(
+            {
+                **_about(question, "message_changed"),
+                "message": {**changed, "type": "message", "edited": edited},
+                "previous_message": {**_event(question), "type": "message"},
+            }
+        )
+
+    async def delete(self, question: Question) -> None:
+        await self._send(
+            {
+                **_about(question, "message_deleted"),
+                "deleted_ts": _ts(question.number),
+                "previous_message": {**_event(question), "type": "message"},
+            }
+        )
+
+    async def vote(self, question: Question, vote: Vote) -> None:
+        raise Missing
+
+    async def unvote(self, question: Question, vote: Vote) -> None:
+        raise Missing
+
+    async def can_vote(self, question: Question) -> bool:
+        return any("feedback_buttons" in str(post.payload) for post in self._posts(question))
+
+    async def seen(self, question: Question) -> Sequence[str]:
+        return [post.shown for post in self._posts(question) if post.only_for is None]
+
+    async def privately(self, question: Question) -> Sequence[str]:
+        return [post.shown for post in self._posts(question) if post.only_for == events.ALICE]
+
+    async def live(self, question: Question) -> Sequence[str]:
+        posts = [*self._posts(question), *self._workspace.in_channel(PEOPLE)]
+        raw = "\n".join(f"{post.raw}\n{post.payload['text']}" for post in posts)
+        return _LIVE.findall(_OURS.sub("", raw))
+
+    async def people(self) -> Sequence[str]:
+        return [post.shown for post in self._workspace.in_channel(PEOPLE)]
+
+    def _posts(self, question: Question) -> Sequence[server.Post]:
+        channel = _event(question)["channel"]
+        return self._workspace.in_thread(channel, _ts(question.thread))
+
+    async def _send(self, event: Mapping[str, Any]) -> int:
+        return (await events.send(self.client, events.envelope(dict(event)))).status
+
+
+def _ts(number: int) -> str:
+    """The first message of a thread has the thread's number."""
+    return f"1700000000.{number:06d}"
+
+
+def _event(question: Question) -> dict[str, Any]:
+    made = events.direct if question.private else events.mention
+    within = {"thread_ts": _ts(question.thread)} if question.number != question.thread else {}
+    return made(question.text, _ts(question.number), **within)
+
+
+def _about(question: Question, subtype: str) -> dict[str, Any]:
+    return {
+        "type": "message",
+        "subtype": subtype,
+        "channel": _event(question)["channel"],
+        "channel_type": "im" if question.private else "channel",
+        "ts": "1700000000.800000",
+        "event_ts": "1700000000.800000",
+        "hidden": True,
+    }
+
+
+@asynccontextmanager
+async def on_slack(directory: Path) -> AsyncIterator[Platform]:
+    async with server.FakeSlack().serving() as workspace:
+        yield OnSlack(workspace, directory)

@@ -1,0 +1,152 @@
+"""The web chat as a browser shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiohttp import ClientResponse, web
+from lxml import html
+from lxml.html import HtmlElement
+
+from bot.adapters.web.pages import COOKIE, WebChat
+from bot.config import Settings, load_settings
+from bot.identity import person_of
+from bot.ports import Inbox
+from bot.store import Store
+from tests.bot.adapters.web.stand_in import OnePage, exchange_of
+from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
+
+_NAMES = uuid.UUID("00000000-0000-4000-8000-000000000000")
+_OURS = re.compile(r"https://wiki\.example\.com/|/pages/|/chat/|/static/|#")
+_LINKING = ("href", "src", "action", "formaction", "srcset", "style", "data", "poster")
+_LOADING = ("script", "img", "iframe", "object", "embed", "link", "video", "audio")
+
+
+class OnWeb:
+    """Implements Platform: one browser, a conversation for each thread."""
+
+    client: Client
+    channel = None
+
+    def __init__(self, directory: Path) -> None:
+        self.settings: Settings = load_settings(_env_file=None, data_dir=directory)
+        self._exchanges: dict[int, str] = {}
+        self._troubles: dict[int, str] = {}
+        self._opening = asyncio.Lock()
+
+    def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
+        WebChat(
+            inbox=inbox,
+            interactions=store.interactions,
+            conversations=store.interactions,
+            pages=OnePage(),
+            identify=person_of,
+            tenant=self.settings.tenant,
+        ).mount(app)
+
+    async def ask(self, question: Question) -> Receipt:
+        async with self._opening:  # the first page makes the browser known
+            await self._page(question)
+        name = str(uuid.uuid5(_NAMES, f"message {question.number}"))
+        response = await self._post(_chat(question), question=question.text, message=name)
+        if response.status == 200:
+            self._exchanges[question.number] = exchange_of(await response.text())
+            return "kept"
+        self._troubles[question.thread] = (await response.json())["detail"]
+        return "refused" if response.status == 422 else "send it again"
+
+    async def edit(self, question: Question, text: str) -> None:
+        raise Missing
+
+    async def delete(self, question: Question) -> None:
+        response = await self._post(f"{self._path(question)}/withdraw")
+        assert response.status == 200, await response.text()
+
+    async def vote(self, question: Question, vote: Vote) -> None:
+        response = await self._post(f"{self._path(question)}/vote", vote=vote)
+        assert response.status == 200, await response.text()
+
+    async def unvote(self, question: Question, vote: Vote) -> None:
+        """The thumb that is pressed takes the judgement back when it is pressed again."""
+        await self.vote(question, vote)
+
+    async def can_vote(self, question: Question) -> bool:
+        (article,) = await self._articles(question)
+        return bool(article.find_class("vote"))
+
+    async def seen(self, question: Question) -> Sequence[str]:
+        trouble = self._troubles.get(question.thread)
+        shown = [_read(article) for article in await self._articles(question)]
+        return [*shown, *([trouble] if trouble else [])]
+
+    async def privately(self, question: Question) -> Sequence[str]:
+        raise Missing
+
+    async def live(self, question: Question) -> Sequence[str]:
+        articles = await self._articles(question)
+        return [found for article in articles for found in _live(article)]
+
+    async def people(self) -> Sequence[str]:
+        raise Missing
+
+    async def _articles(self, question: Question) -> Sequence[HtmlElement]:
+        page: HtmlElement = html.document_fromstring(await self._page(question))
+        return list(page.find_class("exchange"))
+
+    async def _page(self, question: Question) -> str:
+        cookies = {COOKIE: _conversation(question)}
+        headers = {"Accept": "text/html"}
+        async with self.client.get("/", headers=headers, cookies=cookies) as response:
+            assert response.status == 200
+            return await response.text()
+
+    def _path(self, question: Question) -> str:
+        return f"{_chat(question)}/{self._exchanges[question.number]}"
+
+    async def _post(self, path: str, **form: str) -> ClientResponse:
+        origin = str(self.client.make_url("/")).rstrip("/")
+        headers = {"Origin": origin, "HX-Request": "true"}
+        return await self.client.post(path, data=form, headers=headers, allow_redirects=False)
+
+
+def _conversation(question: Question) -> str:
+    return str(uuid.uuid5(_NAMES, f"thread {question.thread}"))
+
+
+def _chat(question: Question) -> str:
+    return f"/chat/{_conversation(question)}"
+
+
+def _read(article: HtmlElement) -> str:
+    """Return the answer as a person reads it; what was asked is not part of it."""
+    (answer,) = article.find_class("answer")
+    for mark in answer.find_class("mark"):
+        mark.text = f"[{mark.text}]"
+    for item in answer.xpath(".//ul/li"):
+        item.text = f"- {item.text or ''}"
+    for line in answer.xpath(".//div[@class='text']//blockquote/p"):
+        line.text = f"> {line.text or ''}"
+    links = [link.get("href", "") for link in answer.find_class("open")]
+    outside = [link for link in links if link.startswith("http")]
+    return "\n".join([str(answer.text_content()), *outside])
+
+
+def _live(article: HtmlElement) -> Sequence[str]:
+    found = []
+    for element in article.iter():
+        if element.tag in _LOADING:
+            found.append(str(element.tag))
+        addresses = [element.get(name, "") for name in _LINKING if name in element.attrib]
+        found += [address for address in addresses if not _OURS.match(address)]
+        found += [name for name in element.attrib if str(name).startswith("on")]
+    return found
+
+
+@asynccontextmanager
+async def on_web(directory: Path) -> AsyncIterator[Platform]:
+    yield OnWeb(directory)

@@ -1,0 +1,23 @@
+"""What tests of every package may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from tests.spans import Spans
+
+# A busy machine is no counterexample.
+settings.register_profile("frontdesk", deadline=None)
+settings.load_profile("frontdesk")
+
+
+@pytest.fixture
+def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Spans]:
+    """Collect the spans of this test; without it tracing is off, as it is by default."""
+    collected = Spans()
+    monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", collected.provider)
+    yield collected
+    collected.provider.shutdown()

@@ -1,0 +1,191 @@
+"""One real ``serve`` in a process of its own, to be asked, stopped, killed and held up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.bot.adapters.slack import events
+from tests.bot.adapters.slack.events import SECRET
+from tests.bot.adapters.slack.server import TEAM, TOKEN
+from tests.e2e.conftest import ROOT, environment
+
+SERVING = re.compile(r"Serving (http://\S+) ")
+START_SECONDS = 40.0
+ADMIN_TOKEN = "open-sesame-open-sesame"
+BEARER = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+
+UNLIMITED = {
+    "FRONTDESK_ADMIN_TOKEN": ADMIN_TOKEN,
+    "CONFIDENCE_THRESHOLD": "0.05",
+    "RATE_PER_USER_PER_MINUTE": "0",
+    "RATE_PER_CHANNEL_PER_MINUTE": "0",
+}
+"""A threshold so low that what is answered does not hang on the trained figures."""
+
+
+def on_slack(url: str) -> dict[str, str]:
+    """Return the settings of a server on a workspace that runs here."""
+    return {
+        "SLACK_BOT_TOKEN": TOKEN,
+        "SLACK_SIGNING_SECRET": SECRET,
+        "SLACK_API_URL": url,
+        "SLACK_TEAM_ID": TEAM,
+    }
+
+
+def on_model(url: str) -> dict[str, str]:
+    """Return the settings of a server with a model that runs here."""
+    return {
+        "OPENAI_BASE_URL": url,
+        "OPENAI_MODEL": "quoting",
+        "OPENAI_API_KEY": "none",
+        "OPENAI_TIMEOUT_SECONDS": "60",
+    }
+
+
+class Server:
+    """A server that may run; its data directory stays.
+
+    ``said`` and ``logged`` are what it wrote to standard output and standard error, in lines.
+    """
+
+    def __init__(self, data_dir: Path, settings: Mapping[str, str]) -> None:
+        self.data_dir = data_dir
+        self.settings = {**UNLIMITED, **settings}
+        self.url = ""
+        self.said: list[str] = []
+        self.logged: list[str] = []
+        self._process: asyncio.subprocess.Process | None = None
+        self._reading: list[asyncio.Task[None]] = []
+        self._serving = asyncio.Event()
+
+    @property
+    def pid(self) -> int:
+        """Return the number of the process, which must have been started."""
+        assert self._process is not None
+        return self._process.pid
+
+    async def start(self) -> None:
+        """Start and wait until it listens. Fails when it ends instead."""
+        await self.launch()
+        listens = asyncio.create_task(self._serving.wait())
+        assert self._process is not None
+        ended = asyncio.create_task(self._process.wait())
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await asyncio.wait([listens, ended], return_when=asyncio.FIRST_COMPLETED)
+            assert self._serving.is_set(), self.logged[-5:]
+        finally:
+            listens.cancel()
+            ended.cancel()
+
+    async def launch(self) -> None:
+        """Start without waiting for anything."""
+        self._serving.clear()
+        process = self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bot", "serve"),
+            cwd=ROOT,
+            env=environment(self.data_dir, **self.settings),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout
+        assert process.stderr
+        self._reading = [
+            asyncio.create_task(self._read(process.stdout, self.said)),
+            asyncio.create_task(self._read(process.stderr, self.logged)),
+        ]
+
+    async def ended(self, within_seconds: float) -> int:
+        """Wait until it ends by itself; return its exit code. Raises TimeoutError."""
+        assert self._process is not None
+        async with asyncio.timeout(within_seconds):
+            code = await self._process.wait()
+            await asyncio.gather(*self._reading)
+        return code
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal, if it still runs."""
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+    async def kill(self) -> None:
+        """End it at once, whatever it does; harmless when it has ended."""
+        if self._process is not None:
+            self.send(signal.SIGKILL)
+            await self.ended(START_SECONDS)
+
+    async def _read(self, stream: asyncio.StreamReader, lines: list[str]) -> None:
+        async for line in stream:
+            lines.append(line.decode().rstrip())
+            if found := SERVING.search(lines[-1]):
+                self.url = found.group(1)
+                self._serving.set()
+
+
+@asynccontextmanager
+async def server(data_dir: Path, **settings: str) -> AsyncIterator[Server]:
+    """Make a server, not started; when the block ends it is ended and shown."""
+    made = Server(data_dir, settings)
+    try:
+        yield made
+    finally:
+        await made.kill()
+        print("\n".join([*made.said, *made.logged]))
+
+
+class Client:
+    """Sends what platforms, programs and probes send."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def mention(self, url: str, text: str, ts: str, **more: object) -> int:
+        """Deliver a question as Slack does, once; return the status, 0 without an answer."""
+        raw = json.dumps(events.envelope(events.mention(text, ts, **more))).encode()
+        try:
+            async with self._session.post(
+                f"{url}/slack/events",
+                data=raw,
+                headers=events.signed(raw),
+                timeout=aiohttp.ClientTimeout(total=10),
+            ) as answer:
+                return answer.status
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            return 0
+
+    async def ask(self, url: str, question: str, key: str) -> tuple[int, dict[str, Any]]:
+        """Ask over the API; return status and body, 0 when the connection was cut."""
+        try:
+            async with self._session.post(
+                f"{url}/api/v1/ask",
+                json={"question": question},
+                headers={**BEARER, "Idempotency-Key": key},
+            ) as answer:
+                return answer.status, await answer.json()
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            return 0, {}
+
+    async def get(self, url: str) -> tuple[int, dict[str, Any]]:
+        """Fetch something as an operator."""
+        async with self._session.get(url, headers=BEARER) as answer:
+            return answer.status, await answer.json()
+
+
+@asynccontextmanager
+async def client() -> AsyncIterator[Client]:
+    """Open a client whose connections are not limited and not kept."""
+    connector = aiohttp.TCPConnector(limit=0, force_close=True)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        yield Client(session)
