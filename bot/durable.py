@@ -71,15 +71,11 @@ class DbosEngine:
         """
         self._run = run
         try:
-            self._launch()
-        except DatabaseError as error:
-            await self.stop()
-            if not self._moved_away(error):
-                raise _unavailable(error) from error
-            self._launch()
-        except Exception as error:
-            await self.stop()
-            raise _unavailable(error) from error
+            await self._launched()
+        except EngineUnavailable as error:
+            if not self._moved_away(error.__cause__):
+                raise
+            await self._launched()
 
     async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
         if self._workflow is None:
@@ -138,6 +134,16 @@ class DbosEngine:
             await loop.run_in_executor(thread, lambda: DBOS.destroy(destroy_registry=True))
         loop.set_default_executor(ThreadPoolExecutor())
 
+    async def _launched(self) -> None:
+        try:
+            self._launch()
+        except Exception as error:
+            await self.stop()
+            raise EngineUnavailable(
+                f"The engine's state can't be opened ({type(error).__name__}). Look at the "
+                "permissions and the free space of the data directory, or at the database server."
+            ) from error
+
     def _launch(self) -> None:
         config: DBOSConfig = {
             "name": _NAME,
@@ -178,9 +184,10 @@ class DbosEngine:
         finally:
             self._tasks.discard(task)
 
-    def _moved_away(self, error: DatabaseError) -> bool:
+    def _moved_away(self, error: BaseException | None) -> bool:
         database = make_url(self._url).database
-        if database is None or not any(sign in str(error) for sign in _DAMAGED):
+        damage = isinstance(error, DatabaseError) and any(sign in str(error) for sign in _DAMAGED)
+        if database is None or not damage:
             return False
         damaged = Path(database)
         kept = damaged.with_suffix(f".damaged-{int(time.time())}")
@@ -214,10 +221,3 @@ def _open_sqlite(url: str) -> SqlEngine:
 
     event.listen(engine, "connect", set_up)
     return engine
-
-
-def _unavailable(error: Exception) -> EngineUnavailable:
-    return EngineUnavailable(
-        f"The engine's state can't be opened ({type(error).__name__}). Look at the permissions "
-        "and the free space of the data directory, or at the database server."
-    )

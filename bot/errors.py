@@ -5,6 +5,7 @@
   - InboxUnavailable       the message could not be kept
   - InteractionUnknown     no such interaction
   - StoreUnavailable       the record can't be read or written
+    - RecordRefused        ... for what was to be written does not fit it: a defect
   - FeedbackInvalid        a judgement outside of what may be given
   - DeliveryFailed         a platform did not take the reply; it may take it later
     - DeliveryRefused      ... and will not take it later either
@@ -36,6 +37,10 @@ class InteractionUnknown(BotError):
 
 class StoreUnavailable(BotError):
     """The record cannot be read or written."""
+
+
+class RecordRefused(StoreUnavailable):
+    """The record does not take a value; to try again does not help."""
 
 
 class FeedbackInvalid(BotError):

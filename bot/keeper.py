@@ -88,8 +88,8 @@ class Keeper:
         """Open the inbox. Raises StoreUnavailable, EngineUnavailable unless it is patient."""
         try:
             await self._begin()
-        except (StoreUnavailable, EngineUnavailable) as error:
-            if not self._patient:
+        except BotError as error:
+            if not self._patient and isinstance(error, StoreUnavailable | EngineUnavailable):
                 raise
             self._trouble = str(error)
             log.error("inbox.not_started", why=str(error))  # noqa: TRY400 - the message says it all

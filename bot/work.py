@@ -13,7 +13,7 @@ import structlog
 from bot.answering import Answering
 from bot.audit import Audit
 from bot.delivery import Deliverer
-from bot.errors import BotError, ClaimLost
+from bot.errors import BotError, ClaimLost, RecordRefused
 from bot.order import ThreadOrder
 from bot.outcomes import busy, unavailable
 from bot.ports import Worklist
@@ -113,7 +113,7 @@ class Work:
 
     def _postponed(self, interaction_id: InteractionId, error: Exception) -> float:
         """Return when to come again: soon while the record is away, else later each time."""
-        known = isinstance(error, BotError)
+        known = isinstance(error, BotError) and not isinstance(error, RecordRefused)
         tries = self._tries[interaction_id] = self._tries.get(interaction_id, 0) + 1
         self._faults[interaction_id] = self._faults.get(interaction_id, 0) + (not known)
         log.warning(

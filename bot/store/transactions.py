@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 
 from sqlalchemy import Connection, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from bot.errors import StoreUnavailable
+from bot.errors import RecordRefused, StoreUnavailable
 from bot.store.turns import Turns
 
 PRAGMAS = (
@@ -156,6 +156,10 @@ def damaged(said: str) -> bool:
 def _unavailable(error: SQLAlchemyError) -> StoreUnavailable:
     if damaged(str(getattr(error, "orig", None) or "")):
         return StoreUnavailable(f"The record's file is damaged. Stop the server. {DAMAGE_CURE}")
+    if isinstance(error, DataError | IntegrityError):
+        return RecordRefused(
+            f"The record does not take a value ({type(error).__name__}). Report it: it is a defect."
+        )
     return StoreUnavailable(
         f"The record can't be read or written ({type(error).__name__}). Look at the disk's free "
         "space and at the permissions of the data directory, or at the database server."

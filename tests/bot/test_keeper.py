@@ -130,6 +130,15 @@ async def test_a_start_on_a_file_fails_at_once(store: Store, failing: Exception)
     assert prepare.asked == 1
 
 
+async def test_work_that_cannot_be_taken_up_at_once_does_not_stop_a_start(store: Store) -> None:
+    prepare = FailingFirst(1, InboxUnavailable("The engine is slow."))
+    opened = kept_by(store, alone=True, prepare=prepare)
+    async with running(opened):
+        assert opened.keeper.part().detail == "The engine is slow."
+
+        await until(lambda: opened.keeper.part().state == "ready")
+
+
 async def test_trouble_is_said_once_and_that_it_is_over_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from bot.errors import StoreUnavailable
+from bot.errors import RecordRefused, StoreUnavailable
 from bot.store.store import migrate, sqlite_url
 from bot.store.transactions import Transactions
 
@@ -32,6 +32,17 @@ async def test_what_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
 
     async with transactions.reading() as connection:
         assert (await connection.scalar(text("SELECT count(*) FROM kept"))) == 0
+    await transactions.close()
+
+
+async def test_a_value_that_does_not_fit_is_told_from_a_record_that_is_away(tmp_path: Path) -> None:
+    transactions = Transactions(sqlite_url(tmp_path))
+    async with transactions.writing() as connection:
+        await connection.execute(text("CREATE TABLE kept (n INTEGER NOT NULL)"))
+
+    with pytest.raises(RecordRefused, match="a defect"):
+        async with transactions.writing() as connection:
+            await connection.execute(text("INSERT INTO kept VALUES (NULL)"))
     await transactions.close()
 
 
