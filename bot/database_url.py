@@ -5,6 +5,9 @@ from __future__ import annotations
 from urllib.parse import SplitResult, urlsplit
 
 DRIVER = "postgresql+psycopg"
+IDLE_IN_TRANSACTION_SECONDS = 10.0
+"""A process that stands still must not keep its locks from those that take over its work."""
+
 _ENCODE = "percent-encode what is not a letter or digit in user and password"
 _SCHEMES = frozenset({"postgres", "postgresql", DRIVER})
 

@@ -23,6 +23,7 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.config import Settings
+from bot.database_url import IDLE_IN_TRANSACTION_SECONDS
 from bot.errors import EngineUnavailable, InboxUnavailable
 from bot.types import InteractionId, Unfinished
 
@@ -154,6 +155,7 @@ class DbosEngine:
             "use_listen_notify": False,
             "enable_otlp": False,
             "sys_db_pool_size": 5,
+            "sys_db_idle_transaction_timeout_sec": IDLE_IN_TRANSACTION_SECONDS,
             "console_log_level": "CRITICAL",
         }
         if make_url(self._url).get_backend_name() == "sqlite":

@@ -11,6 +11,7 @@ from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from bot.database_url import IDLE_IN_TRANSACTION_SECONDS
 from bot.errors import RecordRefused, StoreUnavailable
 from bot.store.turns import Turns
 
@@ -114,6 +115,8 @@ def _connect(url: str, *, brief: bool = False) -> AsyncEngine:
     if engine.dialect.name == "sqlite":
         event.listen(engine.sync_engine, "connect", set_up_brief if brief else set_up_sqlite)
         event.listen(engine.sync_engine, "begin", begin_immediate)
+    else:
+        event.listen(engine.sync_engine, "connect", set_up_server)
     return engine
 
 
@@ -129,6 +132,18 @@ def set_up_sqlite(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> N
     for pragma in PRAGMAS:
         cursor.execute(pragma)
     cursor.close()
+
+
+def set_up_server(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    """Have the server end a transaction whose process stands still.
+
+    Not by a start-up option, which connection poolers refuse.
+    """
+    cursor = connection.cursor()
+    milliseconds = round(IDLE_IN_TRANSACTION_SECONDS * 1000)
+    cursor.execute(f"SET SESSION idle_in_transaction_session_timeout = {milliseconds}")
+    cursor.close()
+    connection.commit()
 
 
 def set_up_brief(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:

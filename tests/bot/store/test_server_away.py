@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from bot.database_url import with_driver
 from bot.errors import StoreUnavailable
-from bot.store import Store, open_store
+from bot.store import Store, open_store, transactions
 from bot.store.tables import ConversationRow
 from tests.bot.store.filled import add_conversation, count
 from tests.postgres import PASSWORD, Server
@@ -61,6 +61,30 @@ async def write_and_be_cut(store: Store, postgres: Server, name: str) -> None:
         )
         await asyncio.to_thread(postgres.disconnect, name)
         await connection.execute(text("SELECT 1"))
+
+
+async def test_a_process_that_stands_still_in_a_transaction_loses_its_locks(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "IDLE_IN_TRANSACTION_SECONDS", 0.3)
+    await add_conversation(store, "wanted by two")
+    locked, done = asyncio.Event(), asyncio.Event()
+    standing = asyncio.create_task(stand_still(store, locked, done))
+    await locked.wait()
+
+    async with asyncio.timeout(5), store.transactions.writing() as connection:
+        await connection.execute(text("UPDATE conversations SET private = false"))
+    done.set()
+
+    with pytest.raises(StoreUnavailable):
+        await standing
+
+
+async def stand_still(store: Store, locked: asyncio.Event, done: asyncio.Event) -> None:
+    async with store.transactions.writing() as connection:
+        await connection.execute(text("UPDATE conversations SET private = true"))
+        locked.set()
+        await done.wait()
 
 
 async def test_a_server_that_is_away_is_unavailable_and_comes_back(
