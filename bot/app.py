@@ -15,6 +15,7 @@ from aiohttp import web
 
 from bot import startup
 from bot.adapters import rest
+from bot.adapters.board import frame as board
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
 from bot.config import Settings
@@ -160,6 +161,7 @@ def build(settings: Settings, parts: Parts, store: Store, engine: DurableEngine)
         tenant=settings.tenant,
         starters=STARTERS,
     ).mount(app)
+    board.mount_frame(app)
     app.cleanup_ctx.append(_running(keeper))
     app.on_shutdown.append(_draining(keeper))
     return app

@@ -196,6 +196,14 @@ class Settings(BaseSettings):
         return self.host in {"127.0.0.1", "::1", "localhost"}
 
     @property
+    def exposed(self) -> bool:
+        """Whether anyone but this machine can send requests: not loopback, or a platform is on."""
+        platforms = (
+            self.slack_configured or self.microsoft_app_id is not None or bool(self.adapters)
+        )
+        return platforms or not self.loopback
+
+    @property
     def slack_configured(self) -> bool:
         return self.slack_bot_token is not None and self.slack_signing_secret is not None
 

@@ -64,7 +64,7 @@ class Doors:
     def __init__(self, settings: Settings, identities: Identities) -> None:
         self._identities = identities
         self._has_token = settings.admin_token is not None
-        self.guarded = reachable(settings)
+        self.guarded = settings.exposed
 
     @property
     def advice(self) -> str | None:
@@ -139,16 +139,6 @@ def mount_doors(app: web.Application, settings: Settings) -> Doors:
     app.on_response_prepare.append(doors.dress)
     sessions.mount(app, identities, has_token=token is not None, cure=ADD_ONE)
     return doors
-
-
-def reachable(settings: Settings) -> bool:
-    """Tell whether anyone but this machine can send requests."""
-    platforms = (
-        settings.slack_configured
-        or settings.microsoft_app_id is not None
-        or bool(settings.adapters)
-    )
-    return platforms or not settings.loopback
 
 
 def _check_host(request: web.Request) -> None:

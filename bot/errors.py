@@ -13,6 +13,9 @@
   - DataDirInUse           another server runs on the same data directory
   - EngineUnavailable      the durable engine can't be started
   - SettingInvalid         a setting has a wrong value: variable, value, cure
+  - ActRefused             an escalation is in a state in which this can't be done
+    - EscalationTaken      ... for another person has it
+  - DocumentRefused        a document that can't be taken: which, why, and the cure
   - NotAllowed             the caller may not do this
 """
 
@@ -73,6 +76,22 @@ class EngineUnavailable(BotError):
 
 class SettingInvalid(BotError):
     """A setting has a wrong value."""
+
+
+class ActRefused(BotError):
+    """The rules of an escalation do not allow it now; the message is for who tried."""
+
+
+class EscalationTaken(ActRefused):
+    """Another person has the escalation."""
+
+    def __init__(self, message: str, *, owner_name: str) -> None:
+        super().__init__(message)
+        self.owner_name = owner_name
+
+
+class DocumentRefused(BotError):
+    """A document is not taken; the message is for who sent it."""
 
 
 class NotAllowed(BotError):

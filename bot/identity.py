@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass
+from typing import Literal
 
 from aiohttp import web
 
@@ -19,12 +20,19 @@ VISITOR = "frontdesk_visitor"
 NEWCOMER = web.RequestKey("newcomer", str)
 """The id of a browser that has no cookie yet."""
 SESSION_SECONDS = 12 * 3600
+_ASK_FOR_ROLE = "Ask whoever runs Frontdesk for it, or sign in with the admin token at /session."
 VISITOR_SECONDS = 365 * 24 * 3600
 
 LOCAL = "local"
 """Whoever uses the API on this machine without a browser."""
 
 ADMIN = "admin"
+
+Role = Literal["asker", "expert", "admin"]
+"""asker: asks, and sees what is theirs. expert: also answers what went to people, and sees the
+record. admin: also changes what is indexed and set. Each includes the ones before."""
+
+ROLES: tuple[Role, ...] = ("asker", "expert", "admin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,7 @@ class Identities:
         self._sessions = Signer(key, f"session:{self._token}")
         self._visitors = Signer(key, "visitor")
         self._tenant = settings.tenant
+        self._alone = not settings.exposed
         self._believes_all = settings.loopback and settings.dev_identities
 
     def has_token(self, request: web.Request) -> bool:
@@ -107,6 +116,12 @@ class Identities:
         """Admins do; and everybody where anybody may say to be anybody."""
         return self._believes_all or self.is_admin(request)
 
+    def role(self, request: web.Request) -> Role:
+        """Return what the one who makes a request may do; on loopback without a token, all."""
+        if self.is_admin(request) or (self._token is None and self._alone):
+            return "admin"
+        return "asker"
+
     def may_see(self, request: web.Request, interaction: Interaction) -> bool:
         """An interaction is for its asker and for admins; another tenant's is for nobody."""
         message = interaction.message
@@ -151,6 +166,18 @@ def is_admin(request: web.Request) -> bool:
 def sees_all(request: web.Request) -> bool:
     """Tell whether nothing is hidden from the one who makes a request."""
     return request.config_dict[IDENTITIES].sees_all(request)
+
+
+def role_of(request: web.Request) -> Role:
+    """Return what the one who makes a request may do."""
+    return request.config_dict[IDENTITIES].role(request)
+
+
+def needs(request: web.Request, role: Role) -> Person:
+    """Return who makes a request that only a role may make. Raises Problem (403)."""
+    if ROLES.index(role_of(request)) < ROLES.index(role):
+        raise problem(403, f"This is for those with the role {role!r}.", cure=_ASK_FOR_ROLE)
+    return person_of(request)
 
 
 def new_visitor() -> str:

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     false,
+    true,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
@@ -181,10 +182,16 @@ class UsageRow(Table):
 
 
 class EscalationRow(Table):
-    """A question that went to a person."""
+    """A question that went to a person; ``owner`` is the id of the one who has it.
+
+    ``due_at`` is when people are reminded next; null when they are not. ``version`` counts changes.
+    """
 
     __tablename__ = "escalations"
-    __table_args__ = (Index("ix_escalations_state", "tenant", "state", "opened_at"),)
+    __table_args__ = (
+        Index("ix_escalations_state", "tenant", "state", "opened_at"),
+        Index("ix_escalations_due", "due_at"),
+    )
 
     interaction_id: Mapped[str] = mapped_column(
         ForeignKey("interactions.id", ondelete="CASCADE"), primary_key=True
@@ -196,6 +203,69 @@ class EscalationRow(Table):
     owner: Mapped[str | None] = mapped_column(Text)
     opened_at: Mapped[datetime] = mapped_column(Utc)
     changed_at: Mapped[datetime] = mapped_column(Utc)
+    owner_name: Mapped[str] = mapped_column(Text, server_default="")
+    asker: Mapped[str] = mapped_column(Text, server_default="")
+    asker_name: Mapped[str] = mapped_column(Text, server_default="")
+    private: Mapped[bool] = mapped_column(Boolean, server_default=true())
+    due_at: Mapped[datetime | None] = mapped_column(Utc)
+    pings: Mapped[int] = mapped_column(Integer, server_default="0")
+    version: Mapped[int] = mapped_column(Integer, server_default="0")
+
+
+class EscalationStepRow(Table):
+    """One entry of an escalation's history; ``number`` counts within it from 1."""
+
+    __tablename__ = "escalation_steps"
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey("escalations.interaction_id", ondelete="CASCADE"), primary_key=True
+    )
+    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    tenant: Mapped[str] = mapped_column(String(64))
+    step: Mapped[str] = mapped_column(String(16))
+    actor: Mapped[str] = mapped_column(Text, server_default="")
+    actor_name: Mapped[str] = mapped_column(Text, server_default="")
+    actor_role: Mapped[str] = mapped_column(String(8), server_default="")
+    text: Mapped[str] = mapped_column(Text, server_default="")
+    at: Mapped[datetime] = mapped_column(Utc)
+
+
+class NoticeRow(Table):
+    """What an asker, or people, are still to be told about a step; or have been.
+
+    ``due_at`` null: it is settled. ``owner`` and ``held_until`` are the claim of the process that
+    tells it now.
+    """
+
+    __tablename__ = "notices"
+    __table_args__ = (Index("ix_notices_due", "due_at"),)
+
+    interaction_id: Mapped[str] = mapped_column(
+        ForeignKey("escalations.interaction_id", ondelete="CASCADE"), primary_key=True
+    )
+    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    to: Mapped[str] = mapped_column(String(8), primary_key=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    due_at: Mapped[datetime | None] = mapped_column(Utc)
+    owner: Mapped[str | None] = mapped_column(String(64))
+    held_until: Mapped[datetime | None] = mapped_column(Utc)
+    attempts: Mapped[int] = mapped_column(Integer, server_default="0")
+    posted_channel: Mapped[str | None] = mapped_column(Text)
+    posted_id: Mapped[str | None] = mapped_column(Text)
+    failure: Mapped[str] = mapped_column(Text, server_default="")
+
+
+class SessionRow(Table):
+    """One who is signed in; ``id`` is the hash of what the browser keeps."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (Index("ix_sessions_until", "until"),)
+
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    person: Mapped[str] = mapped_column(Text)
+    signed_in_at: Mapped[datetime] = mapped_column(Utc)
+    until: Mapped[datetime] = mapped_column(Utc)
 
 
 class PolicyRow(Table):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientResponse, web
 
-from bot.doors import mount_doors, reachable
+from bot.doors import mount_doors
 from bot.errors import SettingInvalid
 from bot.store import Store
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
@@ -183,7 +183,7 @@ def test_a_token_that_could_be_guessed_stops_the_start(tmp_path: Path) -> None:
 def test_others_can_reach_us_through_a_platform_or_an_address(
     tmp_path: Path, changes: dict[str, object], *, expected: bool
 ) -> None:
-    assert reachable(settings_for(tmp_path, **changes)) is expected
+    assert settings_for(tmp_path, **changes).exposed is expected
 
 
 async def test_a_browser_without_a_session_is_sent_to_sign_in(store: Store, tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from bot.adapters.rest.reading import (
     user_of_query,
 )
 from bot.config import Settings
-from bot.doors import reachable
 from bot.errors import InboxUnavailable
 from bot.identity import is_admin, may_see, person_of, sees_all
 from bot.outcomes import unavailable
@@ -154,7 +153,7 @@ class Rest:
         """Say whether questions can be answered now."""
         parts = await self._check_parts()
         failed = any(part.state == "failed" for part in parts)
-        told = not reachable(self._settings) or is_admin(request)
+        told = not self._settings.exposed or is_admin(request)
         shown = [
             wire.Part(
                 name=part.name,

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import aiohttp_jinja2
-import jinja2
 from aiohttp import web
 
-from bot.adapters.web.assets import Assets
 from bot.adapters.web.ports import Conversations, Identify, StoredPages
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.view import ExchangeView, exchange_view, rateable
 from bot.adapters.web.why import why_view
+from bot.pages.frame import add_pages
 from bot.ports import Inbox, Interactions
 from bot.types import Feedback, Interaction, InteractionId, Message, Person, Stage, Thread
 
@@ -50,15 +49,7 @@ class WebChat:
 
     def mount(self, app: web.Application) -> None:
         """Add the routes, the templates and the static files."""
-        templates = aiohttp_jinja2.setup(
-            app,
-            loader=jinja2.FileSystemLoader(HERE / "templates"),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        assets = Assets(HERE / "static")
-        templates.globals["asset"] = assets.link
+        add_pages(app, HERE)
         app.router.add_get("/", self.chat)
         app.router.add_post("/conversations", self.start_over)
         app.router.add_post("/chat/{conversation}", self.ask)
@@ -67,7 +58,6 @@ class WebChat:
         app.router.add_post("/chat/{conversation}/{id}/person", self.person)
         app.router.add_post("/chat/{conversation}/{id}/withdraw", self.withdraw)
         app.router.add_get("/chat/{conversation}/{id}/why", self.why)
-        app.router.add_get("/static/{name}", assets.serve)
         PageReader(self._pages, self._identify, self._tenant).mount(app)
 
     async def chat(self, request: web.Request) -> web.Response:
@@ -79,7 +69,7 @@ class WebChat:
             for interaction in await self._conversations.in_thread(thread, SHOWN)
         ]
         response = aiohttp_jinja2.render_template(
-            "chat.html",
+            "web/chat.html",
             request,
             {
                 "conversation": conversation,
@@ -128,7 +118,7 @@ class WebChat:
         exchange = await self._exchange(request, interaction)
         if exchange.working and exchange.step == request.query.get("step"):
             return web.Response(status=204)
-        return _render(request, "answer.html", interaction, exchange)
+        return _render(request, "web/answer.html", interaction, exchange)
 
     async def vote(self, request: web.Request) -> web.Response:
         """Keep a thumb; the same thumb again takes it back."""
@@ -150,7 +140,7 @@ class WebChat:
                     given_at=datetime.now(UTC),
                 )
             )
-        return await self._fragment(request, "votes.html", interaction)
+        return await self._fragment(request, "web/votes.html", interaction)
 
     async def withdraw(self, request: web.Request) -> web.Response:
         """Delete a question and what became of it; what is withdrawn already stays so."""
@@ -158,7 +148,7 @@ class WebChat:
         await self._inbox.cancel(interaction.id)
         if "HX-Request" not in request.headers:
             raise web.HTTPSeeOther("/")
-        return await self._fragment(request, "exchange.html", await self._own(request))
+        return await self._fragment(request, "web/exchange.html", await self._own(request))
 
     async def why(self, request: web.Request) -> web.Response:
         """Explain an answer from its record."""
@@ -166,7 +156,7 @@ class WebChat:
         if interaction.outcome is None:
             raise web.HTTPNotFound(text="There is no answer to explain yet.")
         return aiohttp_jinja2.render_template(
-            "why.html", request, {"why": why_view(interaction.outcome)}
+            "web/why.html", request, {"why": why_view(interaction.outcome)}
         )
 
     async def _accept(self, request: web.Request, text: str, message_id: str) -> web.Response:
@@ -182,7 +172,7 @@ class WebChat:
         interaction = await self._interactions.get(await self._inbox.accept(message))
         if interaction is None:
             raise web.HTTPServiceUnavailable(text="Your question could not be kept; ask again.")
-        return await self._fragment(request, "exchange.html", interaction)
+        return await self._fragment(request, "web/exchange.html", interaction)
 
     async def _own(self, request: web.Request) -> Interaction:
         """Return the interaction if it belongs to this person and conversation, else 404."""

@@ -40,7 +40,7 @@ class PageReader:
         note = QUOTED if highlighted(parts) else GONE
         first = chunks[0]
         return aiohttp_jinja2.render_template(
-            "page.html",
+            "web/page.html",
             request,
             {
                 "title": first.title,

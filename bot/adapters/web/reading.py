@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from bot.adapters.web.markup import passage_html, spans
+from bot.pages.markup import passage_html, spans
 from rag.types import Chunk
 
 _LONGEST_OVERLAP = 600

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from bot.adapters.web.markup import answer_html, quote_html
+from bot.pages.markup import answer_html, quote_html
 from bot.types import Clarification, Escalation, Interaction, Reply, Response, Source, Stage
 
 STAGES: Mapping[Stage, str] = {

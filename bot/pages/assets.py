@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mimetypes
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,12 +26,19 @@ class Asset:
 
 
 class Assets:
-    """Serves the files of a folder; a link with the right version may be kept for ever."""
+    """Serves the files of folders; a link with the right version may be kept for ever."""
 
-    def __init__(self, folder: Path) -> None:
-        self._assets: Mapping[str, Asset] = {
-            path.name: _asset(path) for path in sorted(folder.iterdir()) if path.is_file()
-        }
+    def __init__(self, *folders: Path) -> None:
+        self._assets: dict[str, Asset] = {}
+        for folder in folders:
+            self.add(folder)
+
+    def add(self, folder: Path) -> None:
+        """Serve the files of one more folder. Raises ValueError for a name that is taken."""
+        for path in sorted(each for each in folder.iterdir() if each.is_file()):
+            if path.name in self._assets:
+                raise ValueError(f"{str(path)!r} has the name of another page's file. Rename it.")
+            self._assets[path.name] = _asset(path)
 
     def link(self, name: str) -> str:
         """Return the versioned address of a file. Raises KeyError for an unknown name."""

@@ -1,0 +1,82 @@
+"""What the life of an escalation needs from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, Notice
+from bot.types import InteractionId, Message, PostedRef
+
+
+class Cases(Protocol):
+    """The cases in the record. Raises bot.errors.StoreUnavailable."""
+
+    async def act(
+        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+    ) -> Case:
+        """Do what the rules allow: change, history and notices in one transaction.
+
+        What is so already is no error and adds nothing (the same reply twice is two replies).
+        Raises InteractionUnknown, EscalationTaken, ActRefused.
+        """
+        ...
+
+    async def get(self, tenant: str, case_id: InteractionId) -> Case | None: ...
+
+    async def find(
+        self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
+    ) -> Sequence[Case]:
+        """Return the cases, those that wait longest first; ``after`` is where a page ended."""
+        ...
+
+    async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
+        """Return the history, oldest first; empty where there is no such case."""
+        ...
+
+
+class Outbox(Protocol):
+    """What is still to be told, and which process tells it. Raises bot.errors.StoreUnavailable."""
+
+    async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
+        """Claim notices that are due, oldest first; nobody else gets them for a minute."""
+        ...
+
+    async def sent(self, notice: Notice, ref: PostedRef | None) -> None:
+        """Note that it was told; None where the asker's own page shows it."""
+        ...
+
+    async def later(self, notice: Notice, at: datetime) -> None:
+        """Note an attempt that failed, and when to try again."""
+        ...
+
+    async def failed(self, notice: Notice, why: str) -> None:
+        """Give up; ``why`` is for the operator."""
+        ...
+
+    async def remind(self, now: datetime) -> int:
+        """Write a ping to people for every case that waited too long; return how many."""
+        ...
+
+
+@runtime_checkable
+class Tells(Protocol):
+    """Optional capability of a channel: tell an asker more, in the thread of the question."""
+
+    async def tell(self, message: Message, notice: Notice) -> PostedRef:
+        """Post a notice. Raises bot.errors.DeliveryFailed, DeliveryRefused."""
+        ...
+
+    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
+        """Look up what an earlier attempt posted; None where a platform can't be asked."""
+        ...
+
+
+@runtime_checkable
+class AsksPeople(Protocol):
+    """Optional capability of a channel: a place where people are reminded of what waits."""
+
+    async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
+        """Post a reminder; None where no such place is configured. Raises DeliveryFailed."""
+        ...

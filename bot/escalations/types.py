@@ -1,0 +1,105 @@
+"""What is known of an escalation; all frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from bot.types import EscalationReason, InteractionId, PostedRef
+
+State = Literal["open", "claimed", "answered", "resolved", "declined", "reopened"]
+"""open and reopened wait for somebody; claimed and answered have an owner; resolved and declined
+are settled, until somebody reopens them."""
+
+Act = Literal["claim", "release", "reply", "resolve", "decline", "reopen"]
+
+Role = Literal["asker", "expert"]
+"""What somebody is to one escalation: its asker, or one of those who answer."""
+
+Step = Literal["open", "claim", "release", "reply", "resolve", "decline", "reopen", "ping"]
+"""What happened to an escalation; ``ping`` is that people were reminded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts; ``id`` is the same on every platform where it is known to be the same person."""
+
+    id: str
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the rules look at: the state, and who has it. ``owner_id`` is empty for nobody."""
+
+    state: State
+    owner_id: str = ""
+    owner_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An escalation as it stands; ``channel`` is ``platform:channel``, where it was asked.
+
+    ``asker_name`` is empty where the platform gave none. ``due_at`` is when people are reminded
+    next, None when they are not. ``version`` counts changes.
+    """
+
+    interaction_id: InteractionId
+    tenant: str
+    standing: Standing
+    reason: EscalationReason
+    question: str
+    asker_id: str
+    asker_name: str
+    channel: str
+    private: bool
+    opened_at: datetime
+    changed_at: datetime
+    due_at: datetime | None = None
+    pings: int = 0
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CaseStep:
+    """One entry of a case's history; ``number`` counts within the case from 1.
+
+    ``text`` is the reply, the reason of a refusal, or what the asker said; else empty.
+    """
+
+    interaction_id: InteractionId
+    number: int
+    step: Step
+    actor: Actor | None
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CaseQuery:
+    """Which cases to list; empty means all. ``words`` are looked for in the question."""
+
+    states: frozenset[State] = frozenset()
+    owner_id: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What somebody is to be told about a case; ``id`` is the same at every attempt.
+
+    ``to`` asker: in the thread of the question. ``to`` people: where people are asked.
+    """
+
+    id: str
+    interaction_id: InteractionId
+    number: int
+    step: Step
+    to: Literal["asker", "people"]
+    actor: Actor | None
+    text: str
+    attempts: int = 0
+    posted: PostedRef | None = None
