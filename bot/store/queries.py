@@ -93,12 +93,12 @@ def answered(tenant: str, limit: int) -> Select[InteractionRow]:
     )
 
 
-def finish(interaction_id: str, at: datetime, outcome: str) -> Update:
-    """Record an outcome; its reply is about to be posted."""
+def finish(interaction_id: str, at: datetime, outcome: Mapping[str, object]) -> Update:
+    """Record an outcome's columns; its reply is about to be posted."""
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id, InteractionRow.status == "working")
-        .values(status="done", finished_at=at, outcome=outcome, posting=True)
+        .values(status="done", finished_at=at, posting=True, **outcome)
     )
 
 
@@ -124,6 +124,9 @@ def forget(interaction_id: str, message: str, at: datetime) -> Update:
             status="cancelling",
             message=message,
             outcome=None,
+            intent="",
+            answer_type="",
+            confidence=None,
             finished_at=at,
             owner=None,
             epoch=InteractionRow.epoch + 1,

@@ -48,7 +48,9 @@ class InteractionRow(Table):
     """One message and what became of it; ``number`` is the order of arrival.
 
     ``channel`` is ``platform:channel``. ``owner`` and ``epoch`` are the claim of the process that
-    works on it.
+    works on it. ``intent``, ``answer_type`` and ``confidence`` repeat what ``outcome`` says, to be
+    searched and summed by; empty without one. A search reads its index alone, for the texts
+    between the columns are long.
     """
 
     __tablename__ = "interactions"
@@ -60,6 +62,18 @@ class InteractionRow(Table):
         Index("ix_interactions_channel", "tenant", "channel", "created_at"),
         Index("ix_interactions_created", "created_at"),
         Index("ix_interactions_unposted", "status", "posted_id"),
+        Index(
+            "ix_interactions_searched",
+            "tenant",
+            "created_at",
+            "number",
+            "status",
+            "intent",
+            "answer_type",
+            "confidence",
+            "channel",
+            "id",
+        ),
     )
 
     number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
@@ -83,6 +97,9 @@ class InteractionRow(Table):
     placeholder_channel: Mapped[str | None] = mapped_column(Text)
     placeholder_id: Mapped[str | None] = mapped_column(Text)
     failure: Mapped[str] = mapped_column(Text, server_default="")
+    intent: Mapped[str] = mapped_column(String(16), server_default="")
+    answer_type: Mapped[str] = mapped_column(String(24), server_default="")
+    confidence: Mapped[float | None] = mapped_column(Float)
 
 
 class TurnRow(Table):
@@ -120,6 +137,7 @@ class FeedbackRow(Table):
     """One person's judgement of one answer."""
 
     __tablename__ = "feedback"
+    __table_args__ = (Index("ix_feedback_given", "tenant", "given_at"),)
 
     interaction_id: Mapped[str] = mapped_column(
         ForeignKey("interactions.id", ondelete="CASCADE"), primary_key=True
@@ -148,7 +166,10 @@ class ConversationRow(Table):
     """A thread that the bot was asked in."""
 
     __tablename__ = "conversations"
-    __table_args__ = (Index("ix_conversations_last", "tenant", "last_at"),)
+    __table_args__ = (
+        Index("ix_conversations_last", "tenant", "last_at"),
+        Index("ix_conversations_channel", "tenant", "channel", "last_at"),
+    )
 
     tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
     thread: Mapped[str] = mapped_column(Text, primary_key=True)

@@ -25,7 +25,7 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "answered": lambda _: queries.answered("acme", 5),
     "in_thread": lambda _: queries.in_thread(THREAD, 5),
     "see_conversation": lambda dialect: queries.see_conversation(dialect, CONVERSATION),
-    "finish": lambda _: queries.finish("i", NOON, "{}"),
+    "finish": lambda _: queries.finish("i", NOON, {"outcome": "{}"}),
     "give_up": lambda _: queries.give_up("i", "The channel is gone."),
     "forget": lambda _: queries.forget("i", "{}", NOON),
     "forgotten": lambda _: queries.forgotten("i", "{}"),
