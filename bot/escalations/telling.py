@@ -1,0 +1,147 @@
+"""One notice: whom it goes to, by which channel, and what is noted of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import structlog
+
+from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.escalations.ports import AsksPeople, Cases, Outbox, Tells
+from bot.escalations.types import Notice
+from bot.ports import Channel, Withdraws
+from bot.posting import pause_before
+from bot.types import Interaction, InteractionId, Message, Platform, PostedRef
+
+_DEADLINE_SECONDS = 20.0
+_PATIENCE = timedelta(hours=24)
+_WITHDRAWN = frozenset({"cancelling", "cancelled"})
+_WAITING = frozenset({"open", "reopened"})
+
+log = structlog.get_logger(__name__)
+
+
+class Recorded(Protocol):
+    """Where a question was asked, in the record."""
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
+
+
+class Teller:
+    """Makes one attempt at a notice and notes what came of it.
+
+    A platform without a channel (API, web page) shows the record itself: there the notice is told
+    as soon as it is written. What was withdrawn meanwhile is told to nobody.
+
+    Args:
+        channels: By platform.
+        now: The time, for when to try again.
+    """
+
+    def __init__(
+        self,
+        *,
+        outbox: Outbox,
+        cases: Cases,
+        recorded: Recorded,
+        channels: Mapping[Platform, Channel],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._outbox = outbox
+        self._cases = cases
+        self._recorded = recorded
+        self._channels = channels
+        self._now = now
+
+    async def tell(self, notice: Notice) -> bool:
+        """Return whether it is settled; it is not when it is tried again later.
+
+        Raises StoreUnavailable: then what was told may not be noted, and is looked up next time.
+        """
+        asked = await self._recorded.get(notice.interaction_id)
+        if asked is None or asked.status in _WITHDRAWN:
+            await self._outbox.sent(notice, None)
+            return True
+        try:
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                ref = await self._told(notice, asked.message)
+        except DeliveryRefused as error:
+            return await self._give_up(notice, str(error))
+        except DeliveryFailed as error:
+            return await self._later(notice, asked, error)
+        except StoreUnavailable:
+            raise
+        except TimeoutError:
+            late = f"It was not told within {_DEADLINE_SECONDS:.0f} s."
+            return await self._later(notice, asked, DeliveryFailed(late))
+        except Exception as error:
+            log.exception("notice.broke", notice_id=notice.id)
+            return await self._later(notice, asked, DeliveryFailed(type(error).__name__))
+        await self._outbox.sent(notice, ref)
+        await self._take_back_if_withdrawn(asked.message, ref)
+        return True
+
+    async def _told(self, notice: Notice, message: Message) -> PostedRef | None:
+        if notice.to == "people":
+            return await self._remind(notice, message.thread.tenant)
+        channel = self._channels.get(message.thread.platform)
+        if channel is None:
+            return None
+        if not isinstance(channel, Tells):
+            raise DeliveryRefused(
+                f"The adapter of {channel.platform!r} can't tell askers of escalations. Have it "
+                "implement bot.escalations.ports.Tells; until then tell them yourself."
+            )
+        there = await channel.find_told(message, notice) if notice.attempts else None
+        return there or await channel.tell(message, notice)
+
+    async def _remind(self, notice: Notice, tenant: str) -> PostedRef | None:
+        """Remind people of a case that still waits, wherever there is a place for it."""
+        case = await self._cases.get(tenant, notice.interaction_id)
+        if case is None or case.standing.state not in _WAITING:
+            return None
+        places = [each for each in self._channels.values() if isinstance(each, AsksPeople)]
+        refs = [ref for each in places if (ref := await each.remind(case, notice)) is not None]
+        if not refs:
+            log.info("notice.on_the_board_only", notice_id=notice.id, step=notice.step)
+        return refs[0] if refs else None
+
+    async def _take_back_if_withdrawn(self, message: Message, ref: PostedRef | None) -> None:
+        """Remove what was posted while the question was withdrawn."""
+        if ref is None:
+            return
+        now = await self._recorded.get(message.interaction_id)
+        channel = self._channels.get(message.thread.platform)
+        if (now is None or now.status in _WITHDRAWN) and isinstance(channel, Withdraws):
+            try:
+                await channel.withdraw(message, [ref])
+            except DeliveryFailed as error:
+                log.warning("notice.not_withdrawn", ref=ref.id, why=str(error))
+
+    async def _later(self, notice: Notice, asked: Interaction, error: DeliveryFailed) -> bool:
+        now = self._now()
+        if now - await self._since(notice, asked) > _PATIENCE:
+            return await self._give_up(notice, str(error))
+        pause = max(pause_before(notice.attempts + 1), error.retry_after_seconds or 0.0)
+        await self._outbox.later(notice, now + timedelta(seconds=pause))
+        log.warning(
+            "notice.postponed",
+            notice_id=notice.id,
+            attempts=notice.attempts + 1,
+            seconds=round(pause, 1),
+            why=str(error),
+        )
+        return False
+
+    async def _since(self, notice: Notice, asked: Interaction) -> datetime:
+        """Return when what is told happened."""
+        steps = await self._cases.steps(asked.message.thread.tenant, notice.interaction_id)
+        return next((each.at for each in steps if each.number == notice.number), self._now())
+
+    async def _give_up(self, notice: Notice, why: str) -> bool:
+        await self._outbox.failed(notice, why)
+        log.error("notice.given_up", notice_id=notice.id, to=notice.to, why=why)
+        return True

@@ -1,0 +1,199 @@
+"""Where news of an escalation goes, and what is noted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.escalations.telling import Teller
+from bot.escalations.types import Notice, Standing
+from bot.ports import Channel
+from bot.types import Interaction, Message, PostedRef, Status
+from tests.bot.escalations.fakes import (
+    Clock,
+    MemoryCases,
+    MemoryOutbox,
+    MemoryRecord,
+    TellingBoard,
+    case_of,
+    notice_of,
+    step_of,
+)
+from tests.bot.fakes import Board
+from tests.builders import NOON, message
+
+ASKED = message("vpn?", platform="slack", channel="C0HELP")
+PING = notice_of(ASKED, 3, id="ping", step="ping", to="people", actor=None, text="")
+
+
+@dataclass
+class Desk:
+    """A teller among its stand-ins; the question was asked at noon."""
+
+    board: TellingBoard = field(default_factory=TellingBoard)
+    outbox: MemoryOutbox = field(default_factory=MemoryOutbox)
+    cases: MemoryCases = field(default_factory=MemoryCases)
+    record: MemoryRecord = field(default_factory=MemoryRecord)
+    clock: Clock = field(default_factory=Clock)
+
+    def ask(self, asked: Message = ASKED, status: Status = "done") -> None:
+        self.record.interactions[asked.interaction_id] = Interaction(
+            asked.interaction_id, asked, status, NOON
+        )
+        self.cases.cases[asked.interaction_id] = case_of(asked)
+        self.cases.history = [step_of(asked)]
+
+    async def tell(self, notice: Notice, channels: Sequence[Channel] | None = None) -> bool:
+        self.outbox.put(notice)
+        return await self.again(channels)
+
+    async def again(self, channels: Sequence[Channel] | None = None) -> bool:
+        """Have a teller tell what is due, as a process that knows nothing of those before."""
+        teller = Teller(
+            outbox=self.outbox,
+            cases=self.cases,
+            recorded=self.record,
+            channels={
+                each.platform: each for each in ([self.board] if channels is None else channels)
+            },
+            now=self.clock,
+        )
+        (due,) = await self.outbox.due("me", self.clock(), 10)
+        return await teller.tell(due)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    made = Desk()
+    made.ask()
+    return made
+
+
+async def test_a_persons_reply_goes_to_the_thread_of_the_question(desk: Desk) -> None:
+    assert await desk.tell(notice_of(ASKED))
+    (told,) = desk.outbox.told
+    assert told.posted == PostedRef("C0HELP", told.id)
+    assert desk.board.looked_up == 0
+
+
+async def test_where_a_page_shows_the_record_it_is_told_already(desk: Desk) -> None:
+    asked = message("vpn?", platform="web")
+    desk.ask(asked)
+    assert await desk.tell(notice_of(asked))
+    assert [each.posted for each in desk.outbox.told] == [None]
+    assert not desk.board.told
+
+
+async def test_a_platform_that_cannot_tell_is_named_to_the_operator(desk: Desk) -> None:
+    with capture_logs() as logs:
+        assert await desk.tell(notice_of(ASKED), [Board()])
+    assert "'slack' can't tell askers" in desk.outbox.given_up[0]
+    assert [line["event"] for line in logs] == ["notice.given_up"]
+
+
+@pytest.mark.parametrize("status", ["cancelling", "cancelled", None])
+async def test_what_was_withdrawn_is_told_to_nobody(desk: Desk, status: Status | None) -> None:
+    desk.record.interactions.clear()
+    if status is not None:
+        desk.ask(status=status)
+    assert await desk.tell(notice_of(ASKED))
+    assert len(desk.outbox.told) == 1
+    assert not desk.board.told
+
+
+async def test_what_is_withdrawn_while_it_is_told_is_taken_back(desk: Desk) -> None:
+    desk.board.meanwhile = lambda: desk.ask(status="cancelling")
+    assert await desk.tell(notice_of(ASKED))
+    assert desk.board.withdrawn == [PostedRef("C0HELP", notice_of(ASKED).id)]
+
+
+async def test_what_a_platform_does_not_take_is_told_later_and_looked_up_first(
+    desk: Desk,
+) -> None:
+    desk.board.lost = [DeliveryFailed("The connection broke.")]
+    assert not await desk.tell(notice_of(ASKED))
+    assert len(desk.outbox.waiting) == 1
+    desk.clock.pass_by(seconds=2)
+    assert await desk.again()
+    assert (desk.board.times, desk.board.looked_up) == (1, 1)
+    assert len(desk.outbox.told) == 1
+
+
+async def test_pauses_grow_and_a_platforms_wish_is_respected(desk: Desk) -> None:
+    desk.board.failures = [DeliveryFailed("Busy."), DeliveryFailed("Busy.")]
+    desk.board.failures.append(DeliveryFailed("Busy.", retry_after_seconds=90.0))
+    pauses = []
+    desk.outbox.put(notice_of(ASKED))
+    for _ in range(3):
+        assert not await desk.again()
+        (slip,) = desk.outbox.waiting
+        pauses.append((slip.due_at - desk.clock()).total_seconds())
+        desk.clock.now = slip.due_at
+    assert 0.5 <= pauses[0] <= 1.0
+    assert 1.0 <= pauses[1] <= 2.0
+    assert pauses[2] == 90.0
+    assert desk.outbox.waiting[0].notice.attempts == 3
+
+
+async def test_after_a_day_it_is_given_up_and_the_operator_reads_why(desk: Desk) -> None:
+    desk.board.failures = [DeliveryFailed("Slack is away.")]
+    desk.clock.pass_by(hours=24, seconds=1)
+    assert await desk.tell(notice_of(ASKED))
+    assert desk.outbox.given_up == ["Slack is away."]
+
+
+async def test_what_a_platform_will_never_take_is_given_up_at_once(desk: Desk) -> None:
+    desk.board.failures = [DeliveryRefused("The channel is archived.")]
+    assert await desk.tell(notice_of(ASKED))
+    assert desk.outbox.given_up == ["The channel is archived."]
+
+
+async def test_a_defect_of_a_channel_is_logged_and_tried_again(desk: Desk) -> None:
+    desk.board.failures = [KeyError("ts")]
+    with capture_logs() as logs:
+        assert not await desk.tell(notice_of(ASKED))
+    assert [line["event"] for line in logs] == ["notice.broke", "notice.postponed"]
+
+
+async def test_a_process_that_died_before_it_noted_does_not_tell_twice(desk: Desk) -> None:
+    desk.outbox.forgetful = True
+    with pytest.raises(StoreUnavailable):
+        await desk.tell(notice_of(ASKED))
+    desk.outbox.forgetful = False
+    desk.clock.pass_by(minutes=1)
+    assert await desk.again()
+    assert (desk.board.times, len(desk.outbox.told)) == (1, 1)
+
+
+async def test_people_are_reminded_wherever_there_is_a_place(desk: Desk) -> None:
+    other = TellingBoard(platform="pigeon", place=None)
+    assert await desk.tell(PING, [other, desk.board])
+    assert (desk.board.reminded, other.reminded) == (["ping"], [])
+    assert desk.outbox.told[0].posted == PostedRef("people", "ping")
+
+
+async def test_without_such_a_place_the_board_shows_it_and_a_line_says_so(desk: Desk) -> None:
+    with capture_logs() as logs:
+        assert await desk.tell(PING, [Board()])
+    assert len(desk.outbox.told) == 1
+    assert [line["event"] for line in logs] == ["notice.on_the_board_only"]
+
+
+@pytest.mark.parametrize("state", ["claimed", "answered", "resolved", "declined"])
+async def test_nobody_is_reminded_of_what_somebody_has(desk: Desk, state: str) -> None:
+    case = replace(case_of(ASKED), standing=Standing(state, "anna", "Anna"))  # type: ignore[arg-type]
+    desk.cases.cases[ASKED.interaction_id] = case
+    assert await desk.tell(PING)
+    assert not desk.board.reminded
+
+
+async def test_a_reminder_that_is_not_taken_comes_later(desk: Desk) -> None:
+    desk.board.failures = [DeliveryFailed("Busy.")]
+    assert not await desk.tell(PING)
+    desk.clock.pass_by(seconds=2)
+    assert await desk.again()
+    assert desk.board.reminded == ["ping"]
