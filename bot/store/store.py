@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 from sqlalchemy import Connection, create_engine, event, func, inspect, make_url, select, text
@@ -10,16 +11,19 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bot.config import Settings
 from bot.errors import StoreUnavailable
+from bot.escalations.life import Reminders
 from bot.store.audits import StoredAudits
 from bot.store.conversations import StoredConversations
 from bot.store.counting import StoredCounting
 from bot.store.escalations import StoredEscalations
 from bot.store.interactions import StoredInteractions
 from bot.store.migrations import HEAD
+from bot.store.notices import StoredNotices
 from bot.store.pauses import StoredPauses
 from bot.store.policies import StoredPolicies
 from bot.store.replicas import StoredReplicas
 from bot.store.retention import StoredRetention
+from bot.store.threads import StoredThreads
 from bot.store.transactions import (
     DAMAGE_CURE,
     Transactions,
@@ -29,6 +33,7 @@ from bot.store.transactions import (
     set_up_sqlite,
 )
 from bot.store.usage import StoredUsage
+from bot.store.watching import StoredWatching
 from bot.store.work import StoredWork
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -39,20 +44,28 @@ MIGRATION_LOCK = 0x66646B
 class Store:
     """The open record. ``leases`` has connections of its own, where a burst could take them all."""
 
-    def __init__(self, transactions: Transactions, leases: Transactions | None = None) -> None:
+    def __init__(
+        self,
+        transactions: Transactions,
+        leases: Transactions | None = None,
+        reminders: Reminders | None = None,
+    ) -> None:
         self.transactions = transactions
         self._leases = leases
         self.interactions = StoredInteractions(transactions)
-        self.work = StoredWork(transactions)
+        self.work = StoredWork(transactions, reminders)
         self.replicas = StoredReplicas(leases or transactions)
         self.usage = StoredUsage(transactions)
-        self.escalations = StoredEscalations(transactions)
+        self.escalations = StoredEscalations(transactions, reminders)
+        self.notices = StoredNotices(transactions, reminders)
         self.conversations = StoredConversations(transactions)
+        self.threads = StoredThreads(transactions)
         self.policies = StoredPolicies(transactions)
         self.audits = StoredAudits(transactions)
         self.retention = StoredRetention(transactions)
         self.counting = StoredCounting(transactions)
         self.pauses = StoredPauses(transactions)
+        self.watching = StoredWatching(transactions)
 
     async def close(self) -> None:
         await self.transactions.close()
@@ -72,19 +85,26 @@ def database_url(settings: Settings) -> str:
     return sqlite_url(settings.data_dir)
 
 
-async def open_store(url: str) -> Store:
+def reminders_of(settings: Settings) -> Reminders:
+    """Return when people are reminded of what waits."""
+    return Reminders(
+        after=timedelta(minutes=settings.escalation_ping_minutes), most=settings.escalation_pings
+    )
+
+
+async def open_store(url: str, reminders: Reminders | None = None) -> Store:
     """Bring the schema up to date and open the record. Raises StoreUnavailable."""
     await prepare(url)
-    return unopened(url)
+    return unopened(url, reminders)
 
 
-def unopened(url: str) -> Store:
+def unopened(url: str, reminders: Reminders | None = None) -> Store:
     """Return a record that is not looked at yet; see prepare."""
     transactions = Transactions(url)
     if transactions.dialect == "sqlite":
-        return Store(transactions)
+        return Store(transactions, reminders=reminders)
     # A burst of questions takes every connection; a lease that waits for one would run out.
-    return Store(transactions, Transactions(url))
+    return Store(transactions, Transactions(url), reminders)
 
 
 async def prepare(url: str) -> None:

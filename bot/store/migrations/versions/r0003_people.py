@@ -11,6 +11,9 @@ down_revision = "0002"
 _NEW = ("escalation_steps", "notices", "sessions")
 _COLUMNS = ("owner_name", "asker", "asker_name", "private", "due_at", "pings", "version")
 
+_OF_ONE = "ix_conversations_channel"
+"""The conversations of one person, newest first."""
+
 
 def upgrade() -> None:
     """Add the columns and the tables; what was escalated before has a history of one step."""
@@ -25,6 +28,7 @@ def upgrade() -> None:
     ):
         op.add_column("escalations", column)
     op.create_index("ix_escalations_due", "escalations", ["due_at"])
+    op.create_index(_OF_ONE, "conversations", ["tenant", "channel", "last_at"])
     _steps()
     _notices()
     _sessions()
@@ -37,6 +41,7 @@ def downgrade() -> None:
     op.execute("UPDATE escalations SET state = 'open' WHERE state <> 'resolved'")
     for table in reversed(_NEW):
         op.drop_table(table)
+    op.drop_index(_OF_ONE, "conversations")
     op.drop_index("ix_escalations_due", "escalations")
     with op.batch_alter_table("escalations") as batch:
         for column in _COLUMNS:

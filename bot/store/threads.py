@@ -1,0 +1,150 @@
+"""What one person asked before, without reading what others asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from urllib.parse import unquote
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
+
+from bot.store.codec import Codec, storable
+from bot.store.rows import channel_of
+from bot.store.tables import ConversationRow, InteractionRow, TurnRow
+from bot.store.transactions import Transactions
+from bot.threads import AskedQuestion, ThreadSummary
+from bot.types import InteractionId, Message, Thread
+
+_GONE = ("cancelling", "cancelled")
+_MOST_WORDS = 8
+
+
+class StoredThreads:
+    """Lists the conversations of a channel that is one person's; withdrawn questions are left out.
+
+    ``place`` is any thread of the channel: its platform, tenant and channel are what counts.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._messages = Codec(Message)
+
+    async def newest(
+        self, place: Thread, limit: int, after: str | None = None
+    ) -> Sequence[ThreadSummary]:
+        """Return the conversations last written to, newest first; after the one with that id."""
+        async with self._transactions.reading() as connection:
+            rows = (await connection.execute(newest(place, limit, after))).all()
+        return [self._summary(*row) for row in rows]
+
+    async def matching(
+        self, place: Thread, words: str, limit: int, after: str | None = None
+    ) -> Sequence[AskedQuestion]:
+        """Return the questions that have all the words, newest first; after the one with that id.
+
+        A question is found once it is answered.
+        """
+        if not words.split():
+            return []
+        async with self._transactions.reading() as connection:
+            rows = (await connection.execute(matching(place, words, limit, after))).all()
+        return [
+            AskedQuestion(InteractionId(each), _thread_id(key), text, at)
+            for each, key, text, at in rows
+        ]
+
+    async def questions(self, thread: Thread) -> Sequence[InteractionId]:
+        """Return every question of a conversation, oldest first."""
+        async with self._transactions.reading() as connection:
+            return [InteractionId(each) for each in await connection.scalars(questions(thread))]
+
+    def _summary(self, message: str, last_at: datetime) -> ThreadSummary:
+        first = self._messages.decode(message)
+        return ThreadSummary(first.thread.id, first.text, last_at)
+
+
+def newest(place: Thread, limit: int, after: str | None) -> Select[str, datetime]:
+    """The first message of each conversation of a channel, and when it was last written to."""
+    thread, asked = ConversationRow, InteractionRow
+    first = (
+        select(func.min(asked.number))
+        .where(asked.tenant == thread.tenant, asked.thread == thread.thread, _kept())
+        .correlate(thread)
+        .scalar_subquery()
+    )
+    statement = (
+        select(asked.message, thread.last_at)
+        .join_from(thread, asked, asked.number == first)
+        .where(thread.tenant == place.tenant, thread.channel == channel_of(place))
+        .order_by(thread.last_at.desc(), thread.thread.desc())
+        .limit(limit)
+    )
+    return statement if after is None else statement.where(_before_thread(place, after))
+
+
+def matching(
+    place: Thread, words: str, limit: int, after: str | None
+) -> Select[str, str, str, datetime]:
+    """The answered questions of a channel that have all of the words."""
+    asked = InteractionRow
+    statement = (
+        select(asked.id, asked.thread, TurnRow.text, asked.created_at)
+        .join(TurnRow, TurnRow.interaction_id == asked.id)
+        .where(
+            asked.tenant == place.tenant,
+            asked.channel == channel_of(place),
+            _kept(),
+            TurnRow.role == "user",
+            *(_has(word) for word in words.split()[:_MOST_WORDS]),
+        )
+        .order_by(asked.created_at.desc(), asked.number.desc())
+        .limit(limit)
+    )
+    return statement if after is None else statement.where(_before_question(place, after))
+
+
+def questions(thread: Thread) -> Select[str]:
+    """The ids of a conversation's questions."""
+    asked = InteractionRow
+    return (
+        select(asked.id)
+        .where(asked.tenant == thread.tenant, asked.thread == thread.key, _kept())
+        .order_by(asked.number)
+    )
+
+
+def _kept() -> ColumnElement[bool]:
+    return InteractionRow.status.not_in(_GONE)
+
+
+def _has(word: str) -> ColumnElement[bool]:
+    """Tell whether a question has a word, in any case.
+
+    SQLite knows small and capital letters of English only, so the usual spellings are asked for.
+    """
+    given = storable(word)
+    spellings = sorted({given, given.lower(), given.upper(), given.capitalize()})
+    return or_(*(TurnRow.text.icontains(each, autoescape=True) for each in spellings))
+
+
+def _before_thread(place: Thread, thread_id: str) -> ColumnElement[bool]:
+    row, last = ConversationRow, ConversationRow.__table__.alias("last")
+    key = Thread(place.platform, place.tenant, place.channel, thread_id).key
+    at = (
+        select(last.c.last_at)
+        .where(last.c.tenant == place.tenant, last.c.thread == key)
+        .scalar_subquery()
+    )
+    return and_(row.last_at <= at, tuple_(row.last_at, row.thread) < tuple_(at, key))
+
+
+def _before_question(place: Thread, interaction_id: str) -> ColumnElement[bool]:
+    row, last = InteractionRow, InteractionRow.__table__.alias("last")
+    own = (last.c.id == storable(interaction_id), last.c.channel == channel_of(place))
+    at = select(last.c.created_at).where(*own).scalar_subquery()
+    number = select(last.c.number).where(*own).scalar_subquery()
+    return and_(row.created_at <= at, tuple_(row.created_at, row.number) < tuple_(at, number))
+
+
+def _thread_id(key: str) -> str:
+    return unquote(key.rpartition(":")[2])
