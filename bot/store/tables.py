@@ -73,6 +73,7 @@ class InteractionRow(Table):
             "confidence",
             "channel",
             "id",
+            "finished_at",
         ),
     )
 

@@ -23,6 +23,7 @@ _SEARCHED = (
     "confidence",
     "channel",
     "id",
+    "finished_at",
 )
 
 
