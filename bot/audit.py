@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import structlog
 
@@ -35,6 +36,12 @@ _CREDENTIALS = re.compile(
     re.IGNORECASE,
 )
 """What people paste by mistake. After words like "password is" only what has a digit counts."""
+
+
+class Observes(Protocol):
+    """Is told of every outcome, in the span of its interaction; never raises."""
+
+    def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None: ...
 
 
 class Audit:

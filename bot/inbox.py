@@ -77,6 +77,11 @@ class DurableInbox:
         self._accepting: set[asyncio.Task[InteractionId]] = set()
         self._closed = "This server is starting. Send it again in a few seconds."
 
+    @property
+    def busy(self) -> int:
+        """How many messages are accepted here and neither finished nor waiting for a platform."""
+        return self._underway.busy
+
     def open(self) -> None:
         """Take messages from now on."""
         self._closed = ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
 from bot.answering import Answering
-from bot.audit import Audit
+from bot.audit import Audit, Observes
 from bot.delivery import Deliverer
 from bot.inbox import DurableInbox, Engine
 from bot.keeper import Deaths, Keeper, Runs
@@ -51,6 +51,7 @@ class Surroundings:
     clean: Callable[[], Awaitable[None]]
     log_questions: bool = True
     public_url: str | None = None
+    observers: Sequence[Observes] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def durable_inbox(
         answering=Answering(admission, desk, deadline_seconds=limits.deadline_seconds),
         deliver=deliver,
         posting=Posting(record.work, deliver, alive=lease.holds, patience=patience),
-        audit=Audit(log_questions=surroundings.log_questions),
+        observers=(Audit(log_questions=surroundings.log_questions), *surroundings.observers),
         limits=limits,
         answered=underway.settle,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -11,7 +11,7 @@ from time import perf_counter
 import structlog
 
 from bot.answering import Answering
-from bot.audit import Audit
+from bot.audit import Observes
 from bot.delivery import Deliverer
 from bot.errors import BotError, ClaimLost, RecordRefused
 from bot.order import ThreadOrder
@@ -51,6 +51,7 @@ class Work:
 
     Args:
         owner: The name of this process in claims.
+        observers: Write down what became of every message.
         answered: Told of every outcome as soon as it is recorded.
     """
 
@@ -62,7 +63,7 @@ class Work:
         answering: Answering,
         deliver: Deliverer,
         posting: Posting,
-        audit: Audit,
+        observers: Sequence[Observes],
         limits: Limits,
         answered: Callable[[InteractionId, Outcome], None],
     ) -> None:
@@ -70,7 +71,7 @@ class Work:
         self._work = work
         self._answering = answering
         self._deliver = deliver
-        self._audit = audit
+        self._observers = observers
         self._posting = posting
         self._answered = answered
         self._order = ThreadOrder(work.behind)
@@ -145,7 +146,9 @@ class Work:
         else:
             await self._work.close(interaction, outcome, last=True)
         self._answered(interaction.id, outcome)
-        self._audit.answered(interaction.message, outcome, (perf_counter() - started) * 1000)
+        took_ms = (perf_counter() - started) * 1000
+        for observer in self._observers:
+            observer.answered(interaction.message, outcome, took_ms)
         return interaction, outcome
 
     def _said_at_once(self, interaction: Interaction, *, full: bool) -> Outcome | None:

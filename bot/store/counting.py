@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Select, func, select
 
+from bot.escalations.life import OWNED, WAITING
 from bot.store.codec import storable
-from bot.store.tables import InteractionRow, UsageRow
+from bot.store.tables import EscalationRow, InteractionRow, UsageRow
 from bot.store.transactions import Transactions
 from bot.usage import Arrival, Spent
 
@@ -43,9 +44,24 @@ class StoredCounting:
             tokens, usd, unpriced = (await connection.execute(statement)).one()
         return Spent(int(tokens), float(usd or 0.0), int(unpriced))
 
+    async def waiting_cases(self, tenant: str) -> Mapping[str, int]:
+        """Count the escalations that are not settled, by their state."""
+        async with self._transactions.reading() as connection:
+            found = (await connection.execute(waiting(tenant))).all()
+        return {state: count for state, count in found}  # noqa: C416 - a row is no pair to mypy
+
     async def _moments(self, statement: Select[datetime]) -> Sequence[datetime]:
         async with self._transactions.reading() as connection:
             return (await connection.scalars(statement)).all()
+
+
+def waiting(tenant: str) -> Select[str, int]:
+    """The unsettled escalations of a tenant, counted by state."""
+    return (
+        select(EscalationRow.state, func.count())
+        .where(EscalationRow.tenant == tenant, EscalationRow.state.in_(sorted(WAITING | OWNED)))
+        .group_by(EscalationRow.state)
+    )
 
 
 def _arrival(interaction_id: str) -> Select[int, datetime, str, str]:

@@ -16,10 +16,23 @@ from bot.types import Inquiry, Message
 from bot.usage import Arrival, Spent, UseLimits
 from tests.bot.ledger import Door, Ledger
 from tests.bot.store.arrivals import spend, write
+from tests.bot.store.filled import add_escalation, add_interaction
 from tests.builders import NOON
 
 MIDNIGHT = NOON - timedelta(hours=12)
 HERE = Arrival(10**6, NOON, "anna", "slack:C1")
+
+
+async def test_unsettled_escalations_are_counted_by_state_in_their_tenant(store: Store) -> None:
+    states = ("open", "open", "claimed", "answered", "reopened", "resolved", "declined")
+    for number, state in enumerate(states):
+        await add_interaction(store, f"i{number}")
+        await add_escalation(store, f"i{number}", state=state)
+
+    counted = await store.counting.waiting_cases("default")
+
+    assert counted == {"open": 2, "claimed": 1, "answered": 1, "reopened": 1}
+    assert await store.counting.waiting_cases("other") == {}
 
 
 def chance(seed: int) -> tuple[Ledger, list[Message]]:
