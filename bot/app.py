@@ -18,6 +18,7 @@ from bot.adapters import rest
 from bot.adapters.board import frame as board
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
+from bot.audit import Observes
 from bot.config import Settings
 from bot.doors import mount_doors
 from bot.identity import person_of
@@ -25,6 +26,7 @@ from bot.inboxes import DurableEngine, Opened, Surroundings, durable_inbox
 from bot.keeper import Keeper
 from bot.limits import LimitedAdmission
 from bot.limits_part import limits_part
+from bot.metrics import Metrics, mount_metrics
 from bot.notices import Notices
 from bot.parts import Parts
 from bot.platforms import adapters
@@ -134,8 +136,12 @@ def build(settings: Settings, parts: Parts, store: Store, engine: DurableEngine)
     mount_doors(app, settings)
     app.middlewares.append(continue_trace)
     platforms = [(adapter, adapter.connect(settings)) for adapter in adapters(settings)]
-    opened = _inbox(settings, parts, store, engine, [channel for _, channel in platforms])
+    metrics = Metrics()
+    app.middlewares.insert(0, metrics.time)
+    channels = [channel for _, channel in platforms]
+    opened = _inbox(settings, parts, store, engine, channels=channels, observers=(metrics,))
     inbox, keeper = opened.inbox, opened.keeper
+    metrics.watch(lambda: inbox.busy)
     for adapter, channel in platforms:
         adapter.mount(app, channel, inbox, store.interactions)
 
@@ -144,6 +150,8 @@ def build(settings: Settings, parts: Parts, store: Store, engine: DurableEngine)
         return (*await status(settings, parts), limits, tracing_part(), keeper.part())
 
     app[STATUS] = check_parts
+    waiting = partial(store.counting.waiting_cases, settings.tenant)
+    mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
     rest.mount(
         app,
         inbox=inbox,
@@ -156,6 +164,8 @@ def build(settings: Settings, parts: Parts, store: Store, engine: DurableEngine)
         inbox=inbox,
         interactions=store.interactions,
         conversations=store.interactions,
+        cases=store.escalations,
+        watches=store.watching,
         pages=parts.index,
         identify=person_of,
         tenant=settings.tenant,
@@ -177,7 +187,9 @@ def _inbox(
     parts: Parts,
     store: Store,
     engine: DurableEngine,
+    *,
     channels: Sequence[Channel],
+    observers: Sequence[Observes],
 ) -> Opened:
     return durable_inbox(
         store,
@@ -192,6 +204,7 @@ def _inbox(
             clean=partial(_clean, settings, store),
             log_questions=settings.log_questions,
             public_url=settings.public_url,
+            observers=observers,
         ),
     )
 
