@@ -23,6 +23,8 @@ from bot.store.pauses import StoredPauses
 from bot.store.policies import StoredPolicies
 from bot.store.replicas import StoredReplicas
 from bot.store.retention import StoredRetention
+from bot.store.searching import StoredSearches
+from bot.store.statistics import StoredStatistics
 from bot.store.threads import StoredThreads
 from bot.store.transactions import (
     DAMAGE_CURE,
@@ -56,6 +58,7 @@ class Store:
         self.work = StoredWork(transactions, reminders)
         self.replicas = StoredReplicas(leases or transactions)
         self.usage = StoredUsage(transactions)
+        self.statistics = StoredStatistics(transactions)
         self.escalations = StoredEscalations(transactions, reminders)
         self.notices = StoredNotices(transactions, reminders)
         self.conversations = StoredConversations(transactions)
@@ -65,6 +68,7 @@ class Store:
         self.retention = StoredRetention(transactions)
         self.counting = StoredCounting(transactions)
         self.pauses = StoredPauses(transactions)
+        self.searches = StoredSearches(transactions)
         self.watching = StoredWatching(transactions)
 
     async def close(self) -> None:

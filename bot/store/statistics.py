@@ -1,0 +1,110 @@
+"""The record in figures."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import Executable, Row, Select
+
+from bot.records import Span
+from bot.statistics import (
+    MOST_CASES,
+    MOST_QUESTIONS,
+    Figures,
+    Kind,
+    Spread,
+    Troubles,
+    Waiting,
+    by_day,
+    kind_of,
+    spread,
+)
+from bot.store import figures
+from bot.store.transactions import Transactions
+
+
+class StoredStatistics:
+    """Implements bot.statistics.Statistics.
+
+    Each figure is a statement of its own: between two of them others are answered.
+    """
+
+    def __init__(
+        self,
+        transactions: Transactions,
+        *,
+        most_questions: int = MOST_QUESTIONS,
+        most_cases: int = MOST_CASES,
+    ) -> None:
+        self._transactions = transactions
+        self._questions = most_questions
+        self._cases = most_cases
+
+    async def figures(self, tenant: str, span: Span) -> Figures:
+        """Return a span in figures."""
+        dialect, most = self._transactions.dialect, self._questions
+        kinds = await self._kinds(figures.kinds(dialect, tenant, span, most))
+        votes = await self._votes(figures.votes(dialect, tenant, span, most))
+        lives = await self._rows(figures.lives(tenant, span, self._cases))
+        seen = max(_total(kinds), _total(votes))
+        return Figures(
+            span=span,
+            days=by_day(span, kinds, votes),
+            answering=await self._answering(tenant, span),
+            claiming=_since_opened(lives, "claimed_at"),
+            replying=_since_opened(lives, "replied_at"),
+            resolving=_since_opened(lives, "resolved_at"),
+            shortened=seen >= most or len(lives) >= self._cases,
+        )
+
+    async def waiting(self, tenant: str) -> Waiting:
+        """Return what waits for people now."""
+        ((unclaimed, since),) = await self._rows(figures.in_states(tenant, ("open", "reopened")))
+        ((claimed, _),) = await self._rows(figures.in_states(tenant, ("claimed", "answered")))
+        return Waiting(unclaimed, since, claimed)
+
+    async def troubles(self, tenant: str, span: Span) -> Troubles:
+        """Return what could not be delivered."""
+        ((answers,),) = await self._rows(figures.undelivered(tenant, span))
+        ((news,),) = await self._rows(figures.untold(tenant, span))
+        return Troubles(answers, news)
+
+    async def any_question(self, tenant: str) -> bool:
+        """Tell whether anything was ever asked."""
+        return bool(await self._rows(figures.first(tenant)))
+
+    async def _answering(self, tenant: str, span: Span) -> Spread:
+        dialect, most = self._transactions.dialect, self._questions
+        ((count, half, most_of),) = await self._rows(figures.answering(dialect, tenant, span, most))
+        return Spread(count, float(half), float(most_of)) if count else Spread()
+
+    async def _kinds(self, statement: Select[str, str, str, int]) -> Mapping[date, Counter[Kind]]:
+        counted: defaultdict[date, Counter[Kind]] = defaultdict(Counter)
+        for day, answer_type, intent, count in await self._rows(statement):
+            counted[date.fromisoformat(day)][kind_of(answer_type, intent)] += count
+        return counted
+
+    async def _votes(self, statement: Select[str, str, int]) -> Mapping[date, Counter[str]]:
+        counted: defaultdict[date, Counter[str]] = defaultdict(Counter)
+        for day, vote, count in await self._rows(statement):
+            counted[date.fromisoformat(day)][vote] += count
+        return counted
+
+    async def _rows(self, statement: Executable) -> Sequence[Row[*tuple[Any, ...]]]:
+        async with self._transactions.reading() as connection:
+            return (await connection.execute(statement)).all()
+
+
+def _total(counted: Mapping[date, Counter[Any]]) -> int:
+    return sum(each.total() for each in counted.values())
+
+
+def _since_opened(rows: Sequence[Any], step: str) -> Spread:
+    """Return how long it took until a step; clocks of several servers may differ a little."""
+    reached: list[tuple[datetime, datetime]] = [
+        (row.opened_at, at) for row in rows if (at := getattr(row, step)) is not None
+    ]
+    return spread([max(0.0, (at - opened).total_seconds()) for opened, at in reached])

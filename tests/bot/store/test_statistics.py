@@ -1,0 +1,199 @@
+"""The figures against the plainest way to count, on both databases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import ClauseElement
+from sqlalchemy.dialects import sqlite
+
+from bot.records import Span
+from bot.statistics import (
+    KINDS,
+    Day,
+    Figures,
+    Spread,
+    Troubles,
+    Waiting,
+    before,
+    dates,
+    kind_of,
+    last_days,
+    spread,
+)
+from bot.store import Store, figures, open_store, sqlite_url
+from bot.store.statistics import StoredStatistics
+from bot.store.tables import (
+    EscalationRow,
+    EscalationStepRow,
+    FeedbackRow,
+    InteractionRow,
+    NoticeRow,
+)
+from tests.bot.store.busy_record import BusyRecord, fill
+from tests.bot.store.filled import add, add_escalation, add_interaction
+from tests.builders import NOON
+
+MONTH = last_days(NOON, 30)
+WEEK = last_days(NOON, 7)
+
+
+def within(span: Span, at: datetime) -> bool:
+    return span.since <= at < span.until
+
+
+def plainly(record: BusyRecord, span: Span) -> Figures:
+    """Count a busy record row by row."""
+    asked = [row for row in record.rows[InteractionRow] if within(span, row["created_at"])]
+    thumbs = [row for row in record.rows[FeedbackRow] if within(span, row["given_at"])]
+    searched = [row for row in asked if row["answer_type"] != "GENERIC"]
+    return Figures(
+        span=span,
+        days=tuple(_day(day, asked, thumbs) for day in dates(span)),
+        answering=spread([(r["finished_at"] - r["created_at"]).total_seconds() for r in searched]),
+        claiming=_since_opened(record, span, "claim"),
+        replying=_since_opened(record, span, "reply"),
+        resolving=_since_opened(record, span, "resolve"),
+    )
+
+
+def _day(day: date, asked: list[dict[str, Any]], thumbs: list[dict[str, Any]]) -> Day:
+    found = [kind_of(r["answer_type"], r["intent"]) for r in asked if r["created_at"].date() == day]
+    votes = [row["vote"] for row in thumbs if row["given_at"].date() == day]
+    kinds = {kind: found.count(kind) for kind in KINDS if kind in found}
+    return Day(day, kinds, votes.count("up"), votes.count("down"))
+
+
+def _since_opened(record: BusyRecord, span: Span, wanted: str) -> Spread:
+    opened = {
+        row["interaction_id"]: row["opened_at"]
+        for row in record.rows[EscalationRow]
+        if within(span, row["opened_at"])
+    }
+    steps = [row for row in record.rows[EscalationStepRow] if row["step"] == wanted]
+    reached = [(opened.get(row["interaction_id"]), row["at"]) for row in steps]
+    return spread([(at - since).total_seconds() for since, at in reached if since is not None])
+
+
+def rounded(found: Figures) -> Figures:
+    """SQLite counts days as a float: to a tenth of a millisecond."""
+    took = found.answering
+    return replace(found, answering=Spread(took.count, round(took.p50, 3), round(took.p95, 3)))
+
+
+@pytest.mark.parametrize("span", [WEEK, before(WEEK, 7), MONTH])
+async def test_the_figures_are_those_of_the_plainest_count(store: Store, span: Span) -> None:
+    record = await fill(store, NOON, days=20, a_day=30)
+    await fill_other(store)
+
+    found = await store.statistics.figures("default", span)
+
+    assert rounded(found) == rounded(plainly(record, span))
+    assert found.asked > 50
+
+
+async def fill_other(store: Store) -> None:
+    """Add what must not be counted: another tenant's, and what was withdrawn."""
+    await add_interaction(store, "theirs", tenant="other", answer_type="RAG")
+    await add_escalation(store, "theirs", tenant="other")
+    await add_interaction(store, "gone", status="cancelled", at=NOON - timedelta(hours=1))
+    await add_interaction(store, "going", status="cancelling", at=NOON - timedelta(hours=1))
+
+
+async def test_nothing_is_counted_in_an_empty_record(store: Store) -> None:
+    found = await store.statistics.figures("default", WEEK)
+
+    assert (found.asked, len(found.days), found.answering) == (0, 7, Spread())
+    assert found.shortened is False
+    assert await store.statistics.waiting("default") == Waiting()
+    assert await store.statistics.troubles("default", WEEK) == Troubles()
+    assert await store.statistics.any_question("default") is False
+
+
+async def test_a_question_at_work_is_counted_as_open(store: Store) -> None:
+    await add_interaction(store, "i1", status="working", at=NOON - timedelta(minutes=1))
+
+    found = await store.statistics.figures("default", WEEK)
+
+    assert found.of("open") == 1
+    assert await store.statistics.any_question("default") is True
+    assert await store.statistics.any_question("other") is False
+
+
+async def test_beyond_the_limit_the_newest_are_counted_and_it_is_said(store: Store) -> None:
+    for number in range(4):
+        at = NOON - timedelta(days=number)
+        await add_interaction(store, f"i{number}", at=at - timedelta(hours=1), answer_type="RAG")
+
+    found = await StoredStatistics(store.transactions, most_questions=2).figures("default", WEEK)
+
+    assert [day.asked for day in found.days] == [0, 0, 0, 0, 0, 1, 1]
+    assert found.shortened is True
+
+
+async def case_with(store: Store, name: str, state: str, *steps: tuple[str, int]) -> None:
+    """Add a case that was opened an hour before noon, with steps so many minutes later."""
+    opened = NOON - timedelta(hours=1)
+    await add_interaction(store, name, at=opened)
+    await add_escalation(store, name, state=state, opened_at=opened, changed_at=opened)
+    for number, (step, minutes) in enumerate(steps, start=1):
+        at = opened + timedelta(minutes=minutes)
+        who = {"interaction_id": name, "tenant": "default"}
+        await add(store, EscalationStepRow, **who, number=number, step=step, at=at)
+
+
+async def test_a_reply_takes_a_case_and_the_last_resolution_counts(store: Store) -> None:
+    steps = [("open", 0), ("reply", 5), ("resolve", 10), ("reopen", 20), ("claim", 25)]
+    await case_with(store, "again", "resolved", *steps, ("resolve", 30))
+    await case_with(store, "still", "reopened", *steps[:4])
+
+    found = await store.statistics.figures("default", WEEK)
+
+    assert found.claiming == Spread(2, 300.0, 300.0)
+    assert found.replying == Spread(2, 300.0, 300.0)
+    assert found.resolving == Spread(1, 1800.0, 1800.0)
+
+
+async def test_what_waits_for_people_is_counted_with_the_oldest(store: Store) -> None:
+    for name, state in (("a", "open"), ("b", "reopened"), ("c", "claimed"), ("d", "resolved")):
+        await add_interaction(store, name)
+        await add_escalation(store, name, state=state, opened_at=NOON - timedelta(hours=ord(name)))
+
+    assert await store.statistics.waiting("default") == Waiting(2, NOON - timedelta(hours=98), 1)
+
+
+async def test_what_could_not_be_delivered_is_counted(store: Store) -> None:
+    at = NOON - timedelta(hours=1)
+    await add_interaction(store, "i1", status="failed", at=at)
+    await add_interaction(store, "old", status="failed", at=NOON - timedelta(days=8))
+    await case_with(store, "i2", "answered", ("open", 0), ("reply", 1))
+    told = {"interaction_id": "i2", "tenant": "default", "to": "asker"}
+    await add(store, NoticeRow, **told, number=1, failure="The channel is archived.")
+    await add(store, NoticeRow, **told, number=2, failure="Slack is away.", due_at=NOON)
+
+    assert await store.statistics.troubles("default", WEEK) == Troubles(answers=1, news=1)
+
+
+async def test_counting_reads_an_index_and_no_texts(tmp_path: Path) -> None:
+    store = await open_store(sqlite_url(tmp_path))
+    for statement in (
+        figures.kinds("sqlite", "default", MONTH, 10),
+        figures.answering("sqlite", "default", MONTH, 10),
+    ):
+        plan = await explained(store, statement)
+        assert "USING COVERING INDEX ix_interactions_searched" in plan
+    assert "ix_feedback_given" in await explained(
+        store, figures.votes("sqlite", "default", MONTH, 10)
+    )
+    await store.close()
+
+
+async def explained(store: Store, statement: ClauseElement) -> str:
+    compiled = statement.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
+    async with store.transactions.reading() as connection:
+        plan = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}")
+        return "; ".join(str(tuple(row)[-1]) for row in plan)
