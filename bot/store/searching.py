@@ -1,0 +1,147 @@
+"""Searches of the record: questions, judgements, how many cases there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import Row, Select
+
+from bot.escalations.types import State
+from bot.outcomes import AnswerType
+from bot.searching import (
+    AskedQuestion,
+    CaseCounts,
+    FeedbackCounts,
+    FeedbackQuery,
+    GivenFeedback,
+    Listed,
+    Place,
+    QuestionQuery,
+)
+from bot.store import looking
+from bot.store.codec import Codec, storable
+from bot.store.looking import Window
+from bot.store.transactions import Transactions
+from bot.types import Feedback, Intent, InteractionId, Message
+
+WINDOW = 2_000
+"""Questions that one statement looks at: others wait for it on SQLite."""
+
+WINDOWS = 25
+"""Statements a page; then it is told how far back it came."""
+
+
+class StoredSearches:
+    """Implements bot.searching.Searches."""
+
+    def __init__(
+        self, transactions: Transactions, *, window: int = WINDOW, windows: int = WINDOWS
+    ) -> None:
+        self._transactions = transactions
+        self._window = window
+        self._windows = windows
+        self._messages = Codec(Message)
+
+    async def questions(
+        self, tenant: str, query: QuestionQuery, *, limit: int, after: Place | None = None
+    ) -> Listed[AskedQuestion]:
+        found: list[Place] = []
+        place = after
+        for _ in range(self._windows):
+            window = looking.window(tenant, query, self._window, place)
+            matches, place = await self._look(window, query, limit + 1 - len(found))
+            found += matches
+            if len(found) > limit:
+                place = found[limit - 1]
+            if place is None or len(found) > limit:
+                break
+        return Listed(await self._asked(found[:limit]), place)
+
+    async def feedback(
+        self, tenant: str, query: FeedbackQuery, *, limit: int, after: Place | None = None
+    ) -> Listed[GivenFeedback]:
+        found = await self._rows(looking.judgements(tenant, query, limit + 1, after))
+        given = tuple(_given(row) for row in found[:limit])
+        return Listed(given, _place_of(given[-1]) if len(found) > limit else None)
+
+    async def feedback_counts(self, tenant: str, since: datetime) -> FeedbackCounts:
+        counted: Counter[tuple[str, str]] = Counter()
+        for row in await self._rows(looking.judged(tenant, since)):
+            counted[row.vote, row.reason or ""] += row.total
+        reasons = {reason: count for (vote, reason), count in counted.items() if vote == "down"}
+        ups = sum(count for (vote, _), count in counted.items() if vote == "up")
+        return FeedbackCounts(ups=ups, downs=sum(reasons.values()), reasons=reasons)
+
+    async def case_counts(self, tenant: str, owner_id: str) -> CaseCounts:
+        rows = await self._rows(looking.cases(tenant, storable(owner_id)))
+        states = {cast("State", row.state): int(row.total) for row in rows}
+        return CaseCounts(states, own=sum(int(row.own) for row in rows))
+
+    async def _look(
+        self, window: Window, query: QuestionQuery, limit: int
+    ) -> tuple[list[Place], Place | None]:
+        """Return the matches in a window, and where it ends; None where nothing is beyond."""
+        async with self._transactions.reading() as connection:
+            matches = (await connection.execute(looking.matches(window, query, limit))).all()
+            oldest = (await connection.execute(looking.oldest(window))).first()
+        more = oldest is not None and oldest.size == self._window
+        end = _place(oldest.created_at, oldest.number) if oldest is not None and more else None
+        return [_place(at, number) for number, at in matches], end
+
+    async def _asked(self, places: Sequence[Place]) -> tuple[AskedQuestion, ...]:
+        if not places:
+            return ()
+        rows = await self._rows(looking.asked([int(place.key[0]) for place in places]))
+        return tuple(self._question(row) for row in rows)
+
+    def _question(self, row: Row[Any]) -> AskedQuestion:
+        message = self._messages.decode(row.message)
+        return AskedQuestion(
+            id=InteractionId(row.id),
+            asked_at=row.created_at,
+            text=message.text,
+            person_id=message.author.id,
+            person_name=message.author.name,
+            channel=row.channel,
+            private=message.private,
+            status=row.status,
+            answer_type=_answer_type(row.answer_type),
+            intent=Intent(row.intent) if row.intent else None,
+            confidence=row.confidence,
+            ups=row.ups,
+            downs=row.downs,
+            case=row.case,
+        )
+
+    async def _rows(self, statement: Select[*tuple[Any, ...]]) -> Sequence[Row[Any]]:
+        async with self._transactions.reading() as connection:
+            return (await connection.execute(statement)).all()
+
+
+def _given(row: Row[Any]) -> GivenFeedback:
+    feedback = Feedback(
+        interaction_id=InteractionId(row.interaction_id),
+        person_id=row.person,
+        vote=row.vote,
+        given_at=row.given_at,
+        rating=row.rating,
+        reason=row.reason,
+        comment=row.comment,
+    )
+    return GivenFeedback(feedback, row.question or "", _answer_type(row.answer_type))
+
+
+def _place(at: datetime, number: int) -> Place:
+    return Place(at, (str(number),))
+
+
+def _place_of(given: GivenFeedback) -> Place:
+    feedback = given.feedback
+    return Place(feedback.given_at, (feedback.interaction_id, feedback.person_id))
+
+
+def _answer_type(stored: str) -> AnswerType | None:
+    return cast("AnswerType", stored) if stored else None
