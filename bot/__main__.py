@@ -65,7 +65,11 @@ async def _administering(options: argparse.Namespace, settings: Settings) -> int
     if options.command == "channels":
         return await channels.channels(settings, options)
     return await escalations.escalations(
-        settings, done=options.done, everything=options.all, limit=options.limit
+        settings,
+        done=options.done,
+        shown=options.id,
+        everything=options.all,
+        limit=options.limit,
     )
 
 
@@ -95,8 +99,10 @@ def _parser() -> argparse.ArgumentParser:
     asking.add_argument("--group", action="append", default=[], help="ask as a member of it")
     commands.add_parser("doctor", help="check every configured part for real")
     waiting = commands.add_parser("escalations", help="list questions that wait for a person")
-    waiting.add_argument("--all", action="store_true", help="list resolved ones too")
-    waiting.add_argument("--done", metavar="ID", help="note that one is resolved")
+    waiting.add_argument("--all", action="store_true", help="list settled ones too")
+    one = waiting.add_mutually_exclusive_group()
+    one.add_argument("--id", metavar="ID", help="show one with its history")
+    one.add_argument("--done", metavar="ID", help="note that one is resolved")
     waiting.add_argument("--limit", type=_number, default=1000, help="how many to list")
     add_channels(commands)
     _add_pausing(commands)

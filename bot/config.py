@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from bot.addresses import confidential
 from bot.database_url import with_driver
 from bot.errors import SettingInvalid
 
@@ -102,6 +103,18 @@ class Settings(BaseSettings):
         "cascade", description="`llm`: the model alone classifies, in one word."
     )
 
+    # People
+    escalation_ping_minutes: int = Field(
+        30,
+        ge=0,
+        le=10_080,
+        description="People are reminded of a question that nobody has claimed for so long; "
+        "0: never.",
+    )
+    escalation_pings: int = Field(
+        3, ge=0, le=100, description="How often at most they are reminded of one."
+    )
+
     # Limits
     rate_per_user_per_minute: int = Field(
         10, ge=0, description="Messages of one person within 60 seconds; 0: no limit."
@@ -163,6 +176,27 @@ class Settings(BaseSettings):
         None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."
     )
 
+    # Signing in: docs/signing-in.md
+    oidc_issuer: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s?#]+$",
+        description="OpenID Connect issuer that colleagues sign in with; for Entra "
+        "https://login.microsoftonline.com/TENANT-ID/v2.0",
+    )
+    oidc_client_id: str | None = Field(None, description="The registration's id there.")
+    oidc_client_secret: SecretStr | None = Field(
+        None, description="Its client secret; none for a public client."
+    )
+    oidc_admin_groups: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Groups or app roles, by comma, whose members are admins."
+    )
+    oidc_expert_groups: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Groups or app roles, by comma, whose members answer colleagues."
+    )
+    oidc_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Domains of verified e-mail addresses, by comma, that get in; none: all."
+    )
+
     # More platforms
     adapters: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
@@ -170,9 +204,15 @@ class Settings(BaseSettings):
         description="Packages of further platforms, by comma: docs/adapters.md.",
     )
 
-    @field_validator("adapters", mode="before")
+    @field_validator(
+        "adapters",
+        "oidc_admin_groups",
+        "oidc_expert_groups",
+        "oidc_allowed_domains",
+        mode="before",
+    )
     @classmethod
-    def _split_adapters(cls, value: object) -> object:
+    def _split_list(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
@@ -243,10 +283,33 @@ def _check_together(settings: Settings) -> None:
             "TEAMS_DEV_MODE=true takes unsigned messages, and Slack or a Teams registration makes "
             "this server reachable for others. Unset TEAMS_DEV_MODE, or the other one."
         )
+    _check_signing_in(settings)
     if settings.router == "llm" and not settings.model_configured:
         raise SettingInvalid(
             "ROUTER='llm' needs a model to ask. Set OPENAI_MODEL, or leave ROUTER at 'cascade'."
         )
+
+
+def _check_signing_in(settings: Settings) -> None:
+    """Refuse a way to sign in that can't work, or that others could read along."""
+    if bool(settings.oidc_issuer) != bool(settings.oidc_client_id):
+        raise SettingInvalid(
+            "Signing in needs OIDC_ISSUER and OIDC_CLIENT_ID, and only one is set. Set both, or "
+            "none."
+        )
+    if settings.oidc_issuer is None:
+        return
+    if settings.public_url is None:
+        raise SettingInvalid(
+            "OIDC_ISSUER is set and PUBLIC_URL is not. Set it to where colleagues reach this "
+            "server, such as https://frontdesk.example.com; they come back there signed in."
+        )
+    for name, address in (("OIDC_ISSUER", settings.oidc_issuer), ("PUBLIC_URL", settings.public_url)):
+        if not confidential(address):
+            raise SettingInvalid(
+                f"{name}={address!r} is plain HTTP, and others could read who signs in. Use "
+                "https://; http:// is for this machine alone."
+            )
 
 
 def _explain(error: ValidationError) -> list[str]:

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from bot.types import EscalationReason, InteractionId, Policy
+from bot.types import Policy
 
 Dimension = Literal["day", "model", "channel", "person", "tenant"]
 """What usage is summed by; a day is one of UTC, as ``2026-11-22``."""
-
-EscalationState = Literal["open", "resolved"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +38,6 @@ class UsageSum:
     output_tokens: int
     cost_usd: float
     unpriced_calls: int
-
-
-@dataclass(frozen=True, slots=True)
-class EscalationRecord:
-    """A question on the people's list; ``channel`` is ``platform:channel``."""
-
-    interaction_id: InteractionId
-    tenant: str
-    channel: str
-    state: EscalationState
-    reason: EscalationReason
-    question: str
-    owner: str | None
-    opened_at: datetime
-    changed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,47 @@
-"""Lists the questions that wait for a person, and notes which are done."""
+"""Lists the questions that went to people, shows one, and notes which are done."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bot.commands.pausing import operator
 from bot.config import Settings
-from bot.records import EscalationRecord, EscalationState
-from bot.store import Store, database_url, open_store
+from bot.errors import InteractionUnknown
+from bot.escalations.life import UNSETTLED, called
+from bot.escalations.types import Actor, Case, CaseQuery, CaseStep
+from bot.store import Store, database_url, open_store, reminders_of
+from bot.types import InteractionId
 
 _QUESTION_CHARACTERS = 160
+_MOMENT = "%Y-%m-%d %H:%M"
 
 
-async def escalations(settings: Settings, *, done: str | None, everything: bool, limit: int) -> int:
-    """Print what waits for a person, or resolve one. Raises InteractionUnknown."""
-    store = await open_store(database_url(settings))
+async def escalations(
+    settings: Settings,
+    *,
+    done: str | None = None,
+    shown: str | None = None,
+    everything: bool,
+    limit: int,
+) -> int:
+    """Print what is not settled, or one with its history; or resolve one.
+
+    Raises InteractionUnknown; ActRefused for one that another person has.
+    """
+    store = await open_store(database_url(settings), reminders_of(settings))
     try:
-        if done is None:
-            await _list(store, settings.tenant, everything=everything, limit=limit)
+        if done is not None:
+            await _resolve(store, settings.tenant, InteractionId(done.strip()))
+        elif shown is not None:
+            await _show(store, settings.tenant, InteractionId(shown.strip()))
         else:
-            await _resolve(store, settings.tenant, done.strip())
+            await _list(store, settings.tenant, everything=everything, limit=limit)
     finally:
         await store.close()
     return 0
 
 
 async def _list(store: Store, tenant: str, *, everything: bool, limit: int) -> None:
-    states: Sequence[EscalationState] = ("open", "resolved") if everything else ("open",)
-    listed = await store.escalations.in_state(tenant, states, limit + 1)
+    query = CaseQuery() if everything else CaseQuery(states=UNSETTLED)
+    listed = await store.escalations.find(tenant, query, limit=limit + 1)
     for each in listed[:limit]:
         print(_line(each))
     if not listed:
@@ -36,24 +50,55 @@ async def _list(store: Store, tenant: str, *, everything: bool, limit: int) -> N
         print("… and more; see them with a larger --limit")
 
 
-async def _resolve(store: Store, tenant: str, interaction_id: str) -> None:
-    resolved = await store.escalations.settle(tenant, interaction_id, "resolved", owner=operator())
-    when = resolved.changed_at.strftime("%Y-%m-%d %H:%M UTC")
-    print(f"Resolved by {resolved.owner} on {when}: {_question(resolved)}")
+async def _show(store: Store, tenant: str, case_id: InteractionId) -> None:
+    case = await store.escalations.get(tenant, case_id)
+    if case is None:
+        raise InteractionUnknown(
+            f"There is no escalation {case_id!r}. Use an id from `python -m bot escalations --all`."
+        )
+    print(_line(case))
+    for step in await store.escalations.steps(tenant, case_id):
+        print(_entry(step))
 
 
-def _line(escalation: EscalationRecord) -> str:
-    when = escalation.opened_at.strftime("%Y-%m-%d %H:%M")
-    platform = escalation.channel.partition(":")[0]
-    state = "" if escalation.state == "open" else f"[resolved by {escalation.owner}] "
+async def _resolve(store: Store, tenant: str, case_id: InteractionId) -> None:
+    who = operator()
+    resolved = await store.escalations.act(tenant, case_id, "resolve", Actor(who, who, "expert"))
+    by = f" by {_plain(called(resolved.standing.owner_name))}" if resolved.standing.owner_id else ""
+    when = resolved.changed_at.strftime(f"{_MOMENT} UTC")
+    print(f"Resolved{by} on {when}: {_question(resolved)}")
+
+
+def _line(case: Case) -> str:
+    platform = case.channel.partition(":")[0]
     return (
-        f"{escalation.interaction_id}  {when}  {platform:<6} {escalation.reason:<16} "
-        f"{state}{_question(escalation)}"
+        f"{case.interaction_id}  {case.opened_at.strftime(_MOMENT)}  {platform:<6} "
+        f"{case.reason:<16} {_state(case)}{_question(case)}"
     )
 
 
-def _question(escalation: EscalationRecord) -> str:
-    """Return the question in one line, without what a terminal would obey."""
-    words = " ".join(escalation.question.split())
-    shown = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
-    return "".join(shown)[:_QUESTION_CHARACTERS]
+def _state(case: Case) -> str:
+    """Return state and owner, where it does more than wait."""
+    standing = case.standing
+    if standing.state == "open":
+        return ""
+    by = f" by {_plain(called(standing.owner_name))}" if standing.owner_id else ""
+    return f"[{standing.state}{by}] "
+
+
+def _entry(step: CaseStep) -> str:
+    who = "" if step.actor is None else f"  {_plain(called(step.actor.name))}"
+    said = f"  {_plain(step.text)}" if step.text else ""
+    return f"  {step.at.strftime(_MOMENT)}  {step.step:<8}{who}{said}"
+
+
+def _question(case: Case) -> str:
+    return _plain(case.question)[:_QUESTION_CHARACTERS]
+
+
+def _plain(text: str) -> str:
+    """Return a text in one line, without what a terminal would obey."""
+    words = " ".join(text.split())
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words
+    )

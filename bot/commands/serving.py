@@ -17,7 +17,7 @@ from bot.app import STATUS, build, executor_of, reindex_sample
 from bot.config import Settings
 from bot.errors import SettingInvalid
 from bot.parts import open_parts
-from bot.store import database_url, unopened
+from bot.store import database_url, reminders_of, unopened
 from bot.store.lock import held
 from bot.tracing import set_up_tracing
 
@@ -47,7 +47,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
         if sample:
             for line in await reindex_sample(settings, parts):
                 print(f"  {line}", flush=True)
-        store = unopened(database_url(settings))
+        store = unopened(database_url(settings), reminders_of(settings))
         engine = DbosEngine(engine_url(settings), executor_of(settings))
         try:
             await _listen(build(settings, parts, store, engine), settings, started)

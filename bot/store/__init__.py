@@ -5,8 +5,17 @@ from bot.store.store import (
     database_url,
     open_store,
     prepare,
+    reminders_of,
     sqlite_url,
     unopened,
 )
 
-__all__ = ["Store", "database_url", "open_store", "prepare", "sqlite_url", "unopened"]
+__all__ = [
+    "Store",
+    "database_url",
+    "open_store",
+    "prepare",
+    "reminders_of",
+    "sqlite_url",
+    "unopened",
+]

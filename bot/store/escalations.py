@@ -1,120 +1,111 @@
-"""The questions that went to people."""
+"""The questions that went to people, over SQL tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 
-from sqlalchemy import Row, Select, Update, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.errors import InteractionUnknown
-from bot.records import EscalationRecord, EscalationState
-from bot.store import queries
+from bot.escalations import life
+from bot.escalations.life import Reminders
+from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, Standing
+from bot.store import case_rows, queries
 from bot.store.audits import audited
 from bot.store.codec import storable
-from bot.store.tables import EscalationRow, InteractionRow
+from bot.store.rows import moment
 from bot.store.transactions import Transactions
 from bot.types import InteractionId
 
-_ACTS: dict[EscalationState, str] = {"open": "reopen", "resolved": "resolve"}
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An act that changed a case: what, who, and what was said."""
+
+    act: Act
+    actor: Actor
+    text: str
+    is_asker: bool
 
 
 class StoredEscalations:
-    """Lists and settles escalations; a row is opened when an outcome is recorded."""
+    """Implements bot.escalations.ports.Cases; a case is opened when an outcome is recorded."""
 
-    def __init__(self, transactions: Transactions) -> None:
+    def __init__(self, transactions: Transactions, reminders: Reminders | None = None) -> None:
         self._transactions = transactions
+        self._reminders = reminders or Reminders()
 
-    async def in_state(
-        self, tenant: str, states: Sequence[EscalationState], limit: int
-    ) -> Sequence[EscalationRecord]:
-        """Return those in any of the states, the longest waiting first."""
-        async with self._transactions.reading() as connection:
-            rows = (await connection.execute(in_state(tenant, states, limit))).all()
-        return [_record(row) for row in rows]
-
-    async def get(self, tenant: str, interaction_id: str) -> EscalationRecord | None:
-        async with self._transactions.reading() as connection:
-            return await _one(connection, tenant, storable(interaction_id))
-
-    async def settle(
-        self, tenant: str, interaction_id: str, state: EscalationState, *, owner: str | None
-    ) -> EscalationRecord:
-        """Put one into a state, by whom; one that is there already stays as it is.
-
-        The change and its audit row are one transaction. Raises InteractionUnknown.
-        """
-        key = storable(interaction_id)
-        change = settle(tenant, key, state, None if owner is None else storable(owner))
+    async def act(
+        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+    ) -> Case:
+        who = case_rows.storable_actor(actor)
         async with self._transactions.writing() as connection:
-            # The retention leaves alone what is held.
-            await connection.execute(queries.held(key))
-            if (await connection.execute(change)).rowcount:
-                await connection.execute(audited(tenant, owner or "", _ACTS[state], key))
-            settled = await _one(connection, tenant, key)
-        if settled is None:
-            raise InteractionUnknown(
-                f"There is no escalation {interaction_id!r}. Use an id from "
-                "`python -m bot escalations --all`."
-            )
-        return settled
+            case = await _held(connection, tenant, case_id)
+            is_asker = who.id == case.asker_id
+            then = life.after(case.standing, act, who, is_asker=is_asker)
+            if not life.happens(act, case.standing, then):
+                return case
+            case = self._changed(case, then)
+            await connection.execute(case_rows.changed(case))
+            await _note(connection, case, Taken(act, who, storable(text), is_asker=is_asker))
+            return case
 
+    async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
+        statement = case_rows.case(tenant, storable(case_id))
+        async with self._transactions.reading() as connection:
+            row = (await connection.execute(statement)).first()
+        return None if row is None else case_rows.case_of(row)
 
-def in_state(
-    tenant: str, states: Sequence[EscalationState], limit: int
-) -> Select[EscalationRow, str]:
-    """Escalations in one of some states."""
-    return (
-        _all_of(tenant)
-        .where(EscalationRow.state.in_(states))
-        .order_by(EscalationRow.opened_at, EscalationRow.interaction_id)
-        .limit(limit)
-    )
+    async def find(
+        self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
+    ) -> Sequence[Case]:
+        statement = case_rows.found(tenant, query, limit, after)
+        async with self._transactions.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return [case_rows.case_of(row) for row in rows]
 
+    async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
+        statement = case_rows.steps(tenant, storable(case_id))
+        async with self._transactions.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return [case_rows.step_of(row) for row in rows]
 
-def one(tenant: str, interaction_id: str) -> Select[EscalationRow, str]:
-    """One escalation."""
-    return _all_of(tenant).where(EscalationRow.interaction_id == interaction_id)
-
-
-def settle(tenant: str, interaction_id: str, state: EscalationState, owner: str | None) -> Update:
-    """Change the state, unless it is that already."""
-    return (
-        update(EscalationRow)
-        .where(
-            EscalationRow.tenant == tenant,
-            EscalationRow.interaction_id == interaction_id,
-            EscalationRow.state != state,
+    def _changed(self, case: Case, then: Standing) -> Case:
+        now = moment()
+        waits = then.state in life.WAITING
+        return replace(
+            case,
+            standing=then,
+            changed_at=now,
+            due_at=self._reminders.due(now) if waits else None,
+            pings=0 if waits else case.pings,
+            version=case.version + 1,
         )
-        .values(state=state, owner=owner, changed_at=datetime.now(UTC))
-    )
 
 
-def _all_of(tenant: str) -> Select[EscalationRow, str]:
-    return (
-        select(EscalationRow, InteractionRow.channel)
-        .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
-        .where(EscalationRow.tenant == tenant)
-    )
+async def _held(connection: AsyncConnection, tenant: str, case_id: str) -> Case:
+    """Return a case that nobody else changes meanwhile. Raises InteractionUnknown."""
+    key = storable(case_id)
+    # Retention and withdrawal leave alone what is held, and take their locks in the same order.
+    await connection.execute(queries.held(key))
+    row = (await connection.execute(case_rows.held(tenant, key))).first()
+    if row is None:
+        raise InteractionUnknown(
+            f"There is no escalation {case_id!r}. Use an id from `python -m bot escalations --all`."
+        )
+    return case_rows.case_of(row)
 
 
-async def _one(
-    connection: AsyncConnection, tenant: str, interaction_id: str
-) -> EscalationRecord | None:
-    row = (await connection.execute(one(tenant, interaction_id))).first()
-    return None if row is None else _record(row)
-
-
-def _record(row: Row[EscalationRow, str]) -> EscalationRecord:
-    return EscalationRecord(
-        interaction_id=InteractionId(row.interaction_id),
-        tenant=row.tenant,
-        channel=row.channel,
-        state=row.state,
-        reason=row.reason,
-        question=row.question,
-        owner=row.owner,
-        opened_at=row.opened_at,
-        changed_at=row.changed_at,
-    )
+async def _note(connection: AsyncConnection, case: Case, taken: Taken) -> None:
+    """Keep the history, who is to be told, and what an expert did."""
+    key = case.interaction_id
+    number = await connection.scalar(case_rows.next_step(key)) or 1
+    step = CaseStep(key, number, taken.act, taken.actor, taken.text, case.changed_at)
+    await connection.execute(case_rows.step_taken(case.tenant, step))
+    if case.standing.state not in life.WAITING:
+        await connection.execute(case_rows.not_to_tell_people(key))
+    for to in life.told_of(taken.act, is_asker=taken.is_asker):
+        await connection.execute(case_rows.to_tell(case, number, to, case.changed_at))
+    if taken.actor.role == "expert":
+        await connection.execute(audited(case.tenant, taken.actor.id, taken.act, key))

@@ -24,6 +24,7 @@ from sqlalchemy import (
     update,
 )
 
+from bot.escalations.life import SETTLED
 from bot.records import Swept
 from bot.store.claims import UNFINISHED
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
@@ -49,7 +50,7 @@ class Chunks:
 
 
 class StoredRetention:
-    """Sweeps the record. Work that is not finished and open escalations are never touched.
+    """Sweeps the record. Work that is not finished and escalations that are not settled stay.
 
     What is removed is looked up first without a lock and looked at again where it is removed, so
     that any number of processes may sweep at the same time.
@@ -154,7 +155,7 @@ def make_nameless(before: datetime, keys: Sequence[Key]) -> Update:
 def _forgettable(before: datetime) -> ColumnElement[bool]:
     row = InteractionRow
     waiting = exists().where(
-        EscalationRow.interaction_id == row.id, EscalationRow.state != "resolved"
+        EscalationRow.interaction_id == row.id, EscalationRow.state.not_in(sorted(SETTLED))
     )
     return and_(
         row.created_at < before,

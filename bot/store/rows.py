@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Row
 
+from bot.escalations.life import Reminders
+from bot.outcomes import answer_type
 from bot.store.codec import Codec, storable
 from bot.types import (
     Claim,
@@ -34,8 +36,14 @@ class Rows:
     def message(self, message: Message) -> str:
         return self._messages.encode(message)
 
-    def outcome(self, outcome: Outcome) -> str:
-        return self._outcomes.encode(outcome)
+    def outcome(self, outcome: Outcome) -> dict[str, object]:
+        """Return the columns of an outcome: itself, and what is searched by."""
+        return {
+            "outcome": self._outcomes.encode(outcome),
+            "intent": outcome.trace.route.intent.value,
+            "answer_type": answer_type(outcome),
+            "confidence": outcome.response.confidence,
+        }
 
     def interaction(self, row: Row[Any]) -> Interaction:
         return Interaction(
@@ -142,19 +150,40 @@ def usage_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
     ]
 
 
-def escalation_row(message: Message, outcome: Outcome) -> dict[str, object] | None:
+def escalation_row(
+    message: Message, outcome: Outcome, reminders: Reminders
+) -> dict[str, object] | None:
     """Return what goes on the people's list; nothing that its asker must agree to first."""
     response = outcome.response
     if not isinstance(response, Escalation) or response.consent_needed:
         return None
+    now = moment()
     return {
         "interaction_id": message.interaction_id,
         "tenant": message.thread.tenant,
         "state": "open",
         "reason": response.reason,
         "question": storable(response.question),
-        "opened_at": moment(),
-        "changed_at": moment(),
+        "asker": storable(message.author.id),
+        "asker_name": storable(message.author.name),
+        "private": message.private,
+        "opened_at": now,
+        "changed_at": now,
+        "due_at": reminders.due(now),
+    }
+
+
+def opening_row(escalation: Mapping[str, object]) -> dict[str, object]:
+    """Return the first entry of the history of an escalation, from its row."""
+    return {
+        "interaction_id": escalation["interaction_id"],
+        "number": 1,
+        "tenant": escalation["tenant"],
+        "step": "open",
+        "actor": escalation["asker"],
+        "actor_name": escalation["asker_name"],
+        "actor_role": "asker",
+        "at": escalation["opened_at"],
     }
 
 

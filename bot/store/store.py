@@ -23,6 +23,7 @@ from bot.store.pauses import StoredPauses
 from bot.store.policies import StoredPolicies
 from bot.store.replicas import StoredReplicas
 from bot.store.retention import StoredRetention
+from bot.store.sessions import StoredSessions
 from bot.store.searching import StoredSearches
 from bot.store.statistics import StoredStatistics
 from bot.store.threads import StoredThreads
@@ -68,6 +69,7 @@ class Store:
         self.retention = StoredRetention(transactions)
         self.counting = StoredCounting(transactions)
         self.pauses = StoredPauses(transactions)
+        self.sessions = StoredSessions(transactions)
         self.searches = StoredSearches(transactions)
         self.watching = StoredWatching(transactions)
 

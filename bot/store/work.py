@@ -10,18 +10,21 @@ from sqlalchemy import CursorResult, Update, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.errors import ClaimLost, InteractionUnknown
+from bot.escalations.life import Reminders
 from bot.store import claims, queries
 from bot.store.rows import (
     Rows,
     conversation_row,
     escalation_row,
     moment,
+    opening_row,
     progress_rows,
     turn_row,
     usage_rows,
 )
 from bot.store.tables import (
     EscalationRow,
+    EscalationStepRow,
     InteractionRow,
     ProgressRow,
     Table,
@@ -39,8 +42,9 @@ class StoredWork:
     was last edited and the public text of the response. Private replies are never among them.
     """
 
-    def __init__(self, transactions: Transactions) -> None:
+    def __init__(self, transactions: Transactions, reminders: Reminders | None = None) -> None:
         self._transactions = transactions
+        self._reminders = reminders or Reminders()
         self._rows = Rows()
 
     async def open(self, message: Message, owner: str) -> Interaction:
@@ -154,9 +158,10 @@ class StoredWork:
         await self._append(connection, message.interaction_id, tenant, (Stage.DONE,))
         for usage in usage_rows(message, outcome):
             await self._insert(connection, UsageRow, usage)
-        escalation = escalation_row(message, outcome)
+        escalation = escalation_row(message, outcome, self._reminders)
         if escalation is not None:
             await self._insert(connection, EscalationRow, escalation)
+            await self._insert(connection, EscalationStepRow, opening_row(escalation))
 
     async def _append(
         self,

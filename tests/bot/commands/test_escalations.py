@@ -9,8 +9,10 @@ import pytest
 from bot.commands import pausing
 from bot.commands.escalations import escalations
 from bot.config import Settings
-from bot.errors import InteractionUnknown
+from bot.errors import EscalationTaken, InteractionUnknown
+from bot.escalations.types import Actor
 from bot.store import Store
+from bot.types import InteractionId
 from tests.bot.store.filled import add_escalation, add_interaction
 
 
@@ -74,6 +76,31 @@ async def test_nothing_that_waits_is_said(
         "Nothing waits for a person.",
         "No question ever went to a person.",
     ]
+
+
+async def test_one_is_shown_with_its_history(
+    configured: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await add_two(store)
+    anna = Actor("u1", "Anna", "expert")
+    await store.escalations.act("default", InteractionId("i1"), "reply", anna, "Restart\n\x1bit.")
+
+    assert await escalations(configured, shown=" i1 ", everything=False, limit=1) == 0
+
+    first, second = capsys.readouterr().out.splitlines()
+    assert "[answered by Anna] help with" in first
+    assert second.endswith("  reply     Anna  Restart \ufffdit.")
+    with pytest.raises(InteractionUnknown, match="escalations --all"):
+        await escalations(configured, shown="nobody", everything=False, limit=1)
+
+
+async def test_what_another_has_is_not_done_from_here(configured: Settings, store: Store) -> None:
+    await add_two(store)
+    anna = Actor("u1", "Anna", "expert")
+    await store.escalations.act("default", InteractionId("i1"), "claim", anna)
+
+    with pytest.raises(EscalationTaken, match="Anna has it already"):
+        await escalations(configured, done="i1", everything=False, limit=1)
 
 
 async def test_an_unknown_one_is_refused_with_the_cure(configured: Settings) -> None:

@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
+from bot.escalations.life import UNSETTLED
+from bot.escalations.types import State
 from bot.records import Span, Swept
 from bot.store import Store
 from bot.store import retention as module
@@ -69,7 +72,7 @@ class Kept:
     def forgettable(self) -> bool:
         ended = self.age_days - (self.finished if self.status != "working" else 0)
         finished = self.status in {"failed", "cancelled"} or (self.status == "done" and self.posted)
-        return finished and ended > DAYS and self.escalation != "open"
+        return finished and ended > DAYS and self.escalation not in UNSETTLED
 
 
 KEPT = st.builds(
@@ -78,7 +81,7 @@ KEPT = st.builds(
     finished=st.integers(0, 10),
     status=st.sampled_from(["working", "done", "failed", "cancelling", "cancelled"]),
     posted=st.booleans(),
-    escalation=st.sampled_from([None, "open", "resolved"]),
+    escalation=st.sampled_from([None, *get_args(State)]),
     thread=st.sampled_from(["t1", "t2", "t3"]),
 )
 

@@ -1,10 +1,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 
-from bot.store.rows import Rows, channel_of, conversation_row, escalation_row, turn_row, usage_rows
+from bot.escalations.life import Reminders
+from bot.store.rows import (
+    Rows,
+    channel_of,
+    conversation_row,
+    escalation_row,
+    opening_row,
+    turn_row,
+    usage_rows,
+)
 from bot.types import Clarification, Escalation, Outcome, Reply, Response, Thread, Trace
 from rag.types import ModelCall
 from tests.bot.fakes import replied
@@ -66,7 +76,23 @@ def test_each_call_is_a_row_with_its_price_if_it_is_known(
     ids=["escalated", "offered", "answered", "asked back"],
 )
 def test_people_get_what_is_handed_over_and_agreed_to(response: Response, *, listed: bool) -> None:
-    row = escalation_row(ASKED, Outcome(response, TRACE))
+    row = escalation_row(ASKED, Outcome(response, TRACE), Reminders())
 
     assert (row is not None) is listed
     assert row is None or (row["state"], row["question"]) == ("open", "VPN?")
+
+
+@pytest.mark.parametrize("minutes", [0, 45])
+def test_what_goes_to_people_says_who_asks_and_when_they_are_reminded(minutes: int) -> None:
+    patience = Reminders(timedelta(minutes=minutes))
+
+    row = escalation_row(ASKED, Outcome(PEOPLE, TRACE), patience)
+
+    assert row is not None
+    assert (row["asker"], row["private"]) == ("anna", False)
+    opened_at = row["opened_at"]
+    assert isinstance(opened_at, datetime)
+    assert row["due_at"] == (opened_at + patience.after if minutes else None)
+    first = opening_row(row)
+    assert (first["number"], first["step"], first["actor"]) == (1, "open", "anna")
+    assert first["at"] == opened_at

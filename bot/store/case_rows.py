@@ -1,0 +1,157 @@
+"""Cases and their histories as rows, and the statements that read and change them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Insert, Row, Select, Update, func, insert, select, tuple_, update
+
+from bot.escalations.types import Actor, Case, CaseQuery, CaseStep, Standing
+from bot.store.codec import storable
+from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
+from bot.types import InteractionId
+
+_MOST_WORDS = 8
+
+
+def case(tenant: str, case_id: str) -> Select[EscalationRow, str]:
+    """One case."""
+    return _cases(tenant).where(EscalationRow.interaction_id == case_id)
+
+
+def held(tenant: str, case_id: str) -> Select[EscalationRow, str]:
+    """One case, kept from other writers until the transaction ends."""
+    return case(tenant, case_id).with_for_update(of=EscalationRow)
+
+
+def found(
+    tenant: str, query: CaseQuery, limit: int, after: Case | None
+) -> Select[EscalationRow, str]:
+    """The cases that a query asks for, oldest first."""
+    order = (EscalationRow.opened_at, EscalationRow.interaction_id)
+    statement = _cases(tenant).order_by(*order).limit(limit)
+    if query.states:
+        statement = statement.where(EscalationRow.state.in_(sorted(query.states)))
+    if query.owner_id:
+        statement = statement.where(EscalationRow.owner == storable(query.owner_id))
+    for word in storable(query.words).split()[:_MOST_WORDS]:
+        statement = statement.where(EscalationRow.question.icontains(word, autoescape=True))
+    if after is None:
+        return statement
+    return statement.where(tuple_(*order) > (after.opened_at, after.interaction_id))
+
+
+def steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
+    """The history of a case, oldest first."""
+    row = EscalationStepRow
+    return (
+        select(row).where(row.tenant == tenant, row.interaction_id == case_id).order_by(row.number)
+    )
+
+
+def next_step(case_id: str) -> Select[int]:
+    """The number that comes after the last entry of a history; the case must be held."""
+    row = EscalationStepRow
+    return select(func.coalesce(func.max(row.number), 0) + 1).where(row.interaction_id == case_id)
+
+
+def changed(case: Case) -> Update:
+    """Bring a row to how a case stands now."""
+    row = EscalationRow
+    return (
+        update(row)
+        .where(row.interaction_id == case.interaction_id)
+        .values(
+            state=case.standing.state,
+            owner=case.standing.owner_id or None,
+            owner_name=case.standing.owner_name,
+            changed_at=case.changed_at,
+            due_at=case.due_at,
+            pings=case.pings,
+            version=case.version,
+        )
+    )
+
+
+def step_taken(tenant: str, taken: CaseStep) -> Insert:
+    """Add to the history."""
+    actor = taken.actor
+    return insert(EscalationStepRow).values(
+        interaction_id=taken.interaction_id,
+        number=taken.number,
+        tenant=tenant,
+        step=taken.step,
+        actor="" if actor is None else actor.id,
+        actor_name="" if actor is None else actor.name,
+        actor_role="" if actor is None else actor.role,
+        text=taken.text,
+        at=taken.at,
+    )
+
+
+def to_tell(case: Case, number: int, to: str, at: datetime) -> Insert:
+    """Note that somebody is to be told of a step."""
+    return insert(NoticeRow).values(
+        interaction_id=case.interaction_id, number=number, to=to, tenant=case.tenant, due_at=at
+    )
+
+
+def not_to_tell_people(case_id: str) -> Update:
+    """Settle what people were still to be told: it waits for nobody any more."""
+    row = NoticeRow
+    return (
+        update(row)
+        .where(row.interaction_id == case_id, row.to == "people", row.due_at.is_not(None))
+        .values(due_at=None, owner=None, held_until=None)
+    )
+
+
+def case_of(row: Row[EscalationRow, str]) -> Case:
+    """Read a case."""
+    return Case(
+        interaction_id=InteractionId(row.interaction_id),
+        tenant=row.tenant,
+        standing=Standing(row.state, row.owner or "", row.owner_name),
+        reason=row.reason,
+        question=row.question,
+        asker_id=row.asker,
+        asker_name=row.asker_name,
+        channel=row.channel,
+        private=row.private,
+        opened_at=row.opened_at,
+        changed_at=row.changed_at,
+        due_at=row.due_at,
+        pings=row.pings,
+        version=row.version,
+    )
+
+
+def step_of(row: Row[EscalationStepRow]) -> CaseStep:
+    """Read an entry of a history."""
+    return CaseStep(
+        interaction_id=InteractionId(row.interaction_id),
+        number=row.number,
+        step=row.step,
+        actor=actor_of(row),
+        text=row.text,
+        at=row.at,
+    )
+
+
+def actor_of(row: Row[Any]) -> Actor | None:
+    """Read who did a step; None for one that nobody did, or that is older than histories."""
+    return Actor(row.actor, row.actor_name, row.actor_role) if row.actor else None
+
+
+def storable_actor(actor: Actor) -> Actor:
+    """Return an actor as the record can hold them."""
+    return Actor(storable(actor.id), storable(actor.name), actor.role)
+
+
+def _cases(tenant: str) -> Select[EscalationRow, str]:
+    return (
+        select(EscalationRow, InteractionRow.channel)
+        .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
+        .where(EscalationRow.tenant == tenant)
+    )

@@ -1,0 +1,174 @@
+"""What is still to be told about escalations, over SQL tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, Update, and_, exists, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.orm import aliased
+
+from bot.escalations.life import WAITING, Reminders
+from bot.escalations.types import Case, CaseStep, Notice
+from bot.store import case_rows
+from bot.store.codec import storable
+from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
+from bot.store.transactions import Transactions
+from bot.types import InteractionId, PostedRef
+
+HOLD = timedelta(minutes=1)
+"""How long a notice is left to who claimed it; then that process is taken for dead."""
+
+AT_ONCE = 100
+"""Cases that one transaction writes reminders for, so that nobody waits long to write."""
+
+
+class StoredNotices:
+    """Implements bot.escalations.ports.Outbox.
+
+    The notices of one case to the same reader are told in order: none is due before the ones
+    ahead of it are settled. ``attempts`` is counted when a notice is claimed, so that after a
+    process that died it is known that one may have got through; and a claim is told apart from a
+    later one by it.
+    """
+
+    def __init__(self, transactions: Transactions, reminders: Reminders | None = None) -> None:
+        self._transactions = transactions
+        self._reminders = reminders or Reminders()
+
+    async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
+        async with self._transactions.reading() as connection:
+            # Nothing is due nearly always, and to look takes no lock.
+            if (await connection.execute(to_tell(now).limit(1))).first() is None:
+                return []
+        async with self._transactions.writing() as connection:
+            statement = to_tell(now).limit(limit).with_for_update(of=NoticeRow, skip_locked=True)
+            rows = (await connection.execute(statement)).all()
+            for row in rows:
+                await connection.execute(claimed(row, owner, now))
+        return [_notice(row) for row in rows]
+
+    async def sent(self, notice: Notice, ref: PostedRef | None) -> None:
+        told = _one(notice).values(due_at=None, owner=None, held_until=None, failure="")
+        if ref is not None:
+            told = told.values(posted_channel=storable(ref.channel), posted_id=storable(ref.id))
+        await self._write(told)
+
+    async def later(self, notice: Notice, at: datetime) -> None:
+        await self._write(_still_ours(notice).values(due_at=at, owner=None, held_until=None))
+
+    async def failed(self, notice: Notice, why: str) -> None:
+        given_up = {"due_at": None, "owner": None, "held_until": None, "failure": storable(why)}
+        await self._write(_still_ours(notice).values(**given_up))
+
+    async def remind(self, now: datetime) -> int:
+        async with self._transactions.reading() as connection:
+            if (await connection.execute(to_remind_of(now).limit(1))).first() is None:
+                return 0
+        async with self._transactions.writing() as connection:
+            waiting = to_remind_of(now).with_for_update(of=EscalationRow, skip_locked=True)
+            rows = (await connection.execute(waiting.limit(AT_ONCE))).all()
+            for row in rows:
+                await self._ping(connection, case_rows.case_of(row), now)
+        return len(rows)
+
+    async def _ping(self, connection: AsyncConnection, waiting: Case, now: datetime) -> None:
+        pings = waiting.pings + 1
+        case = replace(
+            waiting,
+            pings=pings,
+            due_at=self._reminders.due(now, pings),
+            version=waiting.version + 1,
+        )
+        key = case.interaction_id
+        number = await connection.scalar(case_rows.next_step(key)) or 1
+        await connection.execute(case_rows.changed(case))
+        step = CaseStep(key, number, "ping", actor=None, text="", at=now)
+        await connection.execute(case_rows.step_taken(case.tenant, step))
+        await connection.execute(case_rows.to_tell(case, number, "people", now))
+
+    async def _write(self, statement: Update) -> None:
+        async with self._transactions.writing() as connection:
+            await connection.execute(statement)
+
+
+def to_tell(now: datetime) -> Select[*tuple[Any, ...]]:
+    """The notices that are due and that nobody holds, oldest first."""
+    row, step = NoticeRow, EscalationStepRow
+    return (
+        select(row, step.step, step.actor, step.actor_name, step.actor_role, step.text)
+        .join(step, and_(step.interaction_id == row.interaction_id, step.number == row.number))
+        .where(
+            row.due_at <= now,
+            or_(row.held_until.is_(None), row.held_until <= now),
+            ~_behind_another(),
+        )
+        .order_by(row.due_at, row.interaction_id, row.number)
+    )
+
+
+def claimed(row: Row[Any], owner: str, now: datetime) -> Update:
+    """Give a notice to a process for a while; it must be held."""
+    return (
+        update(NoticeRow)
+        .where(
+            NoticeRow.interaction_id == row.interaction_id,
+            NoticeRow.number == row.number,
+            NoticeRow.to == row.to,
+        )
+        .values(owner=owner, held_until=now + HOLD, attempts=row.attempts + 1)
+    )
+
+
+def to_remind_of(now: datetime) -> Select[EscalationRow, str]:
+    """The cases of all tenants that waited too long, the longest first."""
+    row = EscalationRow
+    return (
+        select(row, InteractionRow.channel)
+        .join(InteractionRow, InteractionRow.id == row.interaction_id)
+        .where(row.due_at <= now, row.state.in_(sorted(WAITING)))
+        .order_by(row.due_at, row.interaction_id)
+    )
+
+
+def _behind_another() -> ColumnElement[bool]:
+    ahead = aliased(NoticeRow)
+    return exists().where(
+        ahead.interaction_id == NoticeRow.interaction_id,
+        ahead.to == NoticeRow.to,
+        ahead.number < NoticeRow.number,
+        ahead.due_at.is_not(None),
+    )
+
+
+def _one(notice: Notice) -> Update:
+    return update(NoticeRow).where(
+        NoticeRow.interaction_id == notice.interaction_id,
+        NoticeRow.number == notice.number,
+        NoticeRow.to == notice.to,
+    )
+
+
+def _still_ours(notice: Notice) -> Update:
+    """Change it unless it was told, or another process has it by now."""
+    return _one(notice).where(
+        NoticeRow.attempts == notice.attempts + 1, NoticeRow.due_at.is_not(None)
+    )
+
+
+def _notice(row: Row[Any]) -> Notice:
+    posted = row.posted_channel is not None and row.posted_id is not None
+    return Notice(
+        id=f"{row.interaction_id}:{row.number}:{row.to}",
+        interaction_id=InteractionId(row.interaction_id),
+        number=row.number,
+        step=row.step,
+        to=row.to,
+        actor=case_rows.actor_of(row),
+        text=row.text,
+        attempts=row.attempts,
+        posted=PostedRef(row.posted_channel, row.posted_id) if posted else None,
+    )

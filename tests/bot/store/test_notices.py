@@ -1,0 +1,290 @@
+"""What is to be told, by which process, and how often; on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.escalations.life import Reminders
+from bot.escalations.types import Act, Actor, Case, Notice
+from bot.store import Store
+from bot.store.store import unopened
+from bot.types import InteractionId, PostedRef
+from tests.bot.store.filled import add_escalation, add_interaction, rows
+from tests.builders import NOON
+
+ANNA = Actor("u1", "Anna", "expert")
+BEN = Actor("u2", "Ben", "expert")
+ASKER = Actor("anna", "Asker", "asker")
+ONE = InteractionId("i1")
+MINUTE = timedelta(minutes=1)
+SOON = datetime.now(UTC) + timedelta(days=1)
+"""When everything that was noted in a test is due."""
+
+
+async def add_case(store: Store, name: str = "i1", **more: object) -> None:
+    await add_interaction(store, name, channel="slack:C1")
+    await add_escalation(store, name, asker="anna", **more)
+
+
+async def act(store: Store, what: Act, actor: Actor = ANNA, text: str = "") -> Case:
+    return await store.escalations.act("default", ONE, what, actor, text)
+
+
+async def due(store: Store, at: datetime = SOON, owner: str = "me") -> Sequence[Notice]:
+    return await store.notices.due(owner, at, 100)
+
+
+async def told(store: Store) -> list[tuple[str, str]]:
+    """Tell everything, and return to whom and what, in order."""
+    said: list[tuple[str, str]] = []
+    while notices := await due(store):
+        for notice in notices:
+            said.append((notice.to, notice.step))
+            await store.notices.sent(notice, None)
+    return said
+
+
+async def case_now(store: Store) -> Case:
+    case = await store.escalations.get("default", ONE)
+    assert case is not None
+    return case
+
+
+async def test_the_asker_is_told_of_what_others_do(store: Store) -> None:
+    await add_case(store)
+    for what in ("claim", "reply", "resolve"):
+        await act(store, what, text="words")
+    await act(store, "reopen", BEN)
+    await act(store, "decline", BEN, "ask facilities")
+
+    assert [step for to, step in await told(store) if to == "asker"] == [
+        "claim",
+        "reply",
+        "resolve",
+        "reopen",
+        "decline",
+    ]
+
+
+async def test_a_notice_says_who_did_what_and_with_which_words(store: Store) -> None:
+    await add_case(store)
+    await act(store, "reply", text="Restart it.")
+
+    (notice,) = await due(store)
+
+    assert notice == Notice(
+        id="i1:1:asker",
+        interaction_id=ONE,
+        number=1,
+        step="reply",
+        to="asker",
+        actor=ANNA,
+        text="Restart it.",
+    )
+
+
+async def test_people_are_told_of_what_waits_again_and_the_asker_not_of_their_own_acts(
+    store: Store,
+) -> None:
+    await add_case(store)
+    await act(store, "resolve", ASKER)
+    await act(store, "reopen", ASKER, "still broken")
+
+    assert await told(store) == [("people", "reopen")]
+
+
+async def test_a_release_is_told_to_nobody(store: Store) -> None:
+    await add_case(store)
+    await act(store, "claim")
+    await act(store, "release")
+
+    assert await told(store) == [("asker", "claim")]
+
+
+async def test_people_are_not_called_to_what_somebody_has_taken_meanwhile(store: Store) -> None:
+    await add_case(store, due_at=NOON)
+    await store.notices.remind(NOON)
+    await act(store, "claim")
+
+    assert await told(store) == [("asker", "claim")]
+
+
+async def test_one_process_has_a_notice_until_a_minute_has_passed(store: Store) -> None:
+    await add_case(store)
+    await act(store, "claim")
+
+    (first,) = await due(store)
+    assert await due(store, SOON + 0.9 * MINUTE, "other") == []
+    (again,) = await due(store, SOON + MINUTE, "other")
+
+    assert (first.attempts, again.attempts) == (0, 1)
+    assert first.id == again.id
+
+
+async def test_what_was_told_is_not_told_again(store: Store, url: str) -> None:
+    await add_case(store)
+    await act(store, "claim")
+    (notice,) = await due(store)
+
+    await store.notices.sent(notice, PostedRef("C1", "9.9"))
+
+    assert await due(store, SOON + timedelta(days=1)) == []
+    kept = "SELECT posted_channel, posted_id, owner FROM notices"
+    assert rows(url, kept) == [("C1", "9.9", None)]
+
+
+async def test_what_failed_comes_back_when_it_was_said_to(store: Store) -> None:
+    await add_case(store)
+    await act(store, "claim")
+    (notice,) = await due(store)
+
+    await store.notices.later(notice, SOON + 5 * MINUTE)
+
+    assert await due(store, SOON + 4 * MINUTE) == []
+    (again,) = await due(store, SOON + 5 * MINUTE)
+    assert again.attempts == 1
+
+
+async def test_what_is_given_up_keeps_why(store: Store, url: str) -> None:
+    await add_case(store)
+    await act(store, "claim")
+    (notice,) = await due(store)
+
+    await store.notices.failed(notice, "The channel \x00is gone.")
+
+    assert await due(store, SOON + timedelta(days=1)) == []
+    assert rows(url, "SELECT failure FROM notices") == [("The channel \ufffdis gone.",)]
+
+
+@pytest.mark.parametrize("late", ["later", "failed"])
+async def test_who_was_taken_for_dead_does_not_undo_what_another_did(
+    store: Store, late: str
+) -> None:
+    await add_case(store)
+    await act(store, "claim")
+    (slow,) = await due(store)
+    (quick,) = await due(store, SOON + MINUTE, "other")
+
+    async def too_late() -> None:
+        if late == "later":
+            await store.notices.later(slow, SOON)
+        else:
+            await store.notices.failed(slow, "?")
+
+    await too_late()
+    assert await due(store, SOON + MINUTE) == []
+    await store.notices.sent(quick, None)
+    await too_late()
+    assert await due(store, SOON + timedelta(days=1)) == []
+
+
+async def test_the_notices_of_a_case_are_told_in_order(store: Store) -> None:
+    await add_case(store)
+    await act(store, "claim")
+    await act(store, "reply", text="first")
+    await act(store, "reply", text="second")
+
+    (claim,) = await due(store)
+    await store.notices.later(claim, SOON + 5 * MINUTE)
+    assert await due(store, SOON + 4 * MINUTE) == []
+    (claim,) = await due(store, SOON + 5 * MINUTE)
+    await store.notices.sent(claim, None)
+    (reply,) = await due(store)
+    await store.notices.failed(reply, "too long")
+
+    assert [notice.text for notice in await due(store)] == ["second"]
+
+
+async def test_two_processes_share_what_is_due_and_tell_nothing_twice(
+    store: Store, url: str
+) -> None:
+    for number in range(40):
+        await add_case(store, f"i{number}")
+        case_id = InteractionId(f"i{number}")
+        await store.escalations.act("default", case_id, "claim", ANNA)
+    other = unopened(url)
+
+    both = (store, other)
+    batches = await asyncio.gather(
+        *(each.notices.due(name, SOON, 5) for each in both for name in "abcdef")
+    )
+    await other.close()
+
+    claimed = [notice.id for batch in batches for notice in batch]
+    assert len(claimed) == len(set(claimed)) > 0
+
+
+async def test_who_waits_is_remembered_at_even_distances_and_then_left_in_peace(
+    store: Store,
+) -> None:
+    await add_case(store, due_at=NOON)
+    waited = [NOON + number * timedelta(minutes=30) for number in range(6)]
+
+    assert await store.notices.remind(NOON - MINUTE) == 0
+    assert [await store.notices.remind(now) for now in waited] == [1, 1, 1, 0, 0, 0]
+
+    case = await case_now(store)
+    assert (case.pings, case.due_at, case.version) == (3, None, 3)
+    assert case.changed_at == NOON
+    steps = await store.escalations.steps("default", ONE)
+    assert [(each.step, each.actor, each.at) for each in steps] == [
+        ("ping", None, now) for now in waited[:3]
+    ]
+    assert await told(store) == [("people", "ping")] * 3
+
+
+async def test_what_was_claimed_is_not_reminded_of_until_it_waits_again(store: Store) -> None:
+    await add_case(store, due_at=NOON, pings=2)
+    assert (await act(store, "claim")).due_at is None
+    assert await store.notices.remind(SOON) == 0
+
+    released = await act(store, "release")
+
+    assert released.pings == 0
+    assert released.due_at == released.changed_at + timedelta(minutes=30)
+    assert await store.notices.remind(SOON) == 1
+
+
+async def test_two_processes_write_one_reminder(store: Store, url: str) -> None:
+    for number in range(20):
+        await add_case(store, f"i{number}", due_at=NOON)
+    other = unopened(url)
+
+    written = await asyncio.gather(
+        *(each.notices.remind(NOON) for each in (store, other) for _ in range(4))
+    )
+    await other.close()
+
+    assert sum(written) == 20
+    assert rows(url, "SELECT count(*), max(number) FROM escalation_steps") == [(20, 1)]
+
+
+async def test_reminders_and_acts_at_once_number_the_history_without_a_gap(store: Store) -> None:
+    await add_case(store, due_at=NOON)
+
+    await asyncio.gather(
+        *(store.notices.remind(NOON) for _ in range(3)),
+        act(store, "claim"),
+        act(store, "claim"),
+        return_exceptions=False,
+    )
+
+    case = await case_now(store)
+    steps = await store.escalations.steps("default", ONE)
+    assert [each.number for each in steps] == list(range(1, case.version + 1))
+    assert case.due_at is None
+
+
+async def test_nobody_is_reminded_where_that_is_turned_off(url: str) -> None:
+    quiet = unopened(url, Reminders(timedelta(0)))
+    await add_case(quiet, state="resolved")
+
+    reopened = await act(quiet, "reopen", ASKER)
+
+    assert reopened.due_at is None
+    assert await quiet.notices.remind(SOON) == 0
+    await quiet.close()
