@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
@@ -32,15 +32,16 @@ def utc_now() -> datetime:
 class Tell(Protocol):
     """Tells one notice."""
 
-    async def tell(self, notice: Notice) -> bool:
-        """Return whether it is settled. Raises StoreUnavailable."""
+    async def tell(self, notice: Notice) -> None:
+        """Make an attempt and note it. Raises StoreUnavailable."""
         ...
 
 
 class News:
     """A loop over the outbox: reminds of what waits too long, and tells what is due.
 
-    Notices of one case are told in their order; cases do not wait for each other.
+    The outbox gives out the notices of one case one after the other; cases do not wait for each
+    other.
 
     Args:
         owner: Names this process to the outbox.
@@ -95,7 +96,7 @@ class News:
         await self._outbox.remind(now)
         due = await self._outbox.due(self._owner, now, _AT_ONCE)
         claimed_at = time.monotonic()
-        told = (self._in_order(each, claimed_at) for each in _by_case(due))
+        told = (self._tell(each, claimed_at) for each in due)
         for failed in await asyncio.gather(*told, return_exceptions=True):
             if isinstance(failed, BaseException):
                 raise failed
@@ -109,7 +110,7 @@ class News:
                     await asyncio.wait_for(self._hinted.wait(), self._every_seconds)
 
     async def _more(self) -> bool:
-        """Make a round; tell whether there may be more at once."""
+        """Make a round; tell whether there may be more: what was told lets the next one out."""
         if not self._is_open():
             return False
         try:
@@ -118,14 +119,13 @@ class News:
             self._note(error)
             return False
         self._note(None)
-        return found == _AT_ONCE
+        return found > 0
 
-    async def _in_order(self, notices: Sequence[Notice], claimed_at: float) -> None:
-        """Tell one after the other; what is not reached comes again when its claim has run out."""
-        for notice in notices:
-            stale = time.monotonic() - claimed_at > _FRESH_SECONDS
-            if self._stopping or stale or not await self._teller.tell(notice):
-                return
+    async def _tell(self, notice: Notice, claimed_at: float) -> None:
+        """Tell one; what is not reached comes again when its claim has run out."""
+        stale = time.monotonic() - claimed_at > _FRESH_SECONDS
+        if not (self._stopping or stale):
+            await self._teller.tell(notice)
 
     def _note(self, error: Exception | None) -> None:
         """Say once when it breaks and once when it is well again."""
@@ -136,10 +136,3 @@ class News:
         elif self._trouble and not trouble:
             log.warning("news.well_again")
         self._trouble = trouble
-
-
-def _by_case(notices: Sequence[Notice]) -> Sequence[Sequence[Notice]]:
-    cases: dict[tuple[str, str], list[Notice]] = {}
-    for notice in notices:
-        cases.setdefault((notice.interaction_id, notice.to), []).append(notice)
-    return [sorted(each, key=lambda notice: notice.number) for each in cases.values()]

@@ -40,7 +40,11 @@ class Outbox(Protocol):
     """What is still to be told, and which process tells it. Raises bot.errors.StoreUnavailable."""
 
     async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
-        """Claim notices that are due, oldest first; nobody else gets them for a minute."""
+        """Claim notices that are due, oldest first; nobody else gets them for a minute.
+
+        Of one case to the same reader only the first that is not settled. ``attempts`` is how
+        often it was claimed before: one of these may have got through.
+        """
         ...
 
     async def sent(self, notice: Notice, ref: PostedRef | None) -> None:

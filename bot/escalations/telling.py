@@ -10,6 +10,7 @@ from typing import Protocol
 import structlog
 
 from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.escalations.life import WAITING
 from bot.escalations.ports import AsksPeople, Cases, Outbox, Tells
 from bot.escalations.types import Notice
 from bot.ports import Channel, Withdraws
@@ -19,7 +20,6 @@ from bot.types import Interaction, InteractionId, Message, Platform, PostedRef
 _DEADLINE_SECONDS = 20.0
 _PATIENCE = timedelta(hours=24)
 _WITHDRAWN = frozenset({"cancelling", "cancelled"})
-_WAITING = frozenset({"open", "reopened"})
 
 log = structlog.get_logger(__name__)
 
@@ -56,33 +56,33 @@ class Teller:
         self._channels = channels
         self._now = now
 
-    async def tell(self, notice: Notice) -> bool:
-        """Return whether it is settled; it is not when it is tried again later.
+    async def tell(self, notice: Notice) -> None:
+        """Tell it, or note when to try again.
 
         Raises StoreUnavailable: then what was told may not be noted, and is looked up next time.
         """
         asked = await self._recorded.get(notice.interaction_id)
         if asked is None or asked.status in _WITHDRAWN:
             await self._outbox.sent(notice, None)
-            return True
+            return
         try:
             async with asyncio.timeout(_DEADLINE_SECONDS):
                 ref = await self._told(notice, asked.message)
         except DeliveryRefused as error:
-            return await self._give_up(notice, str(error))
+            await self._give_up(notice, str(error))
         except DeliveryFailed as error:
-            return await self._later(notice, asked, error)
+            await self._later(notice, asked, error)
         except StoreUnavailable:
             raise
         except TimeoutError:
             late = f"It was not told within {_DEADLINE_SECONDS:.0f} s."
-            return await self._later(notice, asked, DeliveryFailed(late))
+            await self._later(notice, asked, DeliveryFailed(late))
         except Exception as error:
             log.exception("notice.broke", notice_id=notice.id)
-            return await self._later(notice, asked, DeliveryFailed(type(error).__name__))
-        await self._outbox.sent(notice, ref)
-        await self._take_back_if_withdrawn(asked.message, ref)
-        return True
+            await self._later(notice, asked, DeliveryFailed(type(error).__name__))
+        else:
+            await self._outbox.sent(notice, ref)
+            await self._take_back_if_withdrawn(asked.message, ref)
 
     async def _told(self, notice: Notice, message: Message) -> PostedRef | None:
         if notice.to == "people":
@@ -101,7 +101,7 @@ class Teller:
     async def _remind(self, notice: Notice, tenant: str) -> PostedRef | None:
         """Remind people of a case that still waits, wherever there is a place for it."""
         case = await self._cases.get(tenant, notice.interaction_id)
-        if case is None or case.standing.state not in _WAITING:
+        if case is None or case.standing.state not in WAITING:
             return None
         places = [each for each in self._channels.values() if isinstance(each, AsksPeople)]
         refs = [ref for each in places if (ref := await each.remind(case, notice)) is not None]
@@ -121,10 +121,11 @@ class Teller:
             except DeliveryFailed as error:
                 log.warning("notice.not_withdrawn", ref=ref.id, why=str(error))
 
-    async def _later(self, notice: Notice, asked: Interaction, error: DeliveryFailed) -> bool:
+    async def _later(self, notice: Notice, asked: Interaction, error: DeliveryFailed) -> None:
         now = self._now()
         if now - await self._since(notice, asked) > _PATIENCE:
-            return await self._give_up(notice, str(error))
+            await self._give_up(notice, str(error))
+            return
         pause = max(pause_before(notice.attempts + 1), error.retry_after_seconds or 0.0)
         await self._outbox.later(notice, now + timedelta(seconds=pause))
         log.warning(
@@ -134,14 +135,12 @@ class Teller:
             seconds=round(pause, 1),
             why=str(error),
         )
-        return False
 
     async def _since(self, notice: Notice, asked: Interaction) -> datetime:
         """Return when what is told happened."""
         steps = await self._cases.steps(asked.message.thread.tenant, notice.interaction_id)
         return next((each.at for each in steps if each.number == notice.number), self._now())
 
-    async def _give_up(self, notice: Notice, why: str) -> bool:
+    async def _give_up(self, notice: Notice, why: str) -> None:
         await self._outbox.failed(notice, why)
         log.error("notice.given_up", notice_id=notice.id, to=notice.to, why=why)
-        return True

@@ -19,9 +19,11 @@ from bot.adapters.slack.lookup import Lookup
 from bot.adapters.slack.people import People
 from bot.adapters.slack.posting import Poster
 from bot.adapters.slack.render import Forms, messages
+from bot.adapters.slack.telling import Telling
 from bot.config import Settings
 from bot.errors import DeliveryFailed, SettingInvalid
 from bot.escalation import unheard
+from bot.escalations.types import Case, Notice
 from bot.rendering import STAGES, render
 from bot.startup import Part
 from bot.types import Delivery, Message, PostedRef, Response, Stage
@@ -54,7 +56,7 @@ def connect(settings: Settings, *, caller: Caller | None = None) -> SlackChannel
 
 
 class SlackChannel:
-    """Implements bot.ports.Channel and Withdraws.
+    """Implements bot.ports.Channel and Withdraws, bot.escalations.ports.Tells and AsksPeople.
 
     A delivery may have several messages; the posted reference names the last, which carries the
     sources. The card for people is posted before the first of them, so that a complete reply says
@@ -67,7 +69,9 @@ class SlackChannel:
         self._caller = caller
         self._poster = Poster(client, caller)
         self._lookup = Lookup(client, caller)
-        self._people = People(client, caller, settings.slack_escalation_channel)
+        self._telling = Telling(client, caller)
+        board = f"{settings.public_url}/board" if settings.public_url else None
+        self._people = People(client, caller, settings.slack_escalation_channel, board)
         self._attempted: OrderedDict[str, Parts | None] = OrderedDict()
         self._status_again_at = 0.0
 
@@ -145,6 +149,18 @@ class SlackChannel:
         self._remember(delivery.id, there)
         last = last_of_all(there)
         return PostedRef(last.channel, last.ts) if last else None
+
+    async def tell(self, message: Message, notice: Notice) -> PostedRef:
+        """Post what a person did, in the thread of the question; theirs by name and words."""
+        return await self._telling.tell(message, notice)
+
+    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
+        """Look a notice up in its thread, by metadata; None unless all of it is there."""
+        return await self._telling.find_told(message, notice)
+
+    async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
+        """Say in the people's channel that a case waits, with the way to it."""
+        return await self._people.remind(case, notice)
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete what is recorded, then what else the thread and the people's channel hold."""

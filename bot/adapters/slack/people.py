@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -11,23 +14,36 @@ from bot.adapters.slack.labels import CARD, Place, Posted, label
 from bot.adapters.slack.lookup import Lookup
 from bot.adapters.slack.posting import Poster
 from bot.adapters.slack.render import Forms, card
+from bot.adapters.slack.telling import link, notice_label, parts_of, reminder
 from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.escalations.types import Case, Notice
 from bot.rendering import HandOver, hand_over
-from bot.types import Delivery, Message
+from bot.types import Delivery, InteractionId, Message, PostedRef
 
 _UNSEEN = frozenset({"channel_not_found", "not_in_channel"})
 """The bot isn't in the channel, so no card of its is there that it could look for."""
+
+_SKEW = timedelta(minutes=1)
+"""Slack's clock may be so much behind ours; its messages are sought by their time."""
+
+_PART = "1"
 
 log = structlog.get_logger(__name__)
 
 
 class People:
-    """Shows escalations in the channel that is configured for them, if there is one."""
+    """Shows escalations in the channel that is configured for them, if there is one.
 
-    def __init__(self, client: AsyncWebClient, caller: Caller, channel: str | None) -> None:
+    ``board`` is where colleagues open the board, None where they have no address of it.
+    """
+
+    def __init__(
+        self, client: AsyncWebClient, caller: Caller, channel: str | None, board: str | None
+    ) -> None:
         self._client = client
         self._caller = caller
         self._channel = channel
+        self._board = board
         self._poster = Poster(client, caller)
         self._lookup = Lookup(client, caller)
 
@@ -52,6 +68,23 @@ class People:
             return False
         return True
 
+    async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
+        """Say that a case still waits; None without a channel. Raises DeliveryFailed.
+
+        What an earlier attempt may have posted is looked up before it is posted again.
+        """
+        if self._channel is None:
+            return None
+        place = Place(self._channel, None, since=f"{(case.opened_at - _SKEW).timestamp():.6f}")
+        there = await self._posted(place, notice)
+        told = parts_of(notice, there).get(_PART)
+        if told is not None:
+            return PostedRef(told.channel, told.ts)
+        links = await self._links(case.interaction_id, there)
+        forms = reminder(case, notice, now=datetime.now(UTC), links=links)
+        ts = await self._poster.post(place, forms, notice_label(notice, _PART, of=1))
+        return PostedRef(self._channel, ts)
+
     async def cards(self, message: Message) -> tuple[Posted, ...]:
         """Return the cards about a message that are there. Raises DeliveryFailed."""
         if self._channel is None:
@@ -64,17 +97,37 @@ class People:
                 return ()
             raise
 
+    async def _posted(self, place: Place, notice: Notice) -> Sequence[Posted]:
+        """Return what the channel holds of a case; a first reminder does without."""
+        try:
+            return await self._lookup.search(place, notice.interaction_id)
+        except DeliveryFailed as error:
+            if notice.attempts:
+                raise
+            log.warning("slack.card_not_found", error=str(error))
+            return ()
+
+    async def _links(self, case_id: InteractionId, there: Sequence[Posted]) -> list[str]:
+        """Return the ways to a case: its card in this channel, and the board."""
+        links = []
+        shown = next((each for each in there if each.label.part == CARD), None)
+        permalink = await self._permalink(shown.channel, shown.ts) if shown else None
+        if permalink is not None:
+            links.append(link(permalink, "See the question"))
+        if self._board is not None:
+            links.append(link(f"{self._board}/escalations/{case_id}", "Take it on the board"))
+        return links
+
     async def _card(self, message: Message, asked: HandOver) -> Forms:
-        permalink = None if message.private else await self._permalink(message)
+        private = message.private
+        permalink = None if private else await self._permalink(message.thread.channel, message.id)
         return card(asked, author=message.author.id, permalink=permalink)
 
-    async def _permalink(self, message: Message) -> str | None:
+    async def _permalink(self, channel: str, ts: str) -> str | None:
         try:
             answer = await self._caller.call(
                 "chat.getPermalink",
-                lambda: self._client.chat_getPermalink(
-                    channel=message.thread.channel, message_ts=message.id
-                ),
+                lambda: self._client.chat_getPermalink(channel=channel, message_ts=ts),
             )
         except DeliveryFailed as error:
             log.warning("slack.no_permalink", error=str(error))

@@ -43,7 +43,7 @@ class Slip:
 
     notice: Notice
     due_at: datetime
-    held_until: datetime | None = None
+    free_at: datetime = NOON
     settled: bool = False
     why: str = ""
 
@@ -79,16 +79,12 @@ class MemoryOutbox:
 
     async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
         self._check()
-        free = [
-            slip
-            for slip in self.waiting
-            if slip.due_at <= now and (slip.held_until is None or slip.held_until <= now)
-        ]
+        free = [slip for slip in self._first() if slip.due_at <= now and slip.free_at <= now]
+        claimed = [slip.notice for slip in free[:limit]]
         for slip in free[:limit]:
-            if slip.held_until is not None:
-                slip.notice = replace(slip.notice, attempts=slip.notice.attempts + 1)
-            slip.held_until = now + HOLD
-        return [slip.notice for slip in free[:limit]]
+            slip.notice = replace(slip.notice, attempts=slip.notice.attempts + 1)
+            slip.free_at = now + HOLD
+        return claimed
 
     async def sent(self, notice: Notice, ref: PostedRef | None) -> None:
         self._check()
@@ -101,8 +97,7 @@ class MemoryOutbox:
     async def later(self, notice: Notice, at: datetime) -> None:
         self._check()
         slip = self._slip(notice)
-        slip.notice = replace(notice, attempts=notice.attempts + 1)
-        slip.due_at, slip.held_until = at, None
+        slip.due_at = slip.free_at = at
 
     async def failed(self, notice: Notice, why: str) -> None:
         self._check()
@@ -114,6 +109,13 @@ class MemoryOutbox:
         self.put(*self.pings, at=now)
         written, self.pings = len(self.pings), []
         return written
+
+    def _first(self) -> Sequence[Slip]:
+        """Return what waits, of each case and reader the first."""
+        first: dict[tuple[str, str], Slip] = {}
+        for slip in sorted(self.waiting, key=lambda each: each.notice.number):
+            first.setdefault((slip.notice.interaction_id, slip.notice.to), slip)
+        return list(first.values())
 
     def _slip(self, notice: Notice) -> Slip:
         return next(slip for slip in self.slips if slip.notice.id == notice.id)

@@ -48,6 +48,7 @@ class Desk:
         self.cases.history = [step_of(asked)]
 
     async def tell(self, notice: Notice, channels: Sequence[Channel] | None = None) -> bool:
+        """Return whether it is settled."""
         self.outbox.put(notice)
         return await self.again(channels)
 
@@ -63,7 +64,8 @@ class Desk:
             now=self.clock,
         )
         (due,) = await self.outbox.due("me", self.clock(), 10)
-        return await teller.tell(due)
+        await teller.tell(due)
+        return not self.outbox.waiting
 
 
 @pytest.fixture
