@@ -9,8 +9,19 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
+from bot.adapters.web.cases import CaseView
+from bot.adapters.web.thumbs import VotesView, votes_view
 from bot.pages.markup import answer_html, quote_html
-from bot.types import Clarification, Escalation, Interaction, Reply, Response, Source, Stage
+from bot.types import (
+    Clarification,
+    Escalation,
+    Feedback,
+    Interaction,
+    Reply,
+    Response,
+    Source,
+    Stage,
+)
 
 STAGES: Mapping[Stage, str] = {
     Stage.RECEIVED: "Got it \u2026",
@@ -66,16 +77,17 @@ class ExchangeView:
     rateable: bool = False
     can_ask_person: bool = False
     why_label: str = ""
-    vote: str | None = None
+    votes: VotesView = field(default_factory=VotesView)
+    case: CaseView | None = None
 
 
 def exchange_view(
-    interaction: Interaction, *, stage: Stage | None = None, vote: str | None = None
+    interaction: Interaction, *, stage: Stage | None = None, given: Feedback | None = None
 ) -> ExchangeView:
     """Return what the page shows of an interaction, finished or not."""
     withdrawn = interaction.status in _GONE
     if interaction.outcome is not None and not withdrawn:
-        return _finished(interaction, interaction.outcome.response, vote)
+        return _finished(interaction, interaction.outcome.response, votes_view(given))
     working = interaction.status == "working"
     step = stage or Stage.RECEIVED
     question = interaction.message.text
@@ -103,7 +115,7 @@ def rateable(interaction: Interaction) -> bool:
     )
 
 
-def _finished(interaction: Interaction, response: Response, vote: str | None) -> ExchangeView:
+def _finished(interaction: Interaction, response: Response, votes: VotesView) -> ExchangeView:
     shown = _sources(response)
     cited = isinstance(response, Reply)
     question = interaction.message.text
@@ -123,7 +135,7 @@ def _finished(interaction: Interaction, response: Response, vote: str | None) ->
         rateable=rateable(interaction),
         can_ask_person=_can_ask_person(response),
         why_label=_why_label(response),
-        vote=vote,
+        votes=votes,
     )
 
 

@@ -74,13 +74,15 @@
   });
 
   // Waiting: often at first, then less; not while nobody looks; on and on while the server is away.
-  const FIRST = 250, SLOW = 1000, AWAY = 8000;
+  // While live.js is told what happens, this is only for what it might not hear of.
+  const FIRST = 250, SLOW = 1000, AWAY = 8000, SURE = 5000;
   const LOST = "The connection is lost. Your question is kept; I'll keep trying.";
   let pause = FIRST, timer = 0;
   const waiting = () => messages.querySelectorAll(".answer.working");
+  const live = () => messages.dataset.live === "on";
   const plan = () => {
     clearTimeout(timer);
-    if (!document.hidden && waiting().length) timer = setTimeout(look, pause);
+    if (!document.hidden && waiting().length) timer = setTimeout(look, live() ? SURE : pause);
   };
   const look = () => {
     waiting().forEach((answer) => htmx.trigger(answer, "look"));
@@ -98,6 +100,11 @@
   };
   document.addEventListener("visibilitychange", hurry);
   window.addEventListener("online", hurry);
+  messages.addEventListener("chat:live", () => {
+    pause = FIRST;
+    if (live() && trouble.textContent === LOST) look();
+    else plan();
+  });
 
   // What came back.
   const told = (request) => {
@@ -105,7 +112,9 @@
     try { return JSON.parse(request.responseText).detail; } catch { return ""; }
   };
   const isWaiting = (element) => element.matches(".answer.working");
+  const isLook = (event) => event.target.matches(".case") && event.detail.requestConfig?.verb === "get";
   const unreachable = (event) => {
+    if (isLook(event)) return;
     if (isWaiting(event.target)) lost();
     else say(event.target === form
       ? "The server can't be reached. Your question is still in the box; try again in a moment."
@@ -115,6 +124,7 @@
   document.body.addEventListener("htmx:timeout", unreachable);
   document.body.addEventListener("htmx:responseError", (event) => {
     const { xhr } = event.detail;
+    if (isLook(event)) return;
     if (!isWaiting(event.target)) {
       say(told(xhr) || "That did not work. Try again in a moment.");
     } else if (xhr.status >= 500) {
@@ -145,9 +155,11 @@
       soon = setTimeout(() => { status.textContent = answer.querySelector(".stage").textContent; }, 1500);
       return;
     }
-    const parts = [".tag", ".text"].map((part) => answer.querySelector(part)?.innerText.trim());
+    const card = answer.parentElement?.querySelector(".case .state strong");
+    const parts = [answer.querySelector(".tag"), answer.querySelector(".text"), card].map((part) => part?.innerText.trim());
     status.textContent = parts.filter(Boolean).join(". ").slice(0, 800);
   };
+  messages.addEventListener("chat:stage", (event) => announce(event.target));
   messages.addEventListener("htmx:load", (event) => {
     const element = event.target;
     if (element.matches(".exchange")) {

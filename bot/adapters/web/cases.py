@@ -1,0 +1,146 @@
+"""What became of a question that went to people, as its asker sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from markupsafe import Markup
+
+from bot.escalations.types import Act, Case, CaseStep, State
+from bot.pages.plain import plain_html
+from bot.types import InteractionId
+
+SOMEBODY = "A person"
+"""For those whose name is not known."""
+
+_HEADLINES: Mapping[State, str] = {
+    "open": "Waiting for a person",
+    "claimed": "{name} has it",
+    "answered": "{name} answered",
+    "resolved": "Closed",
+    "declined": "{name} can't take this on",
+    "reopened": "Waiting for a person again",
+}
+_CLOSE: Mapping[State, str] = {
+    "open": "No longer needed",
+    "claimed": "No longer needed",
+    "answered": "This helped, close it",
+    "reopened": "No longer needed",
+}
+_UNSETTLED = frozenset({"open", "claimed", "answered", "reopened"})
+_REOPENED_FROM = frozenset({"answered", "resolved", "declined"})
+_CHANGED_TO: Mapping[State, str] = {
+    "open": "open",
+    "claimed": "claim",
+    "answered": "reply",
+    "resolved": "resolve",
+    "declined": "decline",
+    "reopened": "reopen",
+}
+"""The step that brought a case into a state."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaidView:
+    """Words of a person, or a note of what happened; ``mine`` says that the asker did it."""
+
+    name: str
+    initial: str
+    at: datetime
+    html: Markup
+    mine: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """Where it stands since when, what was said, and what its asker can do now."""
+
+    id: InteractionId
+    version: int
+    state: State
+    headline: str
+    since: datetime
+    pings: int = 0
+    said: tuple[SaidView, ...] = ()
+    close: str = ""
+    can_reopen: bool = False
+    trouble: str = field(default="", compare=False)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing changes any more by itself."""
+        return self.state not in _UNSETTLED
+
+
+def can(act: Act, state: State) -> bool:
+    """Tell whether an asker is offered an act."""
+    return act in {"resolve", "reopen"} and state in (
+        _CLOSE if act == "resolve" else _REOPENED_FROM
+    )
+
+
+def case_view(case: Case, steps: Sequence[CaseStep]) -> CaseView:
+    """Return what the page shows of a case."""
+    state = case.standing.state
+    last = _last(steps, state)
+    name = _name(last) if last is not None else case.standing.owner_name or SOMEBODY
+    return CaseView(
+        id=case.interaction_id,
+        version=case.version,
+        state=state,
+        headline=_HEADLINES[state].format(name=name),
+        since=last.at if last is not None else case.changed_at,
+        pings=case.pings if state in {"open", "reopened"} else 0,
+        said=tuple(said for step in steps if (said := _said(step)) is not None),
+        close=_CLOSE.get(state, ""),
+        can_reopen=can("reopen", state),
+    )
+
+
+def _last(steps: Sequence[CaseStep], state: State) -> CaseStep | None:
+    changed = (step for step in reversed(steps) if step.step == _CHANGED_TO[state])
+    return next(changed, None)
+
+
+def _said(step: CaseStep) -> SaidView | None:
+    """Return an entry of the history as it is shown; who has it is said in the headline."""
+    match step.step:
+        case "reply":
+            return _words(step)
+        case "decline":
+            return _words(step) if step.text else None
+        case "reopen":
+            return _words(step, note="" if step.text else _acted(step, "asked again"))
+        case "resolve":
+            return _words(step, note=_acted(step, "closed it"))
+        case "open" | "claim" | "release" | "ping":
+            return None
+
+
+def _words(step: CaseStep, *, note: str = "") -> SaidView:
+    name = _name(step)
+    return SaidView(
+        name=name,
+        initial=name[:1].upper(),
+        at=step.at,
+        html=plain_html(step.text),
+        mine=_is_asker(step),
+        note=note,
+    )
+
+
+def _acted(step: CaseStep, what: str) -> str:
+    return f"{_name(step)} {what}"
+
+
+def _name(step: CaseStep) -> str:
+    if _is_asker(step):
+        return "You"
+    return (step.actor.name.strip() if step.actor is not None else "") or SOMEBODY
+
+
+def _is_asker(step: CaseStep) -> bool:
+    return step.actor is not None and step.actor.role == "asker"

@@ -1,0 +1,99 @@
+"""Reads an exchange for the one who asked, and renders it."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+import aiohttp_jinja2
+from aiohttp import web
+
+from bot.adapters.web.cases import CaseView, case_view
+from bot.adapters.web.ports import Identify
+from bot.adapters.web.view import ExchangeView, exchange_view, rateable
+from bot.escalations.ports import Cases
+from bot.ports import Interactions
+from bot.types import Escalation, Feedback, Interaction, InteractionId, Person, Stage, Thread
+
+
+class Exchanges:
+    """What belongs to a person in a conversation; anything else is not found."""
+
+    def __init__(
+        self, *, interactions: Interactions, cases: Cases, identify: Identify, tenant: str
+    ) -> None:
+        self._interactions = interactions
+        self._cases = cases
+        self._identify = identify
+        self._tenant = tenant
+
+    def thread(self, person: Person, conversation: str) -> Thread:
+        """Return where a person's conversation is."""
+        return Thread("web", self._tenant, person.id, conversation)
+
+    async def own(self, request: web.Request) -> Interaction:
+        """Return the interaction if it belongs to this person and conversation, else 404."""
+        interaction = await self._interactions.get(InteractionId(request.match_info["id"]))
+        conversation = known_uuid(request.match_info["conversation"])
+        thread = self.thread(self._identify(request), conversation)
+        if interaction is None or interaction.message.thread != thread:
+            raise web.HTTPNotFound(text="There is no such question in this conversation.")
+        return interaction
+
+    async def view(self, request: web.Request, interaction: Interaction) -> ExchangeView:
+        """Return what the page shows of an interaction to the one who looks."""
+        if rateable(interaction):
+            given = await self.feedback_of(interaction.id, self._identify(request))
+            return exchange_view(interaction, given=given)
+        if interaction.status == "working":
+            stages = await self._interactions.stages(interaction.id)
+            return exchange_view(interaction, stage=stages[-1] if stages else Stage.RECEIVED)
+        return replace(exchange_view(interaction), case=await self.case(interaction))
+
+    async def fragment(
+        self, request: web.Request, template: str, interaction: Interaction
+    ) -> web.Response:
+        """Render a template of one exchange."""
+        return rendered(request, template, interaction, await self.view(request, interaction))
+
+    async def feedback_of(self, interaction_id: InteractionId, person: Person) -> Feedback | None:
+        """Return what a person said of an answer."""
+        given = await self._interactions.feedback(interaction_id)
+        return next((each for each in given if each.person_id == person.id), None)
+
+    async def case(self, interaction: Interaction) -> CaseView | None:
+        """Return how it stands with the people who were asked; None where none were."""
+        if not may_have_case(interaction):
+            return None
+        case = await self._cases.get(self._tenant, interaction.id)
+        if case is None:
+            return None
+        return case_view(case, await self._cases.steps(self._tenant, interaction.id))
+
+
+def may_have_case(interaction: Interaction) -> bool:
+    """Tell whether a question may have gone to people, without looking it up."""
+    gone = interaction.status in {"cancelling", "cancelled"}
+    outcome = interaction.outcome
+    return not gone and outcome is not None and isinstance(outcome.response, Escalation)
+
+
+def rendered(
+    request: web.Request, template: str, interaction: Interaction, exchange: ExchangeView
+) -> web.Response:
+    """Render what a template shows of an exchange."""
+    context = {"conversation": interaction.message.thread.id, "exchange": exchange}
+    return aiohttp_jinja2.render_template(template, request, context)
+
+
+def known_uuid(given: str | None) -> str:
+    """Return an id as it was given; anything that is not one of ours becomes a new one."""
+    try:
+        return str(uuid.UUID(given or ""))
+    except ValueError:
+        return str(uuid.uuid4())
+
+
+def wants_fragment(request: web.Request) -> bool:
+    """Tell whether the page asks for a piece of itself; without scripts it wants a whole one."""
+    return "HX-Request" in request.headers

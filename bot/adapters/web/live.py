@@ -1,0 +1,186 @@
+"""A conversation live: what changes in the record is sent as it changes (server-sent events).
+
+All state is in the record. A browser that connects, for the first time or again, is told how
+everything stands, so no event can be missed and none needs an id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import structlog
+from aiohttp import web
+
+from bot.adapters.web.exchanges import Exchanges
+from bot.adapters.web.ports import Identify
+from bot.adapters.web.view import STAGES
+from bot.errors import StoreUnavailable
+from bot.problems import problem
+from bot.types import InteractionId, Stage, Thread
+from bot.watching import Glance, Watches
+
+log = structlog.get_logger(__name__)
+
+STREAMS = 20
+"""Open at once for one person; a tab that is looked at has one."""
+
+LOOKED_AT = 50
+_SETTLED = frozenset({None, "resolved", "declined"})
+_BEAT = b": still here\n\n"
+_HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store, no-transform",
+    "X-Accel-Buffering": "no",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tempo:
+    """How often the record is looked at, in seconds; nobody waits long for what is near.
+
+    After ``longest`` a stream ends and the browser comes again, so that who may no longer see a
+    conversation stops seeing it.
+    """
+
+    working: float = 0.25
+    waiting: float = 2.0
+    answered: float = 10.0
+    heartbeat: float = 15.0
+    longest: float = 600.0
+
+
+class Live:
+    """Handler of the streams; it counts them, and ends them when the server stops."""
+
+    def __init__(
+        self,
+        watches: Watches,
+        exchanges: Exchanges,
+        identify: Identify,
+        tempo: Tempo = Tempo(),
+    ) -> None:
+        self._watches = watches
+        self._exchanges = exchanges
+        self._identify = identify
+        self._tempo = tempo
+        self._open: Counter[str] = Counter()
+        self._ending = asyncio.Event()
+
+    def mount(self, app: web.Application) -> None:
+        """Add the route; the streams end first when the server stops, nobody waits for them."""
+        app.router.add_get("/chat/{conversation}/events", self.events)
+        app.on_shutdown.append(self._end)
+
+    async def events(self, request: web.Request) -> web.StreamResponse:
+        """Send what changes in a conversation until nothing can."""
+        person = self._identify(request)
+        thread = self._exchanges.thread(person, request.match_info["conversation"])
+        with self._counted(person.id):
+            first = await self._watches.thread(thread, LOOKED_AT)
+            stream = web.StreamResponse(headers=_HEADERS)
+            await stream.prepare(request)
+            try:
+                await self._tell(request, stream, thread, first)
+            except ConnectionError:
+                pass
+            except StoreUnavailable as error:
+                log.warning("live.ended", why=str(error))
+        return stream
+
+    async def _tell(
+        self,
+        request: web.Request,
+        stream: web.StreamResponse,
+        thread: Thread,
+        now: Sequence[Glance],
+    ) -> None:
+        """Look again and again, and send the difference. Raises StoreUnavailable."""
+        started = told = time.monotonic()
+        await stream.write(b"".join([b"retry: 1000\n\n", *news({}, now), event("present")]))
+        while (pause := self._pause(now)) is not None:
+            await self._wait(pause)
+            if self._ending.is_set() or _gone(request):
+                return
+            before, now = now, await self._watches.thread(thread, LOOKED_AT)
+            changed = b"".join(news({each.id: each for each in before}, now))
+            clock = time.monotonic()
+            if changed or clock - told >= self._tempo.heartbeat:
+                await stream.write(changed or _BEAT)
+                told = clock
+            if clock - started >= self._tempo.longest:
+                return
+        await stream.write(event("idle"))
+
+    def _pause(self, now: Sequence[Glance]) -> float | None:
+        """Return how long to wait before the next look; None when nothing can change."""
+        if any(each.status == "working" for each in now):
+            return self._tempo.working
+        waiting = {each.case_state for each in now}
+        if waiting & {"open", "claimed", "reopened"}:
+            return self._tempo.waiting
+        return None if waiting <= _SETTLED else self._tempo.answered
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ending.wait()
+        except TimeoutError:
+            return
+
+    async def _end(self, _: web.Application) -> None:
+        self._ending.set()
+
+    @contextmanager
+    def _counted(self, person_id: str) -> Iterator[None]:
+        if self._open[person_id] >= STREAMS:
+            raise problem(
+                429,
+                f"{STREAMS} tabs of yours are open already; this one is told less often.",
+                cure="Close some of them.",
+                headers={"Retry-After": "30"},
+            )
+        self._open[person_id] += 1
+        try:
+            yield
+        finally:
+            self._open[person_id] -= 1
+            if not self._open[person_id]:
+                del self._open[person_id]
+
+
+def news(before: Mapping[InteractionId, Glance], now: Sequence[Glance]) -> Iterator[bytes]:
+    """Yield an event for each difference; ``before`` is empty for one who knows nothing yet."""
+    for glance in now:
+        old = before.get(glance.id)
+        if old == glance:
+            continue
+        if glance.status == "working":
+            if old is None or old.stage != glance.stage:
+                step = glance.stage or Stage.RECEIVED
+                yield event("stage", id=glance.id, step=step.value, text=STAGES[step])
+            continue
+        if old is None or old.status != glance.status:
+            yield event("answer", id=glance.id)
+        if glance.case_state is not None and (
+            old is None or (old.case_state, old.case_version) != _case(glance)
+        ):
+            yield event("case", id=glance.id, version=glance.case_version)
+
+
+def event(name: str, **data: str | int) -> bytes:
+    """Return an event as it goes over the wire; JSON has no line break that could end it."""
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+def _case(glance: Glance) -> tuple[str | None, int]:
+    return glance.case_state, glance.case_version
+
+
+def _gone(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()
