@@ -14,8 +14,8 @@ from bot.adapters.slack.lookup import Lookup
 from bot.adapters.slack.posting import Poster
 from bot.adapters.slack.render import Block, Form, Forms
 from bot.adapters.slack.text import escaped, escaped_label
-from bot.escalations.said import said
 from bot.escalations.types import Case, Notice
+from bot.escalations.wording import said
 from bot.markdown import clip, split
 from bot.rendering import web_url
 from bot.types import Message, PostedRef

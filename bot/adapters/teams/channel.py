@@ -24,8 +24,10 @@ from bot.adapters.teams.gatekeeper import Gatekeeper
 from bot.adapters.teams.keys import SigningKeys
 from bot.adapters.teams.pacing import Pacing
 from bot.adapters.teams.render import Json, activities, typing, waiting
+from bot.adapters.teams.telling import told
 from bot.config import Settings
 from bot.errors import BotError, DeliveryFailed, SettingInvalid
+from bot.escalations.types import Notice
 from bot.rendering import STAGES, render
 from bot.startup import Part, teams
 from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
@@ -71,7 +73,7 @@ def connect(
 
 
 class TeamsChannel:
-    """Implements bot.ports.Channel, OpensPlaceholders and Withdraws.
+    """Implements bot.ports.Channel, OpensPlaceholders, Withdraws; bot.escalations.ports.Tells.
 
     Teams cannot be asked what was posted, so there is one placeholder, and the reply is edited
     into it: doing that twice is the same as once. A reply beyond the size of one activity goes on
@@ -144,7 +146,7 @@ class TeamsChannel:
         judged = isinstance(response, Reply) and bool(response.sources)
         feedback = self.takes_feedback and judged
         first, *rest = activities(rendered, feedback=feedback)
-        posted = self._posted_of(delivery)
+        posted = self._posted_of(delivery.interaction_id, delivery.id)
         if not posted:
             posted.append(await self._answer(message, first, delivery.placeholder))
         for activity in rest[len(posted) - 1 :]:
@@ -155,8 +157,22 @@ class TeamsChannel:
         """Return None: Teams cannot be asked."""
         return None
 
+    async def tell(self, message: Message, notice: Notice) -> PostedRef:
+        """Post what a person did where it was asked; theirs by name and words.
+
+        A repetition in the same process adds only the parts that are missing.
+        """
+        posted = self._posted_of(message.interaction_id, notice.id)
+        for activity in told(message, notice)[len(posted) :]:
+            posted.append(await self._connector.send(message.reply_to, activity))
+        return PostedRef(message.thread.channel, posted[0])
+
+    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:  # noqa: ARG002  # the port's
+        """Return None: Teams cannot be asked. Better told twice than never."""
+        return None
+
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
-        """Delete what is recorded, and the further parts that this process posted."""
+        """Delete what is recorded, and what else this process posted."""
         own = [
             activity
             for (interaction_id, _), activities_ in self._posted.items()
@@ -187,9 +203,9 @@ class TeamsChannel:
                 return where.id
         return await self._connector.send(message.reply_to, activity)
 
-    def _posted_of(self, delivery: Delivery) -> list[str]:
-        """Return the ids of what this process posted of a delivery, to be added to."""
-        posted = self._posted.setdefault((delivery.interaction_id, delivery.id), [])
+    def _posted_of(self, interaction_id: InteractionId, name: str) -> list[str]:
+        """Return the ids of what this process posted of a delivery or notice, to be added to."""
+        posted = self._posted.setdefault((interaction_id, name), [])
         while len(self._posted) > _REMEMBERED:
             self._posted.popitem(last=False)
         return posted

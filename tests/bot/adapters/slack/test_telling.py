@@ -47,7 +47,7 @@ async def test_a_persons_reply_is_in_the_thread_under_their_name(
 @pytest.mark.parametrize(
     ("step", "words", "shown"),
     [
-        ("claim", "", "*Anna Lopez* is looking into your question."),
+        ("claim", "", "*Anna Lopez* has taken your question."),
         ("decline", "Ask facilities.", "*Anna Lopez* can't take your question:\nAsk facilities."),
         ("resolve", "", "*Anna Lopez* closed your question."),
         ("reopen", "", "*Anna Lopez* opened your question again."),

@@ -1,0 +1,53 @@
+"""What an asker is told later in Teams: pure JSON, each activity within what Teams takes."""
+
+from __future__ import annotations
+
+import re
+
+from bot.adapters.teams.render import BUDGET, Json, size
+from bot.adapters.teams.text import teams_label, teams_markdown
+from bot.escalations.types import Notice
+from bot.escalations.wording import said
+from bot.markdown import clip, disarm, split
+from bot.rendering import web_url
+from bot.types import Message
+
+_ENVELOPE = 5_000
+"""Bytes kept for addresses, and for the mark of a part."""
+
+_NAME_LENGTH = 80
+_QUESTION_LENGTH = 200
+_ADDRESS = re.compile(r"`(https://[^`\s]+)`")
+
+
+def told(message: Message, notice: Notice) -> tuple[Json, ...]:
+    """Return the activities that tell an asker: who did what, in our words, then theirs.
+
+    In a chat, which has no threads, the question is recalled. Nothing marks it as made by an AI:
+    it is a person's. Several say which of how many they are.
+    """
+    news = said(notice)
+    opening = f"**{teams_label(clip(news.name, _NAME_LENGTH))}** {news.did}"
+    about = f"> {_recalled(message.text)}" if message.private else ""
+    whole = "\n\n".join(part for part in (about, opening, live(news.words)) if part)
+    parts = split(whole, BUDGET - _ENVELOPE, size)
+    return tuple(_activity(part, number, len(parts)) for number, part in enumerate(parts, start=1))
+
+
+def live(words: str) -> str:
+    """Return a person's words in which plain https addresses are links, and nothing else is."""
+    return _ADDRESS.sub(_link, teams_markdown(disarm(words)))
+
+
+def _link(found: re.Match[str]) -> str:
+    url = web_url(found[1])
+    return found[0] if url is None else f"[{teams_label(found[1])}]({url})"
+
+
+def _recalled(question: str) -> str:
+    return teams_markdown(disarm(clip(question, _QUESTION_LENGTH)))
+
+
+def _activity(text: str, number: int, of: int) -> Json:
+    shown = text if of == 1 else f"_({number} of {of})_\n\n{text}"
+    return {"type": "message", "text": shown, "textFormat": "markdown"}
