@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -21,6 +22,9 @@ from bot.admission import Admission, VouchedDirectory
 from bot.audit import Observes
 from bot.config import Settings
 from bot.doors import mount_doors
+from bot.escalations.announcing import AnnouncedCases
+from bot.escalations.news import News, utc_now
+from bot.escalations.telling import Teller
 from bot.identity import person_of
 from bot.inboxes import DurableEngine, Opened, Surroundings, durable_inbox
 from bot.keeper import Keeper
@@ -130,10 +134,20 @@ STATUS: web.AppKey[rest.CheckParts] = web.AppKey("status")
 """How the application tells the state of its parts."""
 
 
-def build(settings: Settings, parts: Parts, store: Store, engine: DurableEngine) -> web.Application:
-    """Join all parts into one application. Raises SettingInvalid."""
+def build(
+    settings: Settings,
+    parts: Parts,
+    store: Store,
+    engine: DurableEngine,
+    *,
+    sample: bool = False,
+) -> web.Application:
+    """Join all parts into one application. Raises SettingInvalid.
+
+    ``sample``: the sample company is served, whose colleagues may be played (bot.demo).
+    """
     app = web.Application()
-    mount_doors(app, settings)
+    mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     app.middlewares.append(continue_trace)
     platforms = [(adapter, adapter.connect(settings)) for adapter in adapters(settings)]
     metrics = Metrics()
@@ -142,6 +156,8 @@ def build(settings: Settings, parts: Parts, store: Store, engine: DurableEngine)
     opened = _inbox(settings, parts, store, engine, channels=channels, observers=(metrics,))
     inbox, keeper = opened.inbox, opened.keeper
     metrics.watch(lambda: inbox.busy)
+    news = _news(store, channels, keeper)
+    cases = AnnouncedCases(store.escalations, news.hint)
     for adapter, channel in platforms:
         adapter.mount(app, channel, inbox, store.interactions)
 
@@ -159,13 +175,21 @@ def build(settings: Settings, parts: Parts, store: Store, engine: DurableEngine)
         audits=store.audits,
         settings=settings,
         check_parts=check_parts,
+        record=rest.RecordApi(
+            tenant=settings.tenant,
+            searches=store.searches,
+            cases=cases,
+            interactions=store.interactions,
+            usage=store.usage,
+        ),
     )
     WebChat(
         inbox=inbox,
         interactions=store.interactions,
         conversations=store.interactions,
-        cases=store.escalations,
+        cases=cases,
         watches=store.watching,
+        threads=store.threads,
         pages=parts.index,
         identify=person_of,
         tenant=settings.tenant,
@@ -173,7 +197,8 @@ def build(settings: Settings, parts: Parts, store: Store, engine: DurableEngine)
     ).mount(app)
     board.mount_frame(app)
     app.cleanup_ctx.append(_running(keeper))
-    app.on_shutdown.append(_draining(keeper))
+    app.cleanup_ctx.append(_telling(news))
+    app.on_shutdown.append(_draining(keeper, news))
     return app
 
 
@@ -221,16 +246,34 @@ def _admission(settings: Settings, store: Store) -> LimitedAdmission:
 
 
 async def _clean(settings: Settings, store: Store) -> None:
-    swept = await store.retention.sweep(datetime.now(UTC), settings.retention_days)
+    now = datetime.now(UTC)
+    await store.sessions.sweep(now)
+    swept = await store.retention.sweep(now, settings.retention_days)
     if swept != Swept():
         log.info("retention.swept", **asdict(swept))
 
 
-def _draining(keeper: Keeper) -> Callable[[web.Application], Awaitable[None]]:
+def _news(store: Store, channels: Sequence[Channel], keeper: Keeper) -> News:
+    teller = Teller(
+        outbox=store.notices,
+        cases=store.escalations,
+        recorded=store.interactions,
+        channels={each.platform: each for each in channels},
+        now=utc_now,
+    )
+    return News(
+        owner=str(uuid.uuid4()),
+        outbox=store.notices,
+        teller=teller,
+        is_open=lambda: keeper.part().state == "ready",
+    )
+
+
+def _draining(keeper: Keeper, news: News) -> Callable[[web.Application], Awaitable[None]]:
     """Finish work before aiohttp cuts off who waits for it, which takes its time-out twice."""
 
     async def drain(_: web.Application) -> None:
-        await keeper.drain()
+        await asyncio.gather(keeper.drain(), news.stop())
 
     return drain
 
@@ -240,5 +283,14 @@ def _running(keeper: Keeper) -> Callable[[web.Application], AsyncIterator[None]]
         await keeper.start()
         yield
         await keeper.stop()
+
+    return run
+
+
+def _telling(news: News) -> Callable[[web.Application], AsyncIterator[None]]:
+    async def run(_: web.Application) -> AsyncIterator[None]:
+        news.start()
+        yield
+        await news.stop()
 
     return run
