@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ingestion.config import Settings, load_settings
 from ingestion.errors import IngestionError
+from ingestion.names import is_space_key
 from ingestion.progress import progress_on
 from ingestion.readers import ReadersMalformed, parse_readers
 from ingestion.report import report_lines
@@ -158,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _space(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9~][A-Za-z0-9._~-]{0,99}", text):
+    if not is_space_key(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} is no space key; use letters, digits, '.', '_', '-' or '~', at most 100"
         )

@@ -6,6 +6,10 @@
   - PageUnreadable         one page cannot be read or converted; the others go on
   - TooManyRemoved         more of a space would vanish than is plausible
   - RunInProgress          another run works on the same space
+  - LedgerUnavailable      what runs do can't be told or kept
+  - DocumentRefused        an uploaded document that can't be taken: which, why, and the cure
+    - DocumentUnknown      ... for there is none of that name, or no such space or run
+    - DocumentInTheWay     ... for the space is filled or worked on otherwise
 """
 
 from __future__ import annotations
@@ -33,3 +37,19 @@ class TooManyRemoved(IngestionError):
 
 class RunInProgress(IngestionError):
     """Another run works on the same space."""
+
+
+class LedgerUnavailable(IngestionError):
+    """The ledger of runs cannot be read or written."""
+
+
+class DocumentRefused(IngestionError):
+    """A document is not taken; the message is for who sent it."""
+
+
+class DocumentUnknown(DocumentRefused):
+    """There is no such document, space or run."""
+
+
+class DocumentInTheWay(DocumentRefused):
+    """It can't be done as things are now."""

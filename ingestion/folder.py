@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
@@ -22,12 +22,17 @@ LARGEST_FILE = 20 * 1024 * 1024
 """Bytes; larger files are left out and listed."""
 
 
+ReadersOf = Callable[[str, bytes, Readers | None], Readers]
+"""Who may read a file, by its page id, its bytes, and the readers that it names itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One readable file and what its top says."""
+    """One readable file, who may read it and what its top says."""
 
     id: str
     content_digest: str
+    readers: Readers
     head: FrontMatter | None
     title: str = ""
     notes: tuple[str, ...] = ()
@@ -39,18 +44,27 @@ class FolderSource:
     Args:
         root: the folder.
         space: the space of the index that it fills.
-        readers: who may read pages that do not say so themselves.
+        readers: who may read pages that do not say so themselves, or a function that tells.
         base_url: what page paths are joined to; without it, paths on this server.
+        kind: what chunks carry as their kind of source.
+        largest: bytes; larger files are left out and listed.
     """
 
-    type = "folder"
-
     def __init__(
-        self, root: Path, *, space: str, readers: Readers, base_url: str | None = None
+        self,
+        root: Path,
+        *,
+        space: str,
+        readers: Readers | ReadersOf,
+        base_url: str | None = None,
+        kind: str = "folder",
+        largest: int = LARGEST_FILE,
     ) -> None:
         self._root = root.resolve()
-        self._readers = readers
+        self._readers = readers if callable(readers) else _unless_said(readers)
         self._base_url = base_url or f"/pages/{quote(space, safe='')}/"
+        self._largest = largest
+        self.type = kind
         self.space = space
 
     async def list(self) -> Listing:
@@ -60,12 +74,15 @@ class FolderSource:
         return await asyncio.to_thread(self._read, page)
 
     def _read(self, page: SourcePage) -> Document:
-        return convert(page.id, _content(self._root, self._root / page.id))
+        content = _content(self._root, self._root / page.id, self._largest)
+        if _file(page.id, content, self._readers).readers != page.readers:
+            raise PageUnreadable("was given other readers meanwhile; the next run takes it")
+        return convert(page.id, content)
 
     def _list(self) -> Listing:
         if not self._root.is_dir():
             raise SourceUnavailable(f"{str(self._root)!r} is no folder; name an existing one")
-        walk = _Walk(self._root)
+        walk = _Walk(self._root, self._readers, self._largest)
         walk.run()
         titles = {_parent(file.id): file.title for file in walk.files if is_index(file.id)}
         pages = [self._page(file, titles) for file in walk.files]
@@ -84,7 +101,7 @@ class FolderSource:
         return SourcePage(
             id=file.id,
             version=_digest(shape.encode()),
-            readers=self._readers if head.readers is None else head.readers,
+            readers=file.readers,
             url=url,
             ancestors=ancestors,
         )
@@ -93,8 +110,10 @@ class FolderSource:
 class _Walk:
     """One pass over the folder; remembers what was left out, and why."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, readers: ReadersOf, largest: int) -> None:
         self._root = root
+        self._readers = readers
+        self._largest = largest
         self.files: list[_File] = []
         self.skipped: list[Finding] = []
         self.failed: list[Finding] = []
@@ -156,11 +175,12 @@ class _Walk:
         try:
             path = self._root / page_id
             size = path.stat().st_size
-            if size > LARGEST_FILE:
-                reason = f"larger than {LARGEST_FILE // 1024 // 1024} MB ({size / 1048576:.1f} MB)"
+            if size > self._largest:
+                reason = f"larger than {self._largest // 1024 // 1024} MB ({size / 1048576:.1f} MB)"
                 self.skipped.append(Finding(page_id, reason))
                 return
-            self.files.append(_file(page_id, _content(self._root, path)))
+            content = _content(self._root, path, self._largest)
+            self.files.append(_file(page_id, content, self._readers))
         except PageUnreadable as error:
             self.failed.append(Finding(page_id, str(error)))
         except OSError as error:
@@ -170,17 +190,22 @@ class _Walk:
         return path.relative_to(self._root).as_posix()
 
 
-def _file(page_id: str, content: bytes) -> _File:
+def _unless_said(default: Readers) -> ReadersOf:
+    return lambda _page_id, _content, said: default if said is None else said
+
+
+def _file(page_id: str, content: bytes, readers: ReadersOf) -> _File:
     if PurePosixPath(page_id).suffix.lower() not in TEXTS:
-        return _File(page_id, _digest(content), None)
+        return _File(page_id, _digest(content), readers(page_id, content, None), None)
     head, notes = front_matter(page_id, content)
     body = head.body.encode(errors="surrogatepass")
     title = _index_title(page_id, content, head) if is_index(page_id) else ""
     notes = (*notes, *head.notes)
-    return _File(page_id, _digest(body), replace(head, body=""), title, notes)
+    may_read = readers(page_id, content, head.readers)
+    return _File(page_id, _digest(body), may_read, replace(head, body=""), title, notes)
 
 
-def _content(root: Path, path: Path) -> bytes:
+def _content(root: Path, path: Path, largest: int) -> bytes:
     """Return the bytes of a plain file below the root.
 
     Raises:
@@ -192,13 +217,13 @@ def _content(root: Path, path: Path) -> bytes:
             content = None
         else:
             with real.open("rb") as file:
-                content = file.read(LARGEST_FILE + 1)
+                content = file.read(largest + 1)
     except (OSError, ValueError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise PageUnreadable(f"cannot be read: {reason}") from error
     if content is None:
         raise PageUnreadable("is no plain file of the folder")
-    if len(content) > LARGEST_FILE:
+    if len(content) > largest:
         raise PageUnreadable("grew while it was read; it is too large")
     return content
 

@@ -89,6 +89,7 @@ class Pipeline:
                 document = await self._source.read(page)
             except PageUnreadable as error:
                 self.written.failed.append(Finding(page.id, str(error)))
+                self._progress.fail(page.id, str(error))
                 self._progress.advance(pages=1)
                 continue
             notes = document.notes if document.blocks else (*document.notes, "has no text")

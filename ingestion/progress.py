@@ -20,6 +20,8 @@ class Silent:
 
     def advance(self, *, pages: int = 0, chunks: int = 0) -> None: ...
 
+    def fail(self, page: str, reason: str) -> None: ...
+
     def end(self) -> None: ...
 
 
@@ -46,6 +48,8 @@ class Bar:
         rate = self._chunks / max(time.monotonic() - self._started, 0.001)
         self._bar.set_postfix_str(f"{self._chunks} chunks, {rate:.0f} chunks/s", refresh=False)
         self._bar.update(pages)
+
+    def fail(self, page: str, reason: str) -> None: ...
 
     def end(self) -> None:
         if self._bar is not None:
@@ -74,6 +78,8 @@ class Lines:
         if now - self._last >= self._seconds:
             self._last = now
             print(self._line(now - self._started), file=self._stream, flush=True)
+
+    def fail(self, page: str, reason: str) -> None: ...
 
     def end(self) -> None: ...
 

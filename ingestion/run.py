@@ -1,4 +1,4 @@
-"""One folder into one space: the run that the command line and the bot's start share."""
+"""One source into its space, one run at a time: what the command line and the server share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingestion.folder import FolderSource
-from ingestion.ports import Progress
+from ingestion.ports import Progress, Source
 from ingestion.progress import Silent
 from ingestion.state import lease
 from ingestion.sync import sync
@@ -51,10 +51,38 @@ async def sync_folder(
         RunInProgress: another run works on the space.
         SourceUnavailable, TooManyRemoved, rag.errors.RagError: as ingestion.sync.sync.
     """
-    source = FolderSource(
+    return await sync_source(
+        source_of(folder),
+        index,
+        embedder,
+        tenant=tenant,
+        data_dir=data_dir,
+        dry_run=dry_run,
+        allow_mass_delete=allow_mass_delete,
+        progress=progress,
+    )
+
+
+def source_of(folder: Folder) -> FolderSource:
+    """Return the source that a folder is."""
+    return FolderSource(
         folder.path, space=folder.space, readers=folder.readers, base_url=folder.base_url
     )
-    with nullcontext() if dry_run else lease(data_dir, tenant, folder.space):
+
+
+async def sync_source(
+    source: Source,
+    index: Index,
+    embedder: Embedder | None,
+    *,
+    tenant: str,
+    data_dir: Path,
+    dry_run: bool = False,
+    allow_mass_delete: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Bring a space up to date with any source; all else as sync_folder."""
+    with nullcontext() if dry_run else lease(data_dir, tenant, source.space):
         return await sync(
             source,
             index,

@@ -69,6 +69,8 @@ async def sync(
         progress=progress,
     )
     progress.begin(source.space, len(plan.to_write))
+    for finding in listing.failed:
+        progress.fail(finding.page, finding.reason)
     try:
         written = await pipeline.write(plan.to_write)
     finally:

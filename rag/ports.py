@@ -14,10 +14,12 @@ from rag.types import (
     Fingerprint,
     ModelCall,
     Page,
+    PageSummary,
     Passage,
     Principal,
     Question,
     Readers,
+    SpaceSummary,
     TokenSigns,
     Vectors,
 )
@@ -94,6 +96,39 @@ class KnowsVocabulary(Protocol):
         Only what a search for the question could find is counted, so that no count tells of a
         page that may not be read.
         """
+        ...
+
+
+@runtime_checkable
+class Lists(Protocol):
+    """Optional capability of an index: tells what it holds, for those who look after it.
+
+    ``readers`` are the principals of who looks; None sees everything. Raises IndexUnavailable.
+    """
+
+    async def space_summaries(
+        self, tenant: str, readers: frozenset[Principal] | None
+    ) -> tuple[SpaceSummary, ...]:
+        """Return the spaces that hold a page to be seen, by name."""
+        ...
+
+    async def page_summaries(
+        self,
+        tenant: str,
+        space: str,
+        readers: frozenset[Principal] | None,
+        *,
+        words: str = "",
+        after: str = "",
+        limit: int = 50,
+    ) -> tuple[PageSummary, ...]:
+        """Return pages by id: those after ``after`` whose id or title holds all ``words``."""
+        ...
+
+    async def page_summary(
+        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal] | None
+    ) -> PageSummary | None:
+        """Return one page; None when there is none or it may not be seen."""
         ...
 
 

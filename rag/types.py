@@ -113,6 +113,30 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
+class SpaceSummary:
+    """What an index holds of a space; ``source_type`` is that of its chunks, "" without any."""
+
+    space: str
+    pages: int
+    chunks: int
+    source_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageSummary:
+    """What an index tells of a page without its text; ``title`` is the id of one without text."""
+
+    space: str
+    id: str
+    title: str
+    url: str
+    readers: Readers
+    chunks: int
+    source_type: str
+    updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """A verbatim quote: ``chunk.text`` contains ``quote`` byte for byte."""
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from rag.errors import IndexMismatch, IndexUnavailable
 from rag.index import writing
+from rag.index.catalogue import Catalogue
 from rag.index.fusion import Weights
 from rag.index.reading import Reader
 from rag.index.schema import SCHEMA, connect, explained, snapshot, transaction
@@ -20,10 +21,12 @@ from rag.types import (
     Chunk,
     Fingerprint,
     Page,
+    PageSummary,
     Passage,
     Principal,
     Question,
     Readers,
+    SpaceSummary,
     TokenSigns,
     Vectors,
 )
@@ -32,7 +35,7 @@ Result = TypeVar("Result")
 
 
 class EmbeddedIndex:
-    """Implements rag.ports.Index, KnowsVocabulary and KeepsTokens.
+    """Implements rag.ports.Index, KnowsVocabulary, KeepsTokens and Lists.
 
     Reads and writes have a thread and a connection each: SQLite never runs on the event loop, a
     search never waits for a write, and each sees one state. Any number of processes may have the
@@ -51,6 +54,7 @@ class EmbeddedIndex:
         self._expected = expected
         self._dimensions = expected.dimensions if expected else 0
         self._reader = Reader(self._reading, self._dimensions, weights)
+        self._catalogue = Catalogue(self._reading)
         self._reads = ThreadPoolExecutor(1, thread_name_prefix="index-read")
         self._writes = ThreadPoolExecutor(1, thread_name_prefix="index-write")
 
@@ -83,6 +87,33 @@ class EmbeddedIndex:
         self, question: Question, readers: frozenset[Principal], words: Sequence[str]
     ) -> Vocabulary:
         return await self._read(lambda: self._reader.vocabulary(question, readers, words))
+
+    async def space_summaries(
+        self, tenant: str, readers: frozenset[Principal] | None
+    ) -> tuple[SpaceSummary, ...]:
+        return await self._read(lambda: self._catalogue.spaces(tenant, readers))
+
+    async def page_summaries(
+        self,
+        tenant: str,
+        space: str,
+        readers: frozenset[Principal] | None,
+        *,
+        words: str = "",
+        after: str = "",
+        limit: int = 50,
+    ) -> tuple[PageSummary, ...]:
+        def ask() -> tuple[PageSummary, ...]:
+            return self._catalogue.pages(
+                tenant, space, readers, words=words, after=after, limit=limit
+            )
+
+        return await self._read(ask)
+
+    async def page_summary(
+        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal] | None
+    ) -> PageSummary | None:
+        return await self._read(lambda: self._catalogue.page(tenant, space, page_id, readers))
 
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ingestion import folder
 from ingestion.errors import PageUnreadable, SourceUnavailable
 from ingestion.folder import FolderSource
 from ingestion.types import Listing, SourcePage
@@ -146,14 +145,23 @@ async def test_an_id_cannot_lead_out_of_the_folder(tmp_path: Path, page_id: str)
         await source(root).read(page)
 
 
-async def test_large_files_are_listed_and_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_page_whose_readers_changed_since_it_was_listed_is_left_to_the_next_run(
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(folder, "LARGEST_FILE", 1024 * 1024)
+    put(tmp_path, "a.md", "Old")
+    page = await only(tmp_path)
+    put(tmp_path, "a.md", "---\nreaders: group:hr\n---\nSecret")
+
+    with pytest.raises(PageUnreadable, match="other readers"):
+        await source(tmp_path).read(page)
+
+
+async def test_large_files_are_listed_and_not_read(tmp_path: Path) -> None:
     put(tmp_path, "big.md", b"x" * (1024 * 1024 + 1))
     put(tmp_path, "small.md", b"x" * (1024 * 1024))
 
-    listing = await listed(tmp_path)
+    small = FolderSource(tmp_path, space="HR", readers=ALL, largest=1024 * 1024)
+    listing = await small.list()
 
     assert [page.id for page in listing.pages] == ["small.md"]
     assert reasons(listing) == {"big.md": "larger than 1 MB (1.0 MB)"}

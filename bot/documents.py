@@ -1,0 +1,293 @@
+"""What is indexed, and how it gets there, as the board and the API see it.
+
+The values are Protocols: ingestion implements all of this, and does not know the bot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, Protocol
+
+from bot.errors import BotError
+from rag.types import Principal
+
+SeenBy = frozenset[Principal] | None
+"""The principals of who looks; None sees everything."""
+
+
+class Failure(Protocol):
+    """A page (or with ``page`` "" a whole space) that could not be read, why, and the cure."""
+
+    @property
+    def space(self) -> str: ...
+    @property
+    def page(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def cure(self) -> str: ...
+
+
+class Space(Protocol):
+    """A space: how much of it is indexed, from where, and since when."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def pages(self) -> int: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def source(self) -> str:
+        """The kind of source ("upload", "folder")."""
+        ...
+
+    @property
+    def takes_uploads(self) -> bool: ...
+    @property
+    def reindexable(self) -> bool:
+        """Whether it is known what fills it."""
+        ...
+
+    @property
+    def synced_at(self) -> datetime | None: ...
+    @property
+    def failures(self) -> Sequence[Failure]: ...
+
+
+class Document(Protocol):
+    """One document; ``state`` is "waiting" until what was sent last can be found."""
+
+    @property
+    def space(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def readers(self) -> str: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def state(self) -> Literal["indexed", "waiting", "failed"]: ...
+    @property
+    def updated_at(self) -> datetime | None: ...
+    @property
+    def uploaded_at(self) -> datetime | None: ...
+    @property
+    def uploaded_by(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def cure(self) -> str: ...
+    @property
+    def removable(self) -> bool: ...
+
+
+class Added(Protocol):
+    """What became of an upload; ``run_id`` is the run that indexes it."""
+
+    @property
+    def space(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def replaced(self) -> bool: ...
+    @property
+    def run_id(self) -> str: ...
+
+
+class Run(Protocol):
+    """A run over one space, or with None over all, as far as it is."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def space(self) -> str | None: ...
+    @property
+    def dry_run(self) -> bool: ...
+    @property
+    def by(self) -> str: ...
+    @property
+    def state(
+        self,
+    ) -> Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]: ...
+    @property
+    def active(self) -> bool: ...
+    @property
+    def created_at(self) -> datetime: ...
+    @property
+    def started_at(self) -> datetime | None: ...
+    @property
+    def ended_at(self) -> datetime | None: ...
+    @property
+    def at_space(self) -> str: ...
+    @property
+    def pages(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def chunks_per_second(self) -> float: ...
+    @property
+    def remaining_seconds(self) -> float | None: ...
+    @property
+    def added(self) -> int: ...
+    @property
+    def changed(self) -> int: ...
+    @property
+    def removed(self) -> int: ...
+    @property
+    def readers_changed(self) -> int: ...
+    @property
+    def unchanged(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def failures(self) -> Sequence[Failure]: ...
+
+
+class Documents(Protocol):
+    """What is indexed; uploads can be added and removed.
+
+    Raises bot.errors.DocumentRefused and its kinds; rag.errors.IndexUnavailable.
+    """
+
+    async def spaces(self, seen_by: SeenBy) -> Sequence[Space]:
+        """Return the spaces that hold something to be seen, by name."""
+        ...
+
+    async def documents(
+        self,
+        space: str,
+        seen_by: SeenBy,
+        *,
+        words: str = "",
+        after: str = "",
+        limit: int = 50,
+    ) -> Sequence[Document]:
+        """Return a space's documents by id: those after ``after`` that hold all ``words``."""
+        ...
+
+    async def document(self, space: str, document_id: str, seen_by: SeenBy) -> Document:
+        """Return one document. Raises DocumentUnknown."""
+        ...
+
+    async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
+        """Take a file into a space and have it indexed; one of the same name is replaced."""
+        ...
+
+    async def remove(self, space: str, document_id: str, *, by: str) -> None:
+        """Remove an uploaded document; it can't be found from then on."""
+        ...
+
+
+class Reindex(Protocol):
+    """Brings the index up to date with what fills it; one run at a time on a space.
+
+    Raises bot.errors.DocumentRefused and its kinds.
+    """
+
+    async def start(
+        self, space: str | None, *, by: str, dry_run: bool = False, allow_mass_delete: bool = False
+    ) -> str:
+        """Begin a run over a space or all; return its id."""
+        ...
+
+    async def newest(self, limit: int) -> Sequence[Run]:
+        """Return the last runs of all processes, newest first."""
+        ...
+
+    async def get(self, run_id: str) -> Run | None: ...
+
+    async def cancel(self, run_id: str) -> None:
+        """Stop a run; what is written stays. One that ended is no error."""
+        ...
+
+
+Translation = Mapping[type[Exception], type[BotError]]
+"""Which errors of the implementation are which of the bot's; the first that fits counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldDocuments:
+    """Documents whose errors are the bot's own."""
+
+    inner: Documents
+    errors: Translation
+
+    async def spaces(self, seen_by: SeenBy) -> Sequence[Space]:
+        with _told(self.errors):
+            return await self.inner.spaces(seen_by)
+
+    async def documents(
+        self,
+        space: str,
+        seen_by: SeenBy,
+        *,
+        words: str = "",
+        after: str = "",
+        limit: int = 50,
+    ) -> Sequence[Document]:
+        with _told(self.errors):
+            return await self.inner.documents(space, seen_by, words=words, after=after, limit=limit)
+
+    async def document(self, space: str, document_id: str, seen_by: SeenBy) -> Document:
+        with _told(self.errors):
+            return await self.inner.document(space, document_id, seen_by)
+
+    async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
+        with _told(self.errors):
+            return await self.inner.add(space, received, name=name, readers=readers, by=by)
+
+    async def remove(self, space: str, document_id: str, *, by: str) -> None:
+        with _told(self.errors):
+            await self.inner.remove(space, document_id, by=by)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldReindex:
+    """Runs whose errors are the bot's own."""
+
+    inner: Reindex
+    errors: Translation
+
+    async def start(
+        self, space: str | None, *, by: str, dry_run: bool = False, allow_mass_delete: bool = False
+    ) -> str:
+        with _told(self.errors):
+            return await self.inner.start(
+                space, by=by, dry_run=dry_run, allow_mass_delete=allow_mass_delete
+            )
+
+    async def newest(self, limit: int) -> Sequence[Run]:
+        with _told(self.errors):
+            return await self.inner.newest(limit)
+
+    async def get(self, run_id: str) -> Run | None:
+        with _told(self.errors):
+            return await self.inner.get(run_id)
+
+    async def cancel(self, run_id: str) -> None:
+        with _told(self.errors):
+            await self.inner.cancel(run_id)
+
+
+@contextmanager
+def _told(errors: Translation) -> Iterator[None]:
+    try:
+        yield
+    except tuple(errors) as error:
+        kind = next(ours for theirs, ours in errors.items() if isinstance(error, theirs))
+        raise kind(str(error)) from error

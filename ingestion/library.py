@@ -1,0 +1,259 @@
+"""What is indexed, for those who look after it: told, added to, replaced, removed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, Protocol
+
+from ingestion.about import About
+from ingestion.checking import Checker
+from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
+from ingestion.ledger import Failure, Synced
+from ingestion.names import document_name, shortened, space_key
+from ingestion.readers import ReadersMalformed, describe, parse_readers
+from ingestion.runs import Runs
+from ingestion.sniffing import kind_of
+from ingestion.sources import Sources
+from ingestion.uploads import KIND, Arrived, Uploads
+from rag.ports import Index, Lists
+from rag.types import PageSummary, Principal, Readers, SpaceSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A space: what is indexed of it, from where, and when it was last brought up to date.
+
+    ``takes_uploads``: it is filled by uploads. ``reindexable``: it is known what fills it.
+    """
+
+    name: str
+    pages: int
+    chunks: int
+    source: str
+    takes_uploads: bool
+    reindexable: bool
+    synced_at: datetime | None = None
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryDocument:
+    """One document. ``state`` is "waiting" until what was sent last can be found."""
+
+    space: str
+    id: str
+    title: str
+    url: str
+    readers: str
+    chunks: int
+    source: str
+    state: Literal["indexed", "waiting", "failed"]
+    updated_at: datetime | None = None
+    uploaded_at: datetime | None = None
+    uploaded_by: str = ""
+    reason: str = ""
+    cure: str = ""
+    removable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of an upload; ``run_id`` is the run that indexes it."""
+
+    space: str
+    id: str
+    replaced: bool
+    run_id: str
+
+
+class ListedIndex(Index, Lists, Protocol):
+    """An index that tells what it holds."""
+
+
+class TellsSynced(Protocol):
+    """When each space was last brought up to date."""
+
+    async def synced(self) -> Mapping[str, Synced]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """Joins the index, the uploaded files and the runs.
+
+    ``seen_by`` are the principals of who looks; None sees everything.
+    """
+
+    index: ListedIndex
+    tenant: str
+    uploads: Uploads
+    sources: Sources
+    runs: Runs
+    ledger: TellsSynced
+    checker: Checker = field(default_factory=Checker)
+
+    async def spaces(self, seen_by: frozenset[Principal] | None) -> Sequence[Space]:
+        """Return the spaces that hold something to be seen, by name."""
+        held = {one.space: one for one in await self.index.space_summaries(self.tenant, seen_by)}
+        known = set(await self.sources.spaces())
+        synced = await self.ledger.synced()
+        names = sorted(held.keys() | (known if seen_by is None else set()))
+        return [
+            self._space(name, held.get(name), synced.get(name), known, whole=seen_by is None)
+            for name in names
+        ]
+
+    async def documents(
+        self,
+        space: str,
+        seen_by: frozenset[Principal] | None,
+        *,
+        words: str = "",
+        after: str = "",
+        limit: int = 50,
+    ) -> Sequence[LibraryDocument]:
+        """Return a space's documents by id: those after ``after`` that hold all ``words``."""
+        found = await self.index.page_summaries(
+            self.tenant, space, seen_by, words=words, after=after, limit=limit
+        )
+        return [_of_summary(page) for page in found]
+
+    async def document(
+        self, space: str, document_id: str, seen_by: frozenset[Principal] | None
+    ) -> LibraryDocument:
+        """Return one document. Raises DocumentUnknown."""
+        page = await self.index.page_summary(self.tenant, space, document_id, seen_by)
+        hidden = page is None and seen_by is not None
+        about = None if hidden else await asyncio.to_thread(self.uploads.about, space, document_id)
+        if page is None and about is None:
+            raise DocumentUnknown(f"There is no document {shortened(document_id)} in this space.")
+        synced = (await self.ledger.synced()).get(space)
+        return _document(space, document_id, page, about, synced)
+
+    async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
+        """Take a file into a space and have it indexed; one of the same name is replaced.
+
+        The file is moved. Raises DocumentRefused, DocumentInTheWay.
+        """
+        space_key(space)
+        name = document_name(name)
+        may_read = _readers(readers)
+        await self._check_free(space)
+        kind = await asyncio.to_thread(kind_of, received, name)
+        await self.checker.check(received, kind, name)
+        arrived = Arrived(received, name, kind, may_read, by)
+        document_id, replaced = await self.uploads.keep(space, arrived)
+        return Added(space, document_id, replaced, await self.runs.request(space, by=by))
+
+    async def remove(self, space: str, document_id: str, *, by: str) -> None:
+        """Remove an uploaded document, its file first; it can't be found from then on.
+
+        Raises DocumentUnknown, DocumentInTheWay.
+        """
+        if not self.uploads.has(space):
+            await self.document(space, document_id, None)
+            raise DocumentInTheWay(
+                f"{shortened(document_id)} was not uploaded: remove it where it comes from, and "
+                "reindex the space."
+            )
+        await self.uploads.remove(space, document_id)
+        await self.index.delete_pages(self.tenant, space, [document_id])
+        if await self.runs.busy(space):
+            # That run may have read the file before it went.
+            await self.runs.request(space, by=by)
+
+    async def _check_free(self, space: str) -> None:
+        """Refuse uploads into a space that something else fills; its next run would drop them."""
+        if self.uploads.has(space):
+            return
+        taken = {one.space for one in await self.index.space_summaries(self.tenant, None)}
+        if space in taken | set(await self.sources.spaces()):
+            raise DocumentInTheWay(
+                f"The space {space!r} is not filled by uploads. Choose another space for them."
+            )
+        near = next((one for one in taken if one.casefold() == space.casefold()), None)
+        near = near or next(
+            (one for one in self.uploads.spaces() if one.casefold() == space.casefold()), None
+        )
+        if near is not None:
+            raise DocumentInTheWay(f"There is a space {near!r} already. Write it like that.")
+
+    def _space(
+        self,
+        name: str,
+        held: SpaceSummary | None,
+        synced: Synced | None,
+        known: set[str],
+        *,
+        whole: bool,
+    ) -> Space:
+        uploads = self.uploads.has(name)
+        return Space(
+            name=name,
+            pages=held.pages if held else 0,
+            chunks=held.chunks if held else 0,
+            source=KIND if uploads else held.source_type if held else "folder",
+            takes_uploads=uploads,
+            reindexable=name in known,
+            synced_at=synced.ended_at if synced else None,
+            failures=synced.failures if synced and whole else (),
+        )
+
+
+def _readers(text: str) -> Readers:
+    try:
+        return parse_readers(text)
+    except ReadersMalformed as error:
+        raise DocumentRefused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+
+
+def _of_summary(page: PageSummary) -> LibraryDocument:
+    return LibraryDocument(
+        space=page.space,
+        id=page.id,
+        title=page.title,
+        url=page.url,
+        readers=describe(page.readers),
+        chunks=page.chunks,
+        source=page.source_type,
+        state="indexed",
+        updated_at=page.updated_at,
+        removable=page.source_type == KIND,
+    )
+
+
+def _document(
+    space: str,
+    document_id: str,
+    page: PageSummary | None,
+    about: About | None,
+    synced: Synced | None,
+) -> LibraryDocument:
+    failures = synced.failures if synced else ()
+    failed = next((one for one in failures if one.page == document_id), None)
+    found = about is None or (synced is not None and synced.started_at >= about.at)
+    return LibraryDocument(
+        space=space,
+        id=document_id,
+        title=page.title if page else document_id,
+        url=page.url if page else "",
+        readers=describe(page.readers if page and found else about.may_read() if about else ()),
+        chunks=page.chunks if page else 0,
+        source=page.source_type if page else KIND,
+        state=_state(found=found, indexed=page is not None, failed=failed is not None),
+        updated_at=page.updated_at if page else None,
+        uploaded_at=about.at if about else None,
+        uploaded_by=about.by if about else "",
+        reason=failed.reason if failed and found else "",
+        cure=failed.cure if failed and found else "",
+        removable=about is not None,
+    )
+
+
+def _state(*, found: bool, indexed: bool, failed: bool) -> Literal["indexed", "waiting", "failed"]:
+    if found and failed:
+        return "failed"
+    return "indexed" if found and indexed else "waiting"

@@ -1,0 +1,95 @@
+"""Counts how far a run is, for those who watch it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ingestion.ledger import Failure, Run, State
+from ingestion.types import Report
+
+_MOST_FAILURES = 100
+_LOOK = "Look at the file, mend or remove it, and reindex."
+
+
+class Tally:
+    """Implements ingestion.ports.Progress for one run; ``worked`` once it changed anything."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.broken = False
+        self.worked = False
+        self._begun: float | None = None
+
+    def at(self, space: str) -> datetime:
+        """Note that the run works on a space from now on; return when that is."""
+        now = datetime.now(UTC)
+        started = self.run.started_at or now
+        self.run = replace(self.run, state="running", at_space=space, started_at=started)
+        return now
+
+    def wait(self) -> None:
+        """Note that another process has the space."""
+        self.run = replace(self.run, state="waiting")
+
+    def begin(self, space: str, pages: int) -> None:
+        self._begun = self._begun or time.monotonic()
+        self.run = replace(self.run, at_space=space, total=self.run.total + pages)
+
+    def advance(self, *, pages: int = 0, chunks: int = 0) -> None:
+        run = self.run
+        self.run = replace(run, pages=run.pages + pages, chunks=run.chunks + chunks)
+
+    def fail(self, page: str, reason: str) -> None:
+        self._add(failure(self.run.at_space, page, reason))
+
+    def end(self) -> None: ...
+
+    def trouble(self, why: Failure) -> None:
+        """Note that a whole space could not be read."""
+        self.broken = True
+        self._add(why)
+
+    def take(self, report: Report) -> tuple[Failure, ...]:
+        """Add a space's report; return the failures in it."""
+        found = tuple(failure(report.space, one.page, one.reason) for one in report.failed)
+        if report.dry_run:
+            for each in found:
+                self._add(each)
+        run = self.run
+        self.run = replace(
+            run,
+            added=run.added + len(report.added),
+            changed=run.changed + len(report.changed),
+            removed=run.removed + len(report.removed),
+            readers_changed=run.readers_changed + len(report.readers_changed),
+            unchanged=run.unchanged + report.unchanged,
+            skipped=run.skipped + len(report.skipped),
+        )
+        changes = report.added, report.changed, report.removed, report.readers_changed
+        self.worked = self.worked or any(changes) or bool(report.failed)
+        return found[:_MOST_FAILURES]
+
+    def now(self) -> Run:
+        """Return the run as it is now."""
+        if self._begun is not None:
+            seconds = round(time.monotonic() - self._begun, 3)
+            self.run = replace(self.run, working_seconds=seconds)
+        return self.run
+
+    def ended(self, state: State) -> Run:
+        """Return the run as it is now, and will be."""
+        self.run = replace(self.now(), state=state, ended_at=datetime.now(UTC), at_space="")
+        return self.run
+
+    def _add(self, why: Failure) -> None:
+        run = self.run
+        failures = (*run.failures, why)[:_MOST_FAILURES]
+        self.run = replace(run, failed=run.failed + 1, failures=failures)
+
+
+def failure(space: str, page: str, reason: str) -> Failure:
+    """Return a failure; reasons of pages have their cure after a semicolon."""
+    why, _, cure = reason.partition("; ")
+    return Failure(space, page, why, f"{cure[:1].upper()}{cure[1:]}." if cure else _LOOK)
