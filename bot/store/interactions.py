@@ -39,9 +39,14 @@ class StoredInteractions:
     async def find_posted(self, tenant: str, ref: PostedRef) -> Interaction | None:
         return await self._first(queries.posted_at(tenant, ref))
 
-    async def in_thread(self, thread: Thread, limit: int) -> Sequence[Interaction]:
-        """Return the last interactions of a thread, oldest first; withdrawn ones left out."""
-        return await self._oldest_first(queries.in_thread(thread, limit))
+    async def in_thread(
+        self, thread: Thread, limit: int, before: int | None = None
+    ) -> Sequence[Interaction]:
+        """Return the last interactions of a thread, oldest first; withdrawn ones left out.
+
+        With ``before``, those that arrived before that number.
+        """
+        return await self._oldest_first(queries.in_thread(thread, limit, before))
 
     async def answered(self, tenant: str, limit: int) -> Sequence[Interaction]:
         """Return the last interactions of a tenant that have an outcome, oldest first."""

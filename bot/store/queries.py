@@ -69,9 +69,9 @@ def posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
     )
 
 
-def in_thread(thread: Thread, limit: int) -> Select[InteractionRow]:
+def in_thread(thread: Thread, limit: int, before: int | None = None) -> Select[InteractionRow]:
     """The last interactions of a thread, newest first; withdrawn ones are left out."""
-    return (
+    listed = (
         select(InteractionRow)
         .where(
             InteractionRow.tenant == thread.tenant,
@@ -81,6 +81,7 @@ def in_thread(thread: Thread, limit: int) -> Select[InteractionRow]:
         .order_by(InteractionRow.number.desc())
         .limit(limit)
     )
+    return listed if before is None else listed.where(InteractionRow.number < before)
 
 
 def answered(tenant: str, limit: int) -> Select[InteractionRow]:

@@ -1,0 +1,139 @@
+"""What those who answer do and see: the one way to an escalation for every platform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from bot.errors import ActRefused, InteractionUnknown
+from bot.escalations.finding import (
+    Exchange,
+    Finding,
+    exchange_of,
+    finding_of,
+    found_in,
+    searched,
+)
+from bot.escalations.ports import Cases
+from bot.escalations.reading import Readable
+from bot.escalations.types import Act, Actor, Case, CaseStep
+from bot.types import Interaction, InteractionId, Thread
+from rag.types import Principal
+
+LONGEST_REPLY = 4000
+"""Characters of what somebody says with an act."""
+
+_BEFORE = 5
+_SHORTLY = timedelta(days=1)
+_SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release"})
+
+
+class Exchanges(Protocol):
+    """The record of what was asked and answered. Raises bot.errors.StoreUnavailable."""
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
+
+    async def in_thread(
+        self, thread: Thread, limit: int, before: int | None = None
+    ) -> Sequence[Interaction]:
+        """Return the last interactions of a thread, or those before a number, oldest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """A case as one reader sees it: with its history, and what went before.
+
+    ``finding`` is None only for a question that has no outcome any more. ``before`` is what was
+    said earlier in the thread, oldest first.
+    """
+
+    case: Case
+    steps: tuple[CaseStep, ...]
+    finding: Finding | None
+    before: tuple[Exchange, ...]
+
+
+def _nothing() -> None:
+    """Have nobody to tell."""
+
+
+class Casework:
+    """Acts on escalations and shows them.
+
+    Args:
+        changed: Called after an act, so that what is to be told need not wait.
+    """
+
+    def __init__(
+        self,
+        *,
+        cases: Cases,
+        interactions: Exchanges,
+        readable: Readable,
+        changed: Callable[[], None] = _nothing,
+    ) -> None:
+        self._cases = cases
+        self._interactions = interactions
+        self._readable = readable
+        self._changed = changed
+
+    async def act(
+        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+    ) -> Case:
+        """Do what the rules allow; ``text`` is the reply or the reason, plain text.
+
+        Raises InteractionUnknown, EscalationTaken, ActRefused; the latter two are worded for the
+        one who tried.
+        """
+        case = await self._cases.act(tenant, case_id, act, actor, checked(act, text))
+        self._changed()
+        return case
+
+    async def view(
+        self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
+    ) -> CaseView:
+        """Return a case with what ``reader`` may read of what was found.
+
+        Raises InteractionUnknown; rag.errors.IndexUnavailable while it can't be known what may be
+        read.
+        """
+        case = await self._cases.get(tenant, case_id)
+        escalated = None if case is None else await self._interactions.get(case_id)
+        if case is None or escalated is None:
+            raise InteractionUnknown(f"There is no escalation {case_id!r}. It may be withdrawn.")
+        before = await self._before(escalated)
+        explained = searched(escalated, before)
+        found = [each for one in (explained, *before) for each in found_in(one)]
+        may_read = await self._readable.readable(tenant, found, reader)
+        return CaseView(
+            case=case,
+            steps=tuple(await self._cases.steps(tenant, case_id)),
+            finding=finding_of(explained, may_read),
+            before=tuple(exchange_of(each, may_read) for each in before),
+        )
+
+    async def _before(self, escalated: Interaction) -> Sequence[Interaction]:
+        """Return what was said shortly before: a direct message's thread may go back for years."""
+        thread = escalated.message.thread
+        before = await self._interactions.in_thread(thread, _BEFORE, escalated.number)
+        return [each for each in before if escalated.created_at - each.created_at <= _SHORTLY]
+
+
+def checked(act: Act, text: str) -> str:
+    """Return what is said with an act, without space around it. Raises ActRefused."""
+    if act in _SAYS_NOTHING:
+        return ""
+    said = text.strip()
+    if len(said) > LONGEST_REPLY:
+        raise ActRefused(
+            f"That is {len(said):,} characters; {LONGEST_REPLY:,} can be sent at once. Shorten it, "
+            "or send it in parts."
+        )
+    if not said and act == "reply":
+        raise ActRefused("The reply is empty. Write what the asker should read.")
+    if not said and act == "decline":
+        raise ActRefused("Say why it is not for you; the asker is told.")
+    return said
