@@ -31,6 +31,17 @@ def settings_for(tmp_path: Path, **changes: object) -> Settings:
     return load_settings(_env_file=None, data_dir=tmp_path, **changes)
 
 
+def record_api(store: Store, interactions: Interactions | None = None) -> rest.RecordApi:
+    """The part of the API that is over the record."""
+    return rest.RecordApi(
+        tenant="default",
+        searches=store.searches,
+        cases=store.escalations,
+        interactions=interactions or store.interactions,
+        usage=store.usage,
+    )
+
+
 @asynccontextmanager
 async def serving(
     store: Store,
@@ -42,10 +53,11 @@ async def serving(
     ask_seconds: float = 10,
     accepts: Inbox | None = None,
     interactions: Interactions | None = None,
+    sample: bool = False,
 ) -> AsyncIterator[Client]:
     """Serve until the block ends; ``accepts`` and ``interactions`` replace what the API uses."""
     app = web.Application()
-    mount_doors(app, settings)
+    mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     opened = inbox_over(store, desk=desk, limits=limits or SOON)
 
     async def check_parts() -> Sequence[Part]:
@@ -58,6 +70,7 @@ async def serving(
         audits=store.audits,
         settings=settings,
         check_parts=check_parts,
+        record=record_api(store),
         ask_seconds=ask_seconds,
     )
     _add_pages(app)

@@ -7,10 +7,11 @@ from aiohttp import web
 from bot.adapters.rest.handlers import CheckParts, Rest
 from bot.adapters.rest.openapi import document
 from bot.adapters.rest.operations import OPERATIONS
+from bot.adapters.rest.record import RecordApi
 from bot.config import Settings
 from bot.ports import Audits, Inbox, Interactions
 
-__all__ = ["CheckParts", "mount"]
+__all__ = ["CheckParts", "RecordApi", "mount"]
 
 
 def mount(
@@ -21,6 +22,7 @@ def mount(
     audits: Audits,
     settings: Settings,
     check_parts: CheckParts,
+    record: RecordApi,
     ask_seconds: float = 60.0,
 ) -> None:
     """Add the API's routes; the doors (bot.doors) must be mounted on the same app."""
@@ -47,6 +49,11 @@ def mount(
         "health": rest.health,
         "ready": rest.ready,
         "document": openapi,
+        "questions": record.questions,
+        "escalations": record.escalations,
+        "escalation": record.escalation,
+        "act": record.act,
+        "usage": record.usage,
     }
     for operation in OPERATIONS:
         handler = handlers[operation.handler]

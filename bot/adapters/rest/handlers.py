@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from aiohttp import web
-from pydantic import BaseModel
 
 from bot import feedback as judging
 from bot.adapters.rest import wire
@@ -23,6 +22,7 @@ from bot.adapters.rest.reading import (
     truth,
     user_of_query,
 )
+from bot.adapters.rest.replies import as_json
 from bot.config import Settings
 from bot.errors import InboxUnavailable
 from bot.identity import is_admin, may_see, person_of, sees_all
@@ -73,7 +73,7 @@ class Rest:
         if key is not None:
             conversation = await self._first_with_key(interaction_id, message)
         outcome = await self._wait(interaction_id)
-        return _json(
+        return as_json(
             self._answer(interaction_id, conversation, outcome, show_pipeline=asked.show_pipeline)
         )
 
@@ -82,13 +82,13 @@ class Rest:
         show_pipeline = truth(request, "show_pipeline")
         interaction = await self._visible(request)
         if interaction.outcome is None and interaction.status == "working":
-            return _json(await self._working(interaction), 202, {"Retry-After": "1"})
+            return as_json(await self._working(interaction), 202, {"Retry-After": "1"})
         given_up = unavailable(interaction.message, "The work on it was given up.")
         outcome = interaction.outcome or given_up
         thread = interaction.message.thread
         answer = self._answer(interaction.id, thread.id, outcome, show_pipeline=show_pipeline)
         feedback = await self._interactions.feedback(interaction.id)
-        return _json(
+        return as_json(
             wire.Interaction(
                 **answer.model_dump(),
                 question=interaction.message.text,
@@ -108,7 +108,7 @@ class Rest:
             await self._inbox.amend(replace(interaction.message, text=changed.question))
             amended = await self._visible(request)
             if amended.message.text == changed.question:
-                return _json(await self._working(amended))
+                return as_json(await self._working(amended))
         late = "The question is answered already; the answer stays as it is."
         raise problem(409, late, cure="Ask the changed question anew.")
 
@@ -136,7 +136,7 @@ class Rest:
             comment=given.comment,
         )
         await self._interactions.rate(kept)
-        return _json(_told(kept))
+        return as_json(_told(kept))
 
     async def unjudge(self, request: web.Request) -> web.Response:
         """Take a judgement back; one that was never given is no error."""
@@ -147,7 +147,7 @@ class Rest:
 
     async def health(self, _: web.Request) -> web.Response:
         """Say that the process runs."""
-        return _json(wire.Health(status="ok"))
+        return as_json(wire.Health(status="ok"))
 
     async def ready(self, request: web.Request) -> web.Response:
         """Say whether questions can be answered now."""
@@ -164,7 +164,7 @@ class Rest:
             for part in parts
         ]
         body = wire.Readiness(status="not_ready" if failed else "ready", parts=shown)
-        return _json(body, 503 if failed else 200)
+        return as_json(body, 503 if failed else 200)
 
     def _message(self, asked: wire.Ask, person: Person, key: str | None) -> Message:
         """Build the message; a person's conversations are apart from everybody else's."""
@@ -244,15 +244,4 @@ def _told(feedback: Feedback) -> wire.Feedback:
         reason=feedback.reason,
         comment=feedback.comment,
         given_at=feedback.given_at,
-    )
-
-
-def _json(
-    model: BaseModel, status: int = 200, headers: dict[str, str] | None = None
-) -> web.Response:
-    """Return a model as JSON; `pipeline` is left out where nobody asked for it."""
-    unasked = isinstance(model, wire.Answer) and model.pipeline is None
-    body = model.model_dump_json(exclude={"pipeline"} if unasked else None)
-    return web.Response(
-        body=body.encode(), status=status, headers=headers, content_type="application/json"
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel
 
-from bot.adapters.rest import wire
+from bot.adapters.rest import wire, wire_record
+from bot.escalations.types import Act
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Literal[
@@ -21,6 +22,11 @@ Handler = Literal[
     "health",
     "ready",
     "document",
+    "questions",
+    "escalations",
+    "escalation",
+    "act",
+    "usage",
 ]
 
 PROBLEMS: Mapping[int, str] = {
@@ -51,6 +57,26 @@ class Parameter:
     schema: Mapping[str, object]
 
 
+def parameters_of(query: type[BaseModel]) -> tuple[Parameter, ...]:
+    """Return the parameters of an address as its model describes them."""
+    schema = query.model_json_schema()
+    known = schema.get("$defs", {})
+    return tuple(
+        Parameter(name, "query", field["description"], _plain(field, known))
+        for name, field in schema["properties"].items()
+    )
+
+
+def _plain(field: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, object]:
+    """Return a field's schema on its own; what may be left out is not sent as null."""
+    kinds = [each for each in field.get("anyOf", (field,)) if each.get("type") != "null"]
+    kind = known[kinds[0]["$ref"].rpartition("/")[2]] if "$ref" in kinds[0] else kinds[0]
+    unsaid = {"title", "description", "anyOf", "default"}
+    default = field.get("default")
+    stated = {} if default in (None, "") else {"default": default}
+    return {name: each for name, each in kind.items() if name not in unsaid} | stated
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One method of one path; ``replies`` by status, None for an empty one."""
@@ -67,6 +93,13 @@ class Operation:
 
 
 INTERACTION = "/api/v1/interactions/{id}"
+ESCALATION = "/api/v1/escalations/{id}"
+ACT = Parameter(
+    "act",
+    "path",
+    "What to do: a reply needs a text, and so does declining.",
+    {"type": "string", "enum": list(get_args(Act))},
+)
 ID = Parameter("id", "path", "The interaction's id.", {"type": "string"})
 KEY = Parameter(
     "Idempotency-Key",
@@ -147,6 +180,56 @@ OPERATIONS = (
         (*ALWAYS, 404, 422),
         None,
         (ID, USER),
+    ),
+    Operation(
+        "questions",
+        "GET",
+        "/api/v1/interactions",
+        "Search what was asked, newest first; for those who answer.",
+        {200: wire_record.Questions},
+        (*ALWAYS, 422),
+        None,
+        parameters_of(wire_record.QuestionSearch),
+    ),
+    Operation(
+        "escalations",
+        "GET",
+        "/api/v1/escalations",
+        "List what went to people, longest waiting first; for those who answer.",
+        {200: wire_record.Escalations},
+        (*ALWAYS, 422),
+        None,
+        parameters_of(wire_record.CaseSearch),
+    ),
+    Operation(
+        "escalation",
+        "GET",
+        ESCALATION,
+        "Show an escalation with its history; for those who answer and its asker.",
+        {200: wire_record.EscalationHistory},
+        (*ALWAYS, 404),
+        None,
+        (ID,),
+    ),
+    Operation(
+        "act",
+        "POST",
+        f"{ESCALATION}/{{act}}",
+        "Claim, release, reply to, resolve, decline or reopen an escalation.",
+        {200: wire_record.EscalationHistory},
+        (*WITH_BODY, *ALWAYS, 404, 409),
+        wire_record.ActBody,
+        (ID, ACT),
+    ),
+    Operation(
+        "usage",
+        "GET",
+        "/api/v1/usage",
+        "Sum up the calls of models; for those who answer.",
+        {200: wire_record.Usage},
+        (*ALWAYS, 422),
+        None,
+        parameters_of(wire_record.UsageSearch),
     ),
     Operation(
         "health", "GET", "/health", "Does the process run?", {200: wire.Health}, (403,), open=True

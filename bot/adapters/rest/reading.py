@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TypeVar
 
 from aiohttp import web
@@ -26,6 +27,19 @@ async def body_of(request: web.Request, shape: type[Model]) -> Model:
         raise problem(415)
     try:
         return shape.model_validate_json(await request.read())
+    except ValidationError as error:
+        raise _explain(error, shape) from error
+
+
+def query_of(request: web.Request, shape: type[Model], *, repeated: Sequence[str] = ()) -> Model:
+    """Read the query of an address; ``repeated`` may stand there often. Raises Problem (422)."""
+    query = request.query
+    sent = {
+        name: query.getall(name) if name in repeated else query[name]
+        for name in dict.fromkeys(query)
+    }
+    try:
+        return shape.model_validate(sent)
     except ValidationError as error:
         raise _explain(error, shape) from error
 

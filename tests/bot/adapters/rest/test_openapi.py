@@ -21,7 +21,7 @@ from bot.store import Store
 from bot.types import InteractionId
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.inboxes import inbox_over
-from tests.bot.server import TOKEN, Client, serving, settings_for
+from tests.bot.server import TOKEN, Client, record_api, serving, settings_for
 
 JSON = {"Content-Type": "application/json"}
 EVIL = {"Origin": "https://evil.example"}
@@ -40,6 +40,7 @@ def test_every_route_is_documented_and_every_documented_route_is_there(
         audits=store.audits,
         settings=settings_for(tmp_path),
         check_parts=no_parts,
+        record=record_api(store),
     )
 
     served = {

@@ -1,0 +1,220 @@
+"""The API's handlers for those who answer and those who look: questions, escalations, usage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Protocol, get_args
+
+from aiohttp import web
+
+from bot.adapters.rest import wire_record as wire
+from bot.adapters.rest.cursors import place_of, written
+from bot.adapters.rest.reading import body_of, claimed, query_of
+from bot.adapters.rest.replies import as_json
+from bot.errors import ActRefused
+from bot.escalations.ports import Cases
+from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep
+from bot.identity import may_see, needs, person_of, role_of
+from bot.ports import Interactions
+from bot.problems import problem
+from bot.records import Dimension, Span, UsageSum
+from bot.searching import AskedQuestion, Place, QuestionQuery, Searches
+from bot.types import InteractionId, Person
+
+_USUAL_SPAN = timedelta(days=30)
+_LONGEST_SPAN = timedelta(days=400)
+_NAMELESS = "The help desk"
+
+
+class SumsUsage(Protocol):
+    """What calls of models came to. Raises bot.errors.StoreUnavailable."""
+
+    async def sums(
+        self, span: Span, by: Dimension, tenant: str | None = None
+    ) -> Sequence[UsageSum]: ...
+
+
+class RecordApi:
+    """Handlers over the record; each says which role may call it."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        searches: Searches,
+        cases: Cases,
+        interactions: Interactions,
+        usage: SumsUsage,
+    ) -> None:
+        self._tenant = tenant
+        self._searches = searches
+        self._cases = cases
+        self._interactions = interactions
+        self._usage = usage
+
+    async def questions(self, request: web.Request) -> web.Response:
+        """List questions, newest first."""
+        needs(request, "expert")
+        asked = query_of(request, wire.QuestionSearch)
+        query = QuestionQuery(
+            words=asked.q,
+            answer_type=asked.answer_type,
+            intent=asked.intent,
+            platform=asked.platform,
+            person_id=asked.person,
+            vote=asked.vote,
+            since=asked.since,
+            until=asked.until,
+            least=asked.least,
+            most=asked.most,
+        )
+        after = place_of(asked.cursor, keys=1)
+        found = await self._searches.questions(self._tenant, query, limit=asked.limit, after=after)
+        listed = [_question(each) for each in found.items]
+        return as_json(wire.Questions(questions=listed, next=written(found.next)))
+
+    async def escalations(self, request: web.Request) -> web.Response:
+        """List escalations, those that wait longest first."""
+        needs(request, "expert")
+        asked = query_of(request, wire.CaseSearch, repeated=("state",))
+        query = CaseQuery(frozenset(asked.state), owner_id=asked.owner, words=asked.q)
+        found = await self._cases.find(
+            self._tenant, query, limit=asked.limit + 1, after=await self._after(asked.cursor)
+        )
+        shown = found[: asked.limit]
+        last = shown[-1] if len(found) > asked.limit else None
+        place = None if last is None else Place(last.opened_at, (last.interaction_id,))
+        listed = [wire.Escalation(**_case(each)) for each in shown]
+        return as_json(wire.Escalations(escalations=listed, next=written(place)))
+
+    async def escalation(self, request: web.Request) -> web.Response:
+        """Show an escalation with its history, to those who answer and to its asker."""
+        case = await self._visible(request)
+        return as_json(await self._history(case))
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Do something about an escalation."""
+        sent = await body_of(request, wire.ActBody)
+        case = await self._visible(request)
+        act = _act(request)
+        actor = _actor(request, person_of(request, claimed(sent.user)), sent.name)
+        if act in {"reply", "decline"} and not sent.text:
+            raise problem(422, f"{act!r} needs a text.", cure="Send what the asker is to read.")
+        try:
+            changed = await self._cases.act(
+                self._tenant, case.interaction_id, act, actor, sent.text
+            )
+        except ActRefused as error:
+            raise problem(409, str(error)) from error
+        return as_json(await self._history(changed))
+
+    async def usage(self, request: web.Request) -> web.Response:
+        """Sum up the calls of models."""
+        needs(request, "expert")
+        asked = query_of(request, wire.UsageSearch)
+        until = asked.until or datetime.now(UTC)
+        since = asked.since or until - min(_USUAL_SPAN, until - datetime.min.replace(tzinfo=UTC))
+        if not timedelta(0) <= until - since <= _LONGEST_SPAN:
+            raise problem(
+                422,
+                f"From {since.isoformat()} to {until.isoformat()} can't be summed up.",
+                cure=f"Send a span of at most {_LONGEST_SPAN.days} days that ends after it begins.",
+            )
+        sums = await self._usage.sums(Span(since, until), asked.by, self._tenant)
+        told = [wire.UsageOf(**asdict(each)) for each in sums]
+        return as_json(wire.Usage(by=asked.by, since=since, until=until, sums=told))
+
+    async def _after(self, cursor: str | None) -> Case | None:
+        place = place_of(cursor, keys=1)
+        if place is None:
+            return None
+        case = await self._cases.get(self._tenant, InteractionId(place.key[0]))
+        if case is None:
+            raise problem(422, "The place in the list is gone.", cure="Begin without a cursor.")
+        return case
+
+    async def _visible(self, request: web.Request) -> Case:
+        """Return the case of the path; what may not be seen looks like what is not there."""
+        wanted = request.match_info["id"]
+        case = await self._cases.get(self._tenant, InteractionId(wanted))
+        if case is None or not (role_of(request) != "asker" or await self._own(request, case)):
+            raise problem(404, f"There is no escalation {wanted[:64]!r} of yours.")
+        return case
+
+    async def _own(self, request: web.Request, case: Case) -> bool:
+        interaction = await self._interactions.get(case.interaction_id)
+        return interaction is not None and may_see(request, interaction)
+
+    async def _history(self, case: Case) -> wire.EscalationHistory:
+        steps = await self._cases.steps(self._tenant, case.interaction_id)
+        return wire.EscalationHistory(**_case(case), history=[_step(each) for each in steps])
+
+
+def _act(request: web.Request) -> Act:
+    wanted = request.match_info["act"]
+    acts: tuple[Act, ...] = get_args(Act)
+    for act in acts:
+        if act == wanted:
+            return act
+    raise problem(404, f"There is no act {wanted[:64]!r}.", cure=f"Known are {', '.join(acts)}.")
+
+
+def _actor(request: web.Request, person: Person, name: str | None) -> Actor:
+    if role_of(request) == "asker":
+        return Actor(person.id, person.name, "asker")
+    return Actor(person.id, name or person.name or _NAMELESS, "expert")
+
+
+def _question(each: AskedQuestion) -> wire.ListedQuestion:
+    return wire.ListedQuestion(
+        interaction_id=each.id,
+        asked_at=each.asked_at,
+        question=each.text,
+        person_id=each.person_id,
+        person_name=each.person_name,
+        platform=each.channel.partition(":")[0],
+        channel=each.channel,
+        private=each.private,
+        status=each.status,
+        answer_type=each.answer_type,
+        intent=each.intent,
+        confidence=each.confidence,
+        ups=each.ups,
+        downs=each.downs,
+        escalation=each.case,
+    )
+
+
+def _case(case: Case) -> dict[str, object]:
+    standing = case.standing
+    return {
+        "interaction_id": case.interaction_id,
+        "state": standing.state,
+        "owner_id": standing.owner_id or None,
+        "owner_name": standing.owner_name or None,
+        "reason": case.reason,
+        "question": case.question,
+        "asker_id": case.asker_id,
+        "asker_name": case.asker_name,
+        "platform": case.channel.partition(":")[0],
+        "channel": case.channel,
+        "private": case.private,
+        "opened_at": case.opened_at,
+        "changed_at": case.changed_at,
+        "reminders": case.pings,
+    }
+
+
+def _step(step: CaseStep) -> wire.EscalationStep:
+    actor = step.actor
+    return wire.EscalationStep(
+        number=step.number,
+        step=step.step,
+        by_id=None if actor is None else actor.id,
+        by_name=None if actor is None else actor.name,
+        by_role=None if actor is None else actor.role,
+        text=step.text,
+        at=step.at,
+    )

@@ -1,0 +1,184 @@
+"""The API's JSON about the record: questions, escalations, usage."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+
+from bot.adapters.rest.wire import Name, Sent, User
+from bot.escalations.types import State, Step
+from bot.outcomes import AnswerType
+from bot.types import Intent
+
+LONGEST_REPLY = 4000
+
+Words = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")]
+Cursor = Annotated[str, StringConstraints(max_length=400, pattern=r"^[A-Za-z0-9_-]+$")]
+Limit = Annotated[int, Field(ge=1, le=100)]
+Chance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+SummedBy = Literal["day", "model", "channel", "person"]
+Text = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, max_length=LONGEST_REPLY, pattern=r"^[^\x00]*$"),
+]
+
+
+class Queried(BaseModel):
+    """What a client asks for in the address; nothing that we would ignore."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class QuestionSearch(Queried):
+    """Which questions to list."""
+
+    q: Words = Field("", description="words, each of which must be in the question")
+    answer_type: AnswerType | None = Field(
+        None, description="GENERIC, RAG, CLARIFICATION or ESCALATION_REQUIRED"
+    )
+    intent: Intent | None = Field(None, description="GENERIC, DOMAIN, UNKNOWN or HUMAN")
+    platform: Annotated[str, StringConstraints(max_length=64, pattern=r"^[a-z0-9_.-]*$")] = Field(
+        "", description="a platform, such as slack, teams, web or rest"
+    )
+    person: Words = Field("", description="the exact id of a person")
+    vote: Literal["up", "down", "none"] | None = Field(None, description="up, down or none")
+    since: AwareDatetime | None = Field(
+        None, description="a moment with its zone, such as 2026-11-01T00:00:00Z"
+    )
+    until: AwareDatetime | None = Field(
+        None, description="a moment with its zone; what came then or later is left out"
+    )
+    least: Chance | None = Field(None, description="a confidence from 0 to 1, at least")
+    most: Chance | None = Field(None, description="a confidence from 0 to 1, at most")
+    limit: Limit = Field(50, description="a whole number from 1 to 100")
+    cursor: Cursor | None = Field(None, description="the `next` of the page before")
+
+
+class CaseSearch(Queried):
+    """Which escalations to list."""
+
+    state: list[State] = Field(
+        default_factory=list,
+        max_length=6,
+        description="open, claimed, answered, resolved, declined or reopened; may be repeated",
+    )
+    owner: Words = Field("", description="the exact id of who has it")
+    q: Words = Field("", description="words to look for in the question")
+    limit: Limit = Field(50, description="a whole number from 1 to 100")
+    cursor: Cursor | None = Field(None, description="the `next` of the page before")
+
+
+class UsageSearch(Queried):
+    """What to sum up."""
+
+    by: SummedBy = Field("day", description="day, model, channel or person")
+    since: AwareDatetime | None = Field(
+        None, description="a moment with its zone; 30 days before `until` without it"
+    )
+    until: AwareDatetime | None = Field(None, description="a moment with its zone; now without it")
+
+
+class ActBody(Sent):
+    """What is done about an escalation."""
+
+    text: Text = Field(
+        "",
+        description=f"a text of at most {LONGEST_REPLY} characters: the reply, or the reason",
+    )
+    name: Name | None = Field(
+        None, description="how the asker is told who acts; believed as `user` is, or null"
+    )
+    user: User | None = Field(None, description="an object with id, email and groups, or null")
+
+
+class ListedQuestion(BaseModel):
+    """A question in a list."""
+
+    interaction_id: str
+    asked_at: datetime
+    question: str
+    person_id: str
+    person_name: str
+    platform: str
+    channel: str
+    private: bool
+    status: str
+    answer_type: AnswerType | None = Field(description="null until there is an outcome.")
+    intent: Intent | None
+    confidence: float | None
+    ups: int
+    downs: int
+    escalation: State | None
+
+
+class Questions(BaseModel):
+    """A page of questions, newest first; it may be short although there is a next one."""
+
+    questions: list[ListedQuestion]
+    next: str | None = Field(description="The cursor of the next page; null at the end.")
+
+
+class Escalation(BaseModel):
+    """A question that went to people, as it stands."""
+
+    interaction_id: str
+    state: State
+    owner_id: str | None
+    owner_name: str | None
+    reason: str
+    question: str
+    asker_id: str
+    asker_name: str
+    platform: str
+    channel: str
+    private: bool
+    opened_at: datetime
+    changed_at: datetime
+    reminders: int
+
+
+class EscalationStep(BaseModel):
+    """One entry of an escalation's history."""
+
+    number: int
+    step: Step
+    by_id: str | None
+    by_name: str | None
+    by_role: Literal["asker", "expert"] | None
+    text: str = Field(description="The reply, the reason, or what the asker said; else empty.")
+    at: datetime
+
+
+class EscalationHistory(Escalation):
+    """An escalation with its history."""
+
+    history: list[EscalationStep]
+
+
+class Escalations(BaseModel):
+    """A page of escalations, those that wait longest first."""
+
+    escalations: list[Escalation]
+    next: str | None = Field(description="The cursor of the next page; null at the end.")
+
+
+class UsageOf(BaseModel):
+    """What the model calls of one day, model, channel or person came to."""
+
+    key: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float = Field(description="Of the calls whose price is known.")
+    unpriced_calls: int
+
+
+class Usage(BaseModel):
+    """Sums of model calls."""
+
+    by: SummedBy
+    since: datetime
+    until: datetime
+    sums: list[UsageOf]
