@@ -304,7 +304,10 @@ def _check_signing_in(settings: Settings) -> None:
             "OIDC_ISSUER is set and PUBLIC_URL is not. Set it to where colleagues reach this "
             "server, such as https://frontdesk.example.com; they come back there signed in."
         )
-    for name, address in (("OIDC_ISSUER", settings.oidc_issuer), ("PUBLIC_URL", settings.public_url)):
+    for name, address in (
+        ("OIDC_ISSUER", settings.oidc_issuer),
+        ("PUBLIC_URL", settings.public_url),
+    ):
         if not confidential(address):
             raise SettingInvalid(
                 f"{name}={address!r} is plain HTTP, and others could read who signs in. Use "

@@ -1,32 +1,41 @@
-"""Who may come in: hosts, origins, tokens; and the headers that every answer carries."""
+"""Who may come in: hosts, origins, tokens, sessions; and the headers that every answer carries."""
 
 from __future__ import annotations
 
-from http import HTTPStatus
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from bot import sessions
+from bot.addresses import local_path, path_of
 from bot.config import Settings
+from bot.demo import mount_demo, play
 from bot.errors import SettingInvalid
 from bot.identity import (
     IDENTITIES,
     NEWCOMER,
+    SIGNED_IN,
     ClaimedUser,
     Identities,
     may_see,
     new_visitor,
     person_of,
 )
+from bot.origins import check_host, check_origin
 from bot.platforms import is_endpoint
+from bot.ports import Audits
 from bot.problems import MAX_BODY, Problem, problem, problems
+from bot.sessions import KeepsSessions, Sessions
+from bot.signin.attempts import WrongTokens
+from bot.signin.doorkeeper import Doorkeeper
+from bot.signin.flow import flow_of
+from bot.signin.pages import OPEN_PATHS, PATH, SignInPages
 
 __all__ = [
     "ClaimedUser",
     "Doors",
     "Problem",
+    "is_open",
     "may_see",
     "mount_doors",
     "person_of",
@@ -34,9 +43,8 @@ __all__ = [
 ]
 
 
-OPEN = frozenset({"/health", "/ready", sessions.PATH, sessions.STYLE})
-LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
-READING = frozenset({"GET", "HEAD", "OPTIONS"})
+OPEN = frozenset({"/health", "/ready", *OPEN_PATHS})
+_STATIC = "/static/"
 SHORTEST_TOKEN = 16
 ADD_ONE = "FRONTDESK_ADMIN_TOKEN=$(python3 -c 'import secrets; print(secrets.token_urlsafe(32))')"
 
@@ -58,18 +66,30 @@ class Doors:
     """Checks every request before it reaches a route.
 
     On loopback alone, Host and Origin must be ours. Once others can reach the server (HOST is not
-    loopback, or a platform needs a public address), the admin token is needed.
+    loopback, or a platform needs a public address), one must be signed in or have the admin token.
+
+    Args:
+        sessions: None where nobody can sign in: then only the token opens them.
     """
 
-    def __init__(self, settings: Settings, identities: Identities) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        identities: Identities,
+        doorkeeper: Doorkeeper,
+        sessions: Sessions | None,
+    ) -> None:
         self._identities = identities
+        self._doorkeeper = doorkeeper
+        self._sessions = sessions
         self._has_token = settings.admin_token is not None
+        self._can_open = self._has_token or settings.oidc_issuer is not None
         self.guarded = settings.exposed
 
     @property
     def advice(self) -> str | None:
         """What to print at the start when the page and the API are closed to everybody."""
-        if not self.guarded or self._has_token:
+        if not self.guarded or self._can_open:
             return None
         return (
             "The web page and the API are closed: others may reach this server and there is no "
@@ -81,17 +101,23 @@ class Doors:
         """Let a request through or refuse it."""
         if (request.content_length or 0) > MAX_BODY:
             raise problem(413)
+        if self.guarded and is_endpoint(request.path):
+            return await handler(request)
         if not self.guarded:
-            _check_host(request)
-            _check_origin(request)
-        elif not is_endpoint(request.path):
+            check_host(request)
+            check_origin(request)
+            await self._recognise_session(request)
+            play(request)
+        elif not await self._doorkeeper.check_bearer(request):
+            check_origin(request, self._identities.public_origin)
+            await self._recognise_session(request)
             self._check_caller(request)
         return await handler(request)
 
     @web.middleware
     async def recognise(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Give a browser that comes for the first time an id of its own."""
-        if not _is_page_view(request) or self._identities.visitor(request) is not None:
+        if not _is_page_view(request) or self._is_known(request):
             return await handler(request)
         visitor = request[NEWCOMER] = new_visitor()
         response = await handler(request)
@@ -101,90 +127,94 @@ class Doors:
     async def dress(self, request: web.Request, response: web.StreamResponse) -> None:
         """Add what every response carries; also to streams."""
         response.headers.update(HEADERS)
-        if not request.path.startswith("/static/"):
+        if not request.path.startswith(_STATIC):
             response.headers.setdefault("Cache-Control", "no-store")
 
+    async def _recognise_session(self, request: web.Request) -> None:
+        if self._sessions is None or request.path.startswith(_STATIC):
+            return
+        signed_in = await self._sessions.find(request)
+        if signed_in is not None:
+            request[SIGNED_IN] = signed_in
+
+    def _is_known(self, request: web.Request) -> bool:
+        signed_in = request.get(SIGNED_IN)
+        named = signed_in is not None and signed_in.person is not None
+        return named or self._identities.visitor(request) is not None
+
     def _check_caller(self, request: web.Request) -> None:
-        if self._identities.has_token(request):
+        if is_open(request.path) or SIGNED_IN in request:
             return
-        _check_origin(request)
-        if request.path in OPEN or self._identities.is_admin(request):
-            return
-        if not self._has_token:
+        if not self._can_open:
             raise problem(
                 403,
                 "This server has no admin token, so only the platforms' endpoints are open.",
                 cure=f"Set one and start again: {ADD_ONE}",
             )
-        if _is_page_view(request):
-            raise web.HTTPSeeOther(sessions.PATH)
-        raise problem(401, headers={"WWW-Authenticate": 'Bearer realm="frontdesk"'})
+        raise _refused(request)
 
 
-def mount_doors(app: web.Application, settings: Settings) -> Doors:
+def is_open(path: str) -> bool:
+    """Tell whether a path is reached without being signed in."""
+    return path in OPEN or path.startswith(_STATIC)
+
+
+def mount_doors(
+    app: web.Application,
+    settings: Settings,
+    *,
+    sessions: KeepsSessions | None = None,
+    audits: Audits | None = None,
+    sample: bool = False,
+) -> Doors:
     """Put the doors before every route of an app. Raises SettingInvalid for a weak token.
 
-    Call it first: what is mounted later is behind the doors.
+    Call it first: what is mounted later is behind the doors. Without ``sessions`` nobody can sign
+    in. With ``sample`` the sample company's colleagues may be played, where bot.demo allows it.
     """
+    _check_token(settings)
+    identities = app[IDENTITIES] = Identities(settings)
+    doorkeeper = Doorkeeper(identities, audits, settings.tenant, WrongTokens())
+    kept = Sessions(sessions, settings) if sessions is not None else None
+    doors = Doors(settings, identities, doorkeeper, kept)
+    app.middlewares[:0] = [problems, doors.check, doors.recognise]
+    app.on_response_prepare.append(doors.dress)
+    if kept is not None:
+        SignInPages(
+            sessions=kept,
+            doorkeeper=doorkeeper,
+            flow=flow_of(settings),
+            issuer=settings.oidc_issuer,
+            token_cure="" if settings.admin_token is not None else ADD_ONE,
+        ).mount(app)
+    if sample:
+        mount_demo(app, settings)
+    return doors
+
+
+def _check_token(settings: Settings) -> None:
     token = settings.admin_token
     if token is not None and len(token.get_secret_value()) < SHORTEST_TOKEN:
         raise SettingInvalid(
             f"FRONTDESK_ADMIN_TOKEN has fewer than {SHORTEST_TOKEN} characters and could be "
             f"guessed. Make one: {ADD_ONE}"
         )
-    identities = Identities(settings)
-    doors = Doors(settings, identities)
-    app[IDENTITIES] = identities
-    app.middlewares[:0] = [problems, doors.check, doors.recognise]
-    app.on_response_prepare.append(doors.dress)
-    sessions.mount(app, identities, has_token=token is not None, cure=ADD_ONE)
-    return doors
 
 
-def _check_host(request: web.Request) -> None:
-    """Refuse names that aren't ours: a page elsewhere can point its own name at 127.0.0.1."""
-    hosts = request.headers.getall("Host", [])
-    if len(hosts) == 1 and _is_ours(request, hosts[0]):
-        return
-    raise problem(
-        403,
-        f"The host {', '.join(hosts)!r} is not this server's.",
-        cure="Open it as http://127.0.0.1 or http://localhost with its port.",
-    )
+def _refused(request: web.Request) -> Exception:
+    """Return what somebody gets who is not signed in; a browser is led to the page for it."""
+    if "HX-Request" in request.headers:
+        shown = path_of(request.headers.get("HX-Current-URL", ""))
+        return problem(401, headers={"HX-Redirect": _sign_in(shown)})
+    if _is_page_view(request):
+        return web.HTTPSeeOther(_sign_in(request.path_qs))
+    return problem(401, headers={"WWW-Authenticate": 'Bearer realm="frontdesk"'})
 
 
-def _is_ours(request: web.Request, host: str) -> bool:
-    transport = request.transport
-    own = transport.get_extra_info("sockname") if transport is not None else None
-    try:
-        parts = urlsplit(f"//{host}")
-        port = parts.port or 80
-    except ValueError:
-        return False
-    plain = parts.username is None and not parts.path
-    return plain and parts.hostname in LOOPBACK_NAMES and own is not None and port == own[1]
-
-
-def _check_origin(request: web.Request) -> None:
-    """Refuse other sites; a change without an Origin must be JSON, which no form can send."""
-    origins = request.headers.getall("Origin", [])
-    if origins:
-        if not all(_same_origin(request, origin) for origin in origins):
-            raise problem(
-                403,
-                f"Requests from {', '.join(origins)!r} are not taken.",
-                cure="Use the page that this server itself serves.",
-            )
-        return
-    sends = request.method == "POST" or request.body_exists
-    if request.method not in READING and sends and request.content_type != "application/json":
-        raise problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-
-
-def _same_origin(request: web.Request, origin: str) -> bool:
-    """Compare host and port; behind a proxy the scheme differs."""
-    scheme, _, place = origin.partition("://")
-    return scheme in {"http", "https"} and place == request.headers.get("Host")
+def _sign_in(wanted: str) -> str:
+    """Return the sign-in page's address, with where to go on to."""
+    place = local_path(wanted)
+    return PATH if place == "/" else f"{PATH}?next={quote(place, safe='/')}"
 
 
 def _is_page_view(request: web.Request) -> bool:

@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 import secrets
-import time
 from dataclasses import dataclass
-from typing import Literal
 
 from aiohttp import web
 
+from bot.addresses import origin_of
 from bot.config import Settings
 from bot.problems import problem
+from bot.roles import ROLES, Role, SignedIn
 from bot.signing import Signer, same_secret, signing_key
 from bot.types import Interaction, Person
 from rag.types import EVERYONE, Principal
 
-SESSION = "frontdesk_session"
+__all__ = [
+    "ADMIN",
+    "IDENTITIES",
+    "LOCAL",
+    "NEWCOMER",
+    "ROLES",
+    "SIGNED_IN",
+    "VISITOR",
+    "ClaimedUser",
+    "Identities",
+    "Role",
+    "cookie_name",
+    "is_admin",
+    "may_see",
+    "needs",
+    "new_visitor",
+    "over_tls",
+    "person_of",
+    "role_of",
+    "sees_all",
+    "signed_in_of",
+]
+
 VISITOR = "frontdesk_visitor"
 NEWCOMER = web.RequestKey("newcomer", str)
 """The id of a browser that has no cookie yet."""
-SESSION_SECONDS = 12 * 3600
+SIGNED_IN = web.RequestKey("signed_in", SignedIn)
+"""Who is signed in; put there by the doors, absent for everybody else."""
 _ASK_FOR_ROLE = "Ask whoever runs Frontdesk for it, or sign in with the admin token at /session."
 VISITOR_SECONDS = 365 * 24 * 3600
 
@@ -27,12 +50,6 @@ LOCAL = "local"
 """Whoever uses the API on this machine without a browser."""
 
 ADMIN = "admin"
-
-Role = Literal["asker", "expert", "admin"]
-"""asker: asks, and sees what is theirs. expert: also answers what went to people, and sees the
-record. admin: also changes what is indexed and set. Each includes the ones before."""
-
-ROLES: tuple[Role, ...] = ("asker", "expert", "admin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,44 +62,37 @@ class ClaimedUser:
 
 
 class Identities:
-    """Tells admins, visitors and the local user apart.
+    """Tells admins, those who are signed in, visitors and the local user apart.
 
-    An admin has the token, or a session cookie that was given for it. A browser without either
-    is known by a signed cookie of its own.
+    A request with the admin token is an admin's, whatever else it carries. Who is signed in was
+    found out by the doors. A browser without either is known by a signed cookie of its own.
     """
 
     def __init__(self, settings: Settings) -> None:
         token = settings.admin_token
         key = signing_key(settings.data_dir / "cookie.key")
         self._token = token.get_secret_value() if token is not None else None
-        self._sessions = Signer(key, f"session:{self._token}")
         self._visitors = Signer(key, "visitor")
         self._tenant = settings.tenant
         self._alone = not settings.exposed
         self._believes_all = settings.loopback and settings.dev_identities
+        self.public_origin = origin_of(settings.public_url) if settings.public_url else None
+
+    @property
+    def takes_token(self) -> bool:
+        """Whether there is an admin token at all."""
+        return self._token is not None
 
     def has_token(self, request: web.Request) -> bool:
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self.is_token(given.strip())
+        given = bearer(request)
+        return given is not None and self.is_token(given)
 
     def is_token(self, given: str) -> bool:
         return self._token is not None and same_secret(given, self._token)
 
     def is_admin(self, request: web.Request) -> bool:
-        return self.has_token(request) or self._in_session(request)
-
-    def sign_in(self, request: web.Request, response: web.StreamResponse) -> None:
-        """Give a session that ends by itself, or when the token is changed."""
-        until = int(time.time()) + SESSION_SECONDS
-        value = self._sessions.sign(f"{until}-{secrets.token_urlsafe(12)}")
-        response.set_cookie(
-            SESSION,
-            value,
-            max_age=SESSION_SECONDS,
-            httponly=True,
-            secure=over_tls(request),
-            samesite="Strict",
-        )
+        signed_in: SignedIn | None = request.get(SIGNED_IN)
+        return self.has_token(request) or (signed_in is not None and signed_in.role == "admin")
 
     def visitor(self, request: web.Request) -> str | None:
         return self._visitors.read(request.cookies.get(VISITOR, ""))
@@ -100,8 +110,8 @@ class Identities:
     def person(self, request: web.Request, claimed: ClaimedUser | None) -> Person:
         """Return who asks. Raises Problem (403) for a claim that is not believed."""
         if claimed is None:
-            return Person(self._own_id(request))
-        if not self.sees_all(request):
+            return self._own(request)
+        if not self._believes(request):
             raise problem(
                 403,
                 f"The user {claimed.id!r} is not believed here.",
@@ -114,13 +124,16 @@ class Identities:
 
     def sees_all(self, request: web.Request) -> bool:
         """Admins do; and everybody where anybody may say to be anybody."""
-        return self._believes_all or self.is_admin(request)
+        return self.is_admin(request) or (self._believes_all and request.get(SIGNED_IN) is None)
 
     def role(self, request: web.Request) -> Role:
         """Return what the one who makes a request may do; on loopback without a token, all."""
-        if self.is_admin(request) or (self._token is None and self._alone):
+        if self.has_token(request):
             return "admin"
-        return "asker"
+        signed_in: SignedIn | None = request.get(SIGNED_IN)
+        if signed_in is not None:
+            return signed_in.role
+        return "admin" if self._token is None and self._alone else "asker"
 
     def may_see(self, request: web.Request, interaction: Interaction) -> bool:
         """An interaction is for its asker and for admins; another tenant's is for nobody."""
@@ -130,19 +143,22 @@ class Identities:
         if self.sees_all(request):
             return True
         own = message.thread.platform in {"rest", "web"}
-        return own and message.author.id == self._own_id(request)
+        return own and message.author.id == self._own(request).id
 
-    def _own_id(self, request: web.Request) -> str:
+    def _believes(self, request: web.Request) -> bool:
+        """Tell whether a request may say for whom it asks: that takes the token itself."""
+        signed_in: SignedIn | None = request.get(SIGNED_IN)
+        by_token = signed_in is not None and signed_in.by == "token"
+        return self._believes_all or by_token or self.has_token(request)
+
+    def _own(self, request: web.Request) -> Person:
+        signed_in: SignedIn | None = request.get(SIGNED_IN)
+        if signed_in is not None and signed_in.person is not None and not self.has_token(request):
+            return signed_in.person
         visitor: str | None = request.get(NEWCOMER) or self.visitor(request)
         if visitor is not None:
-            return visitor
-        return ADMIN if self.is_admin(request) else LOCAL
-
-    def _in_session(self, request: web.Request) -> bool:
-        value = self._sessions.read(request.cookies.get(SESSION, ""))
-        if value is None or self._token is None:
-            return False
-        return int(value.partition("-")[0]) > time.time()
+            return Person(visitor)
+        return Person(ADMIN if self.is_admin(request) else LOCAL)
 
 
 IDENTITIES = web.AppKey("identities", Identities)
@@ -159,7 +175,7 @@ def may_see(request: web.Request, interaction: Interaction) -> bool:
 
 
 def is_admin(request: web.Request) -> bool:
-    """Tell whether a request comes with the admin token or a session given for it."""
+    """Tell whether a request comes with the admin token, or from an admin who is signed in."""
     return request.config_dict[IDENTITIES].is_admin(request)
 
 
@@ -180,6 +196,17 @@ def needs(request: web.Request, role: Role) -> Person:
     return person_of(request)
 
 
+def signed_in_of(request: web.Request) -> SignedIn | None:
+    """Return who is signed in; None for a visitor, and for a request with the admin token."""
+    return request.get(SIGNED_IN)
+
+
+def bearer(request: web.Request) -> str | None:
+    """Return the token of a request that comes with one."""
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else None
+
+
 def new_visitor() -> str:
     """Return an id for a browser that comes for the first time."""
     return f"visitor-{secrets.token_hex(12)}"
@@ -187,4 +214,16 @@ def new_visitor() -> str:
 
 def over_tls(request: web.Request) -> bool:
     """Tell whether the browser came by HTTPS, to us or to a proxy before us."""
-    return request.secure or request.headers.get("X-Forwarded-Proto") == "https"
+    if request.secure or request.headers.get("X-Forwarded-Proto") == "https":
+        return True
+    identities = request.config_dict.get(IDENTITIES)
+    return identities is not None and identities.public_origin == f"https://{request.host}"
+
+
+def cookie_name(request: web.Request, name: str) -> str:
+    """Return a cookie's full name.
+
+    Over TLS it begins with ``__Host-``: browsers then take it from this very host only, so that
+    no other host of the domain can plant one.
+    """
+    return f"__Host-{name}" if over_tls(request) else name

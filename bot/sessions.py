@@ -1,88 +1,115 @@
-"""Signing in with the admin token, so that a browser can use the pages."""
+"""Sessions of browsers: the browser keeps a random secret, the record its hash and who it is."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from string import Template
+import hashlib
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from aiohttp import web
 
-from bot.identity import SESSION, Identities
-from bot.problems import problem
+from bot.config import Settings
+from bot.identity import cookie_name, over_tls
+from bot.roles import SignedIn
 
-PATH = "/session"
-STYLE = "/session/style.css"
-END = "/session/end"
-HERE = Path(__file__).parent / "signin"
-WRONG = "That is not the admin token. It is the value of FRONTDESK_ADMIN_TOKEN."
+SESSION = "frontdesk_session"
+SESSION_SECONDS = 12 * 3600
+_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
+_SECRET_BYTES = 32
+
+
+class KeepsSessions(Protocol):
+    """The record of sessions. Raises bot.errors.StoreUnavailable."""
+
+    async def begin(
+        self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
+    ) -> None: ...
+
+    async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
+        """Return who it is, or None when it is not there, over, or can't be read."""
+        ...
+
+    async def end(self, tenant: str, session_id: str) -> None:
+        """Forget one; one that is not there is no error."""
+        ...
 
 
 class Sessions:
-    """Handlers of the sign-in page."""
+    """Begins, finds and ends the sessions of browsers.
 
-    def __init__(self, identities: Identities, *, has_token: bool, cure: str) -> None:
-        self._identities = identities
-        self._has_token = has_token
-        self._cure = cure
-        self._page = Template((HERE / "signin.html").read_text(encoding="utf-8"))
-        self._style = (HERE / "signin.css").read_text(encoding="utf-8")
+    The hash covers the settings that say who gets in, so that a change of one of them (another
+    admin token, other groups) ends every session.
+    """
 
-    async def show(self, request: web.Request) -> web.StreamResponse:
-        """Show the sign-in page; one who is signed in goes on to the chat."""
-        if self._identities.is_admin(request):
-            raise web.HTTPSeeOther("/")
-        if not self._has_token:
-            return self._sign_in_page(f"There is no admin token yet. Set {self._cure}", 403)
-        return self._sign_in_page("", 200)
+    def __init__(self, kept: KeepsSessions, settings: Settings) -> None:
+        self._kept = kept
+        self._tenant = settings.tenant
+        self._settled = "\0".join(_who_gets_in(settings)).encode()
 
-    async def begin(self, request: web.Request) -> web.StreamResponse:
-        """Give a session for the token; JSON gets 204, a form the chat page."""
-        by_form = request.content_type != "application/json"
-        if not self._identities.is_token(await _token(request, by_form=by_form)):
-            if by_form:
-                return self._sign_in_page(WRONG, 401)
-            raise problem(401, WRONG)
-        response = (
-            web.Response(status=303, headers={"Location": "/"})
-            if by_form
-            else (web.Response(status=204))
-        )
-        self._identities.sign_in(request, response)
-        return response
-
-    async def end(self, _: web.Request) -> web.StreamResponse:
-        """Sign out."""
-        response = web.Response(status=303, headers={"Location": PATH})
-        response.del_cookie(SESSION, httponly=True, samesite="Strict")
-        return response
-
-    async def style(self, _: web.Request) -> web.StreamResponse:
-        return web.Response(text=self._style, content_type="text/css")
-
-    def _sign_in_page(self, message: str, status: int) -> web.Response:
-        return web.Response(
-            text=self._page.substitute(message=message), content_type="text/html", status=status
+    async def begin(
+        self, request: web.Request, response: web.StreamResponse, signed_in: SignedIn
+    ) -> None:
+        """Give the browser a session with a new id; the one it had is over."""
+        await self._end(request)
+        secret = secrets.token_urlsafe(_SECRET_BYTES)
+        now = datetime.now(UTC)
+        until = now + timedelta(seconds=SESSION_SECONDS)
+        await self._kept.begin(self._tenant, self._id(secret), signed_in, now, until)
+        response.set_cookie(
+            cookie_name(request, SESSION),
+            secret,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            secure=over_tls(request),
+            samesite="Lax",
         )
 
+    async def find(self, request: web.Request) -> SignedIn | None:
+        """Return who makes a request, as far as its cookie says so."""
+        secret = _secret_of(request)
+        if secret is None:
+            return None
+        return await self._kept.find(self._tenant, self._id(secret), datetime.now(UTC))
 
-def mount(app: web.Application, identities: Identities, *, has_token: bool, cure: str) -> None:
-    """Add the routes."""
-    sessions = Sessions(identities, has_token=has_token, cure=cure)
-    app.router.add_get(PATH, sessions.show)
-    app.router.add_post(PATH, sessions.begin)
-    app.router.add_post(END, sessions.end)
-    app.router.add_get(STYLE, sessions.style)
+    async def end(self, request: web.Request, response: web.StreamResponse) -> None:
+        """End the browser's session, also for a copy of its cookie."""
+        await self._end(request)
+        response.del_cookie(
+            cookie_name(request, SESSION),
+            httponly=True,
+            secure=over_tls(request),
+            samesite="Lax",
+        )
+
+    async def _end(self, request: web.Request) -> None:
+        secret = _secret_of(request)
+        if secret is not None:
+            await self._kept.end(self._tenant, self._id(secret))
+
+    def _id(self, secret: str) -> str:
+        return hashlib.sha256(secret.encode() + b"\0" + self._settled).hexdigest()
 
 
-async def _token(request: web.Request, *, by_form: bool) -> str:
-    if by_form:
-        return str((await request.post()).get("token", ""))
-    try:
-        body = json.loads(await request.read())
-    except ValueError as error:
-        raise problem(400) from error
-    token = body.get("token") if isinstance(body, dict) else None
-    if not isinstance(token, str):
-        raise problem(422, 'Send {"token": "…"} with the value of FRONTDESK_ADMIN_TOKEN.')
-    return token
+def _secret_of(request: web.Request) -> str | None:
+    value = request.cookies.get(cookie_name(request, SESSION), "")
+    return value if _SECRET.fullmatch(value) else None
+
+
+def _who_gets_in(settings: Settings) -> Sequence[str]:
+    token = settings.admin_token
+    return (
+        token.get_secret_value() if token is not None else "",
+        settings.oidc_issuer or "",
+        settings.oidc_client_id or "",
+        *(
+            ",".join(sorted(values))
+            for values in (
+                settings.oidc_admin_groups,
+                settings.oidc_expert_groups,
+                settings.oidc_allowed_domains,
+            )
+        ),
+    )

@@ -99,6 +99,9 @@ def doors(settings: Settings) -> Part:
     open_here = settings.loopback and not (settings.slack_configured or settings.adapters)
     if open_here and settings.microsoft_app_id is None:
         return Part("doors", "ready", "open on this machine only")
+    if settings.oidc_issuer is not None:
+        issuer = urlsplit(settings.oidc_issuer).hostname
+        return Part("doors", "ready", f"web page and API need a sign-in at {issuer}, or the token")
     if settings.admin_token is None:
         cure = "Add FRONTDESK_ADMIN_TOKEN (32 random characters) to .env"
         return Part("doors", "absent", "web page and API are closed.", cure)

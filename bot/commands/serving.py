@@ -50,7 +50,8 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
         store = unopened(database_url(settings), reminders_of(settings))
         engine = DbosEngine(engine_url(settings), executor_of(settings))
         try:
-            await _listen(build(settings, parts, store, engine), settings, started)
+            app = build(settings, parts, store, engine, sample=sample)
+            await _listen(app, settings, started)
         finally:
             await store.close()
             end_tracing()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import aiohttp_jinja2
 import jinja2
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
-from bot.identity import role_of
+from bot.demo import demo_of
+from bot.identity import role_of, signed_in_of
 from bot.pages.assets import Assets
 
 HERE = Path(__file__).parent
@@ -36,12 +39,27 @@ def _set_up(app: web.Application) -> None:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        context_processors=[_standing],
     )
+    app.middlewares.append(_with_standing)
     templates.globals["asset"] = assets.link
     app.router.add_get("/static/{name}", assets.serve)
 
 
-async def _standing(request: web.Request) -> dict[str, object]:
-    """Return what every page's frame shows of the one who looks."""
-    return {"role": role_of(request)}
+@web.middleware
+async def _with_standing(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Give every template what the frame shows of the one who looks."""
+    with warnings.catch_warnings():
+        # aiohttp_jinja2 looks for it under a plain string, of which aiohttp warns.
+        warnings.simplefilter("ignore", web.NotAppKeyWarning)
+        request[aiohttp_jinja2.REQUEST_CONTEXT_KEY] = _standing(request)
+    return await handler(request)
+
+
+def _standing(request: web.Request) -> dict[str, object]:
+    return {
+        "role": role_of(request),
+        "path": request.path,
+        "address": request.path_qs,
+        "me": signed_in_of(request),
+        "demo": demo_of(request),
+    }
