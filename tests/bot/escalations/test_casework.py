@@ -1,0 +1,321 @@
+"""What those who answer do and see, over a real record and a real index."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from bot.errors import ActRefused, EscalationTaken, InteractionUnknown
+from bot.escalations.casework import LONGEST_REPLY, CaseView, Casework
+from bot.escalations.reading import IndexReading
+from bot.escalations.types import Act, Actor
+from bot.store import Store, sqlite_url
+from bot.types import (
+    Clarification,
+    Escalation,
+    EscalationReason,
+    FoundPassage,
+    InteractionId,
+    Message,
+    Outcome,
+    Reply,
+    Response,
+    Source,
+    Trace,
+)
+from rag.errors import IndexUnavailable
+from rag.index.embedded import EmbeddedIndex, open_index
+from rag.types import EVERYONE, Chunk, Page, Principal, Readers
+from tests.bot.fakes import replied
+from tests.bot.store.filled import rows
+from tests.builders import ALL, chunk, message
+
+ANNA = Actor("u1", "Anna", "expert")
+BEN = Actor("u2", "Ben", "expert")
+COLLEAGUE = frozenset({EVERYONE})
+HR = frozenset({EVERYONE, Principal("group:hr")})
+VPN = "Restart the VPN client."
+PAY = "Pay day is the 25th."
+
+
+def source(page: str, quote: str) -> Source:
+    return Source(
+        chunk_id=page,
+        page_id=f"{page}.md",
+        title=page.upper(),
+        url=f"https://wiki.example/{page}",
+        section="",
+        quote=quote,
+        document_page=None,
+        relevance=0.5,
+        source_type="folder",
+        source_id=f"{page}.md",
+    )
+
+
+def passage(page: str) -> FoundPassage:
+    return FoundPassage(page, f"{page}.md", page.upper(), "", {"keyword": 3.0})
+
+
+BOTH = (source("vpn", VPN), source("pay", PAY))
+FOUND = (passage("vpn"), passage("pay"), passage("gone"))
+
+
+async def keep(index: EmbeddedIndex, page: str, text: str, readers: Readers = ALL) -> None:
+    part = chunk(text, chunk_id=page, page_id=f"{page}.md", title=page.upper(), readers=readers)
+    await index.upsert_page(Page("default", "IT", f"{page}.md", text, readers), [part], None)
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
+    opened = await open_index(tmp_path / "index.sqlite", None)
+    await keep(opened, "vpn", VPN)
+    await keep(opened, "pay", PAY, (frozenset({Principal("group:hr")}),))
+    yield opened
+    await opened.close()
+
+
+@dataclass
+class Hints:
+    """Counts how often it was said that there may be something to tell."""
+
+    given: int = 0
+
+    def __call__(self) -> None:
+        self.given += 1
+
+
+@pytest.fixture
+def hints() -> Hints:
+    return Hints()
+
+
+@pytest.fixture
+def casework(store: Store, index: EmbeddedIndex, hints: Hints) -> Casework:
+    return Casework(
+        cases=store.escalations,
+        interactions=store.interactions,
+        readable=IndexReading(index),
+        changed=hints,
+    )
+
+
+def outcome(response: Response, *, searched: bool = True) -> Outcome:
+    trace: Trace = replied("").trace
+    if searched:
+        trace = replace(trace, passages=FOUND, threshold=0.65, gate="stopped")
+    return Outcome(response, trace)
+
+
+def escalated(reason: EscalationReason = "low_confidence") -> Escalation:
+    return Escalation("I'll ask.", reason, "VPN?", BOTH, confidence=0.4)
+
+
+async def ask(
+    store: Store, text: str, what: Outcome, *, message_id: str = "m1", thread: str = "t1"
+) -> InteractionId:
+    asked: Message = message(text, message_id=message_id, thread=thread, private=False)
+    opened = await store.work.open(asked, "me")
+    await store.work.close(opened, what, last=True)
+    return opened.id
+
+
+async def view(
+    casework: Casework, case_id: InteractionId, reader: frozenset[Principal] = COLLEAGUE
+) -> CaseView:
+    return await casework.view("default", case_id, reader)
+
+
+async def test_a_case_comes_with_history_and_why_it_was_not_enough(
+    casework: Casework, store: Store
+) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+    await casework.act("default", case_id, "claim", ANNA)
+
+    seen = await view(casework, case_id)
+
+    assert seen.case.standing.owner_id == "u1"
+    assert [each.step for each in seen.steps] == ["open", "claim"]
+    assert seen.finding is not None
+    assert (seen.finding.gate, seen.finding.confidence) == ("stopped", 0.4)
+    assert seen.finding.threshold == 0.65
+    assert seen.finding.interaction_id == case_id
+    assert seen.before == ()
+
+
+async def test_pages_are_shown_to_those_who_may_read_them_and_counted_for_others(
+    casework: Casework, store: Store
+) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+
+    for reader, pages, hidden in ((COLLEAGUE, ["vpn.md"], 2), (HR, ["vpn.md", "pay.md"], 1)):
+        seen = await view(casework, case_id, reader)
+        assert seen.finding is not None
+        assert [each.page_id for each in seen.finding.suggestions] == pages
+        assert [each.page_id for each in seen.finding.passages] == pages
+        assert seen.finding.hidden == hidden
+        assert ("PAY" in repr(seen)) == (reader is HR)
+
+
+async def test_a_quote_is_shown_only_while_it_is_on_the_page(
+    casework: Casework, store: Store, index: EmbeddedIndex
+) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+    await keep(index, "vpn", "Something else.")
+
+    seen = await view(casework, case_id)
+
+    assert seen.finding is not None
+    assert [(each.title, each.quote) for each in seen.finding.suggestions] == [("VPN", "")]
+
+
+async def test_another_page_under_the_same_id_tells_nothing_of_the_old_one(
+    casework: Casework, store: Store, index: EmbeddedIndex
+) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+    opened = chunk(PAY, chunk_id="pay", page_id="pay.md", title="Canteen")
+    await index.upsert_page(Page("default", "IT", "pay.md", "2", ALL), [opened], None)
+
+    seen = await view(casework, case_id)
+
+    assert "PAY" not in repr(seen)
+
+
+async def test_who_asked_for_a_person_is_explained_by_what_was_said_before(
+    casework: Casework, store: Store
+) -> None:
+    first = await ask(store, "vpn?", outcome(escalated()))
+    await ask(store, "thanks", outcome(Reply("Sure.", "generic"), searched=False), message_id="m2")
+    human = outcome(Escalation("Of course.", "asked_for_human", "VPN?"), searched=False)
+    case_id = await ask(store, "a human please", human, message_id="m3")
+    await ask(store, "and now?", outcome(escalated()), message_id="m4")
+    await ask(store, "elsewhere", outcome(escalated()), message_id="m5", thread="t2")
+
+    seen = await view(casework, case_id)
+
+    assert seen.finding is not None
+    assert seen.finding.interaction_id == first
+    assert [(each.question, each.answer) for each in seen.before] == [
+        ("vpn?", "I'll ask."),
+        ("thanks", "Sure."),
+    ]
+
+
+async def test_what_was_said_long_before_is_nobodys_business(
+    casework: Casework, store: Store, tmp_path: Path
+) -> None:
+    await ask(store, "my secret", outcome(escalated()))
+    human = outcome(Escalation("Of course.", "asked_for_human", "VPN?"), searched=False)
+    case_id = await ask(store, "a human please", human, message_id="m2")
+    earlier = "UPDATE interactions SET created_at = datetime(created_at, '-2 days')"
+    rows(sqlite_url(tmp_path), f"{earlier} WHERE number = 1")
+
+    seen = await view(casework, case_id)
+
+    assert seen.before == ()
+    assert seen.finding is not None
+    assert seen.finding.interaction_id == case_id
+
+
+@pytest.mark.parametrize(
+    ("response", "answer", "withheld"),
+    [
+        (Reply("Restart [1].", "answer", BOTH[:1]), "Restart [1].", False),
+        (Reply("Restart [1], on the 25th [2].", "answer", BOTH), "", True),
+        (Reply("Hello!", "generic"), "Hello!", False),
+        (Reply("Changed [1].", "answer", (source("vpn", "Gone."),)), "", True),
+        (Clarification("Which?", ("PAY: secret",), BOTH), "Which?", False),
+    ],
+    ids=["readable", "partly readable", "generic", "changed", "asked back"],
+)
+async def test_an_earlier_answer_is_shown_whole_or_not_at_all(
+    casework: Casework, store: Store, response: Response, answer: str, *, withheld: bool
+) -> None:
+    await ask(store, "vpn?", outcome(response))
+    case_id = await ask(store, "still", outcome(escalated()), message_id="m2")
+
+    (before,) = (await view(casework, case_id)).before
+
+    assert (before.answer, before.withheld) == (answer, withheld)
+
+
+class Broken:
+    """An index that can't be read."""
+
+    async def spaces(self, tenant: str) -> Mapping[str, int]:
+        raise IndexUnavailable("It is away.")
+
+    async def page(
+        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
+    ) -> Sequence[Chunk]:
+        raise IndexUnavailable("It is away.")
+
+
+async def test_nothing_is_shown_while_it_is_not_known_what_may_be_read(store: Store) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+    blind = Casework(
+        cases=store.escalations,
+        interactions=store.interactions,
+        readable=IndexReading(Broken()),
+    )
+
+    with pytest.raises(IndexUnavailable):
+        await view(blind, case_id)
+
+
+async def test_what_is_withdrawn_or_anothers_is_unknown(casework: Casework, store: Store) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+
+    with pytest.raises(InteractionUnknown):
+        await casework.view("other", case_id, COLLEAGUE)
+    await store.work.cancel(case_id)
+    with pytest.raises(InteractionUnknown, match="withdrawn"):
+        await view(casework, case_id)
+
+
+async def test_an_act_is_done_and_hinted_at(casework: Casework, store: Store, hints: Hints) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+
+    answered = await casework.act("default", case_id, "reply", ANNA, " Restart it.\n")
+
+    assert answered.standing.state == "answered"
+    steps = await store.escalations.steps("default", case_id)
+    assert steps[-1].text == "Restart it."
+    with pytest.raises(EscalationTaken):
+        await casework.act("default", case_id, "claim", BEN)
+    assert hints.given == 1
+
+
+@pytest.mark.parametrize(
+    ("act", "text", "words"),
+    [
+        ("reply", " \n", "The reply is empty"),
+        ("decline", "", "Say why it is not for you"),
+        ("reply", "x" * (LONGEST_REPLY + 1), "4,001 characters; 4,000"),
+        ("reopen", "x" * (LONGEST_REPLY + 1), "4,001 characters; 4,000"),
+    ],
+)
+async def test_words_that_can_not_be_sent_are_refused_with_the_cure(
+    casework: Casework, store: Store, act: Act, text: str, words: str
+) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+
+    with pytest.raises(ActRefused, match=words):
+        await casework.act("default", case_id, act, ANNA, text)
+
+    assert len(await store.escalations.steps("default", case_id)) == 1
+
+
+async def test_a_reply_of_the_greatest_length_is_sent_and_a_claim_says_nothing(
+    casework: Casework, store: Store
+) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+
+    await casework.act("default", case_id, "claim", ANNA, "hm")
+    await casework.act("default", case_id, "reply", ANNA, "x" * LONGEST_REPLY)
+
+    texts = [each.text for each in await store.escalations.steps("default", case_id)]
+    assert texts == ["", "", "x" * LONGEST_REPLY]
