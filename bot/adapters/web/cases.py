@@ -8,12 +8,10 @@ from datetime import datetime
 
 from markupsafe import Markup
 
-from bot.escalations.types import Act, Case, CaseStep, State
+from bot.escalations.life import UNSETTLED, WAITING, called
+from bot.escalations.types import Case, CaseStep, State
 from bot.pages.plain import plain_html
 from bot.types import InteractionId
-
-SOMEBODY = "A person"
-"""For those whose name is not known."""
 
 _HEADLINES: Mapping[State, str] = {
     "open": "Waiting for a person",
@@ -29,8 +27,7 @@ _CLOSE: Mapping[State, str] = {
     "answered": "This helped, close it",
     "reopened": "No longer needed",
 }
-_UNSETTLED = frozenset({"open", "claimed", "answered", "reopened"})
-_REOPENED_FROM = frozenset({"answered", "resolved", "declined"})
+_REOPENED_FROM: frozenset[State] = frozenset({"answered", "resolved", "declined"})
 _CHANGED_TO: Mapping[State, str] = {
     "open": "open",
     "claimed": "claim",
@@ -72,31 +69,24 @@ class CaseView:
     @property
     def settled(self) -> bool:
         """Whether nothing changes any more by itself."""
-        return self.state not in _UNSETTLED
-
-
-def can(act: Act, state: State) -> bool:
-    """Tell whether an asker is offered an act."""
-    return act in {"resolve", "reopen"} and state in (
-        _CLOSE if act == "resolve" else _REOPENED_FROM
-    )
+        return self.state not in UNSETTLED
 
 
 def case_view(case: Case, steps: Sequence[CaseStep]) -> CaseView:
     """Return what the page shows of a case."""
     state = case.standing.state
     last = _last(steps, state)
-    name = _name(last) if last is not None else case.standing.owner_name or SOMEBODY
+    name = called(case.standing.owner_name) if last is None else _name(last)
     return CaseView(
         id=case.interaction_id,
         version=case.version,
         state=state,
         headline=_HEADLINES[state].format(name=name),
         since=last.at if last is not None else case.changed_at,
-        pings=case.pings if state in {"open", "reopened"} else 0,
+        pings=case.pings if state in WAITING else 0,
         said=tuple(said for step in steps if (said := _said(step)) is not None),
         close=_CLOSE.get(state, ""),
-        can_reopen=can("reopen", state),
+        can_reopen=state in _REOPENED_FROM,
     )
 
 
@@ -113,9 +103,10 @@ def _said(step: CaseStep) -> SaidView | None:
         case "decline":
             return _words(step) if step.text else None
         case "reopen":
-            return _words(step, note="" if step.text else _acted(step, "asked again"))
+            did = "asked again" if _is_asker(step) else "opened it again"
+            return _words(step, note="" if step.text else f"{_name(step)} {did}")
         case "resolve":
-            return _words(step, note=_acted(step, "closed it"))
+            return _words(step, note=f"{_name(step)} closed it")
         case "open" | "claim" | "release" | "ping":
             return None
 
@@ -132,14 +123,8 @@ def _words(step: CaseStep, *, note: str = "") -> SaidView:
     )
 
 
-def _acted(step: CaseStep, what: str) -> str:
-    return f"{_name(step)} {what}"
-
-
 def _name(step: CaseStep) -> str:
-    if _is_asker(step):
-        return "You"
-    return (step.actor.name.strip() if step.actor is not None else "") or SOMEBODY
+    return "You" if _is_asker(step) else called(step.actor.name if step.actor else "")
 
 
 def _is_asker(step: CaseStep) -> bool:
