@@ -68,7 +68,7 @@ def finding_of(interaction: Interaction, may_read: Mapping[str, Chunk]) -> Findi
     if outcome is None:
         return None
     suggestions = tuple(_shown(sources_of(outcome), may_read))
-    passages = tuple(each for each in outcome.trace.passages if _is_open(each, may_read))
+    passages = tuple(each for each in outcome.trace.passages if is_open(each, may_read))
     return Finding(
         interaction_id=interaction.id,
         question=outcome.trace.route.question,
@@ -124,7 +124,7 @@ def _may_be_shown(outcome: Outcome, may_read: Mapping[str, Chunk]) -> bool:
     if not isinstance(outcome.response, Reply):
         return True
     return all(
-        _is_open(each, may_read) and each.quote in may_read[each.chunk_id].text
+        is_open(each, may_read) and each.quote in may_read[each.chunk_id].text
         for each in outcome.response.sources
     )
 
@@ -132,12 +132,12 @@ def _may_be_shown(outcome: Outcome, may_read: Mapping[str, Chunk]) -> bool:
 def _shown(sources: Iterable[Source], may_read: Mapping[str, Chunk]) -> Iterable[Source]:
     """Yield what may be read; a quote only while it is still on the page."""
     for source in sources:
-        if _is_open(source, may_read):
+        if is_open(source, may_read):
             there = source.quote in may_read[source.chunk_id].text
             yield source if there else replace(source, quote="")
 
 
-def _is_open(found: Source | FoundPassage, may_read: Mapping[str, Chunk]) -> bool:
+def is_open(found: Source | FoundPassage, may_read: Mapping[str, Chunk]) -> bool:
     """Tell whether a passage may be read; an id may have gone to another page's text since."""
     chunk = may_read.get(found.chunk_id)
     return (
