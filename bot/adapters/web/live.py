@@ -31,7 +31,6 @@ STREAMS = 20
 """Open at once for one person; a tab that is looked at has one."""
 
 LOOKED_AT = 50
-_SETTLED = frozenset({None, "resolved", "declined"})
 _BEAT = b": still here\n\n"
 _HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -53,6 +52,15 @@ class Tempo:
     answered: float = 10.0
     heartbeat: float = 15.0
     longest: float = 600.0
+
+    def pause(self, now: Sequence[Glance]) -> float | None:
+        """Return how long to wait before the next look; None when nothing can change."""
+        if any(each.status == "working" for each in now):
+            return self.working
+        states = {each.case_state for each in now}
+        if states & {"open", "claimed", "reopened"}:
+            return self.waiting
+        return self.answered if "answered" in states else None
 
 
 class Live:
@@ -103,7 +111,7 @@ class Live:
         """Look again and again, and send the difference. Raises StoreUnavailable."""
         started = told = time.monotonic()
         await stream.write(b"".join([b"retry: 1000\n\n", *news({}, now), event("present")]))
-        while (pause := self._pause(now)) is not None:
+        while (pause := self._tempo.pause(now)) is not None:
             await self._wait(pause)
             if self._ending.is_set() or _gone(request):
                 return
@@ -116,15 +124,6 @@ class Live:
             if clock - started >= self._tempo.longest:
                 return
         await stream.write(event("idle"))
-
-    def _pause(self, now: Sequence[Glance]) -> float | None:
-        """Return how long to wait before the next look; None when nothing can change."""
-        if any(each.status == "working" for each in now):
-            return self._tempo.working
-        waiting = {each.case_state for each in now}
-        if waiting & {"open", "claimed", "reopened"}:
-            return self._tempo.waiting
-        return None if waiting <= _SETTLED else self._tempo.answered
 
     async def _wait(self, seconds: float) -> None:
         try:

@@ -16,6 +16,7 @@ from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
 from bot.config import load_settings
 from bot.doors import mount_doors
+from bot.gate import load_gate
 from bot.identity import person_of
 from bot.ports import AnswersInquiries, ReportStage
 from bot.store import Store
@@ -83,11 +84,18 @@ class OnePage:
 
 @asynccontextmanager
 async def chat_app(
-    data_dir: Path, store: Store, pages: OnePage, desk: AnswersInquiries
+    data_dir: Path,
+    store: Store,
+    pages: OnePage,
+    desk: AnswersInquiries,
+    *,
+    drain_seconds: float = 5,
 ) -> AsyncIterator[web.Application]:
     """Join the chat as the server does, but with a stand-in for the desk."""
     admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
-    opened = inbox_over(store, desk=desk, admission=admission, limits=Limits(drain_seconds=5))
+    opened = inbox_over(
+        store, desk=desk, admission=admission, limits=Limits(drain_seconds=drain_seconds)
+    )
     app = web.Application()
     mount_doors(app, load_settings(FRONTDESK_DATA_DIR=data_dir))
     WebChat(
@@ -97,6 +105,7 @@ async def chat_app(
         cases=store.escalations,
         watches=store.watching,
         threads=store.threads,
+        gate=load_gate(0.65),
         pages=pages,
         identify=person_of,
         tenant="default",
