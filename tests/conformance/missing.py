@@ -15,7 +15,22 @@ _WHISPER = "permission-limited, with a private addition"
 _FEEDBACK = tuple(f"feedback: {what}" for what in ("up", "down", "changed", "removed"))
 _IN_TIME = ("edited while it is worked on", "deleted while it is worked on")
 
+_PEOPLES_NEWS = (
+    "a person's reply reaches the thread, marked as a person's",
+    "claimed is told",
+    "declined is told with the reason",
+    "all steps are told in their order",
+    "what a person writes is not live",
+    "a long reply of a person is told whole",
+)
+_TOLD_ONCE = "a notice is told once although the process died before it was noted"
+_TOLD_DELETED = "told, then deleted"
+_REMINDED = "unclaimed: people are reminded"
+
 _NO_PEOPLE = "no people's channel: `python -m bot escalations` lists the question"
+_NO_PLACE = "no people's channel: the board shows what waits"
+_FETCHED = "nothing is posted: the record is shown as it is, with all that was said"
+_UNASKABLE = "Teams can't be asked what was posted: better told twice than never"
 _ALONE = "only the asker reads the thread: the answer itself has all that they may read"
 _ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
 _NO_EVENTS = "edited and deleted messages are not listened to yet"
@@ -35,21 +50,32 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
                 _ALONE: (_WHISPER,),
                 _ASK_ANEW: ("edited while it is worked on", "edited after the answer"),
+                _FETCHED: (*_PEOPLES_NEWS, _TOLD_ONCE, _TOLD_DELETED),
+                _NO_PLACE: (_REMINDED,),
             }
         ),
-        "rest": _because({_NO_PEOPLE: (*_PEOPLE, _ASKED_FOR), _ALONE: (_WHISPER,)}),
+        "rest": _because(
+            {
+                _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
+                _ALONE: (_WHISPER,),
+                _FETCHED: (*_PEOPLES_NEWS, _TOLD_ONCE, _TOLD_DELETED),
+                _NO_PLACE: (_REMINDED,),
+            }
+        ),
         "slack": _because(
             {
                 _NO_BUTTONS: _FEEDBACK,
-                _NO_EVENTS: (*_IN_TIME, "deleted after the answer"),
+                _NO_EVENTS: (*_IN_TIME, "deleted after the answer", _TOLD_DELETED),
             }
         ),
         "teams": _because(
             {
                 _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
                 _UNSAID: ("feedback: removed",),
-                _NO_EVENTS: (*_IN_TIME, "deleted after the answer"),
+                _NO_EVENTS: (*_IN_TIME, "deleted after the answer", _TOLD_DELETED),
                 _NO_WHISPER: (_WHISPER,),
+                _UNASKABLE: (_TOLD_ONCE,),
+                _NO_PLACE: (_REMINDED,),
             }
         ),
     }

@@ -36,6 +36,9 @@ class OnRest:
         self._ids: dict[int, str] = {}
         self._problems: dict[int, str] = {}
 
+    def another_channel(self) -> None:
+        """Nothing is posted."""
+
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         async def parts() -> Sequence[Part]:
             return ()

@@ -45,6 +45,9 @@ class OnSlack:
         )
         self.channel: slack.SlackChannel = slack.connect(self.settings)
 
+    def another_channel(self) -> slack.SlackChannel:
+        return slack.connect(self.settings)
+
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         slack.mount(app, self.channel, inbox)
 

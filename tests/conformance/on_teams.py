@@ -47,10 +47,11 @@ class OnTeams:
             microsoft_app_password="secret",
             microsoft_app_tenant_id=ENTRA,
         )
-        cloud = Cloud(issuer=ISSUER, metadata_url=f"{tenant.url}/meta")
-        self.channel: teams.TeamsChannel = teams.connect(
-            self.settings, cloud=cloud, credentials=CountingCredentials()
-        )
+        self.channel: teams.TeamsChannel = self.another_channel()
+
+    def another_channel(self) -> teams.TeamsChannel:
+        cloud = Cloud(issuer=ISSUER, metadata_url=f"{self._tenant.url}/meta")
+        return teams.connect(self.settings, cloud=cloud, credentials=CountingCredentials())
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         teams.mount(app, self.channel, inbox, interactions=store.interactions)

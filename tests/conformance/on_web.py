@@ -39,6 +39,9 @@ class OnWeb:
         self._troubles: dict[int, str] = {}
         self._opening = asyncio.Lock()
 
+    def another_channel(self) -> None:
+        """Nothing is posted."""
+
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         WebChat(
             inbox=inbox,

@@ -52,6 +52,10 @@ class Platform(Protocol):
     @property
     def settings(self) -> Settings: ...
 
+    def another_channel(self) -> Channel | None:
+        """Return a channel as another process has it, which saw nothing of what was posted."""
+        ...
+
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None: ...
 
     async def ask(self, question: Question) -> Receipt:

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bot.errors import InboxFull
+from bot.escalations.ports import Tells
 from bot.ports import Inbox, Interactions
 from bot.types import Interaction, InteractionId, Message, Outcome
 from tests.conformance.desks import HeldDesk
-from tests.conformance.platforms import Platform, Question, Receipt
+from tests.conformance.platforms import Missing, Platform, Question, Receipt
+from tests.conformance.telling import People
 
 Words = str | re.Pattern[str]
 """What is looked for in a text; a pattern where platforms say the same in other words."""
@@ -55,6 +57,7 @@ class Scene:
     inbox: WatchedInbox
     interactions: Interactions
     desk: HeldDesk
+    people: People
     faults: list[str] = field(default_factory=list)
 
     async def ask(self, question: Question) -> Receipt:
@@ -63,6 +66,13 @@ class Scene:
         self.expect(receipt == "kept", f"the question was acknowledged as {receipt!r}")
         await self.settled()
         return receipt
+
+    async def escalate(self, question: Question) -> InteractionId:
+        """Ask what goes to people, where an asker can be told more. Raises Missing."""
+        if not isinstance(self.platform.channel, Tells):
+            raise Missing
+        await self.ask(question)
+        return self.inbox.kept[-1]
 
     async def settled(self) -> None:
         """Wait until the record says of everything kept that nothing is left to do."""

@@ -28,6 +28,7 @@ from tests.conformance.on_teams import on_teams
 from tests.conformance.on_web import on_web
 from tests.conformance.platforms import Missing, Opens, Platform, Platforms
 from tests.conformance.scene import Scene, WatchedInbox
+from tests.conformance.telling import People
 
 PLATFORMS: Platforms = {
     "web": on_web,
@@ -83,7 +84,8 @@ async def _scene(case: Case, platform: Platform, directory: Path) -> AsyncIterat
         platform.client = await stack.enter_async_context(
             TestClient(TestServer(app, host="127.0.0.1"))
         )
-        yield Scene(platform, watched, store.interactions, desk)
+        people = People(store, platform.another_channel, platform.settings.tenant)
+        yield Scene(platform, watched, store.interactions, desk, people)
 
 
 @asynccontextmanager

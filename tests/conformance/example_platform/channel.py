@@ -12,6 +12,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.config import Settings
 from bot.errors import DeliveryFailed, DeliveryRefused, SettingInvalid
+from bot.escalations.types import Case, Notice
+from bot.escalations.wording import as_plain, said
 from bot.markdown import split
 from bot.rendering import HandOver, Rendered, SourceLine, hand_over, render
 from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
@@ -45,7 +47,7 @@ def connect(settings: Settings) -> PigeonChannel:
 
 
 class PigeonChannel:
-    """Implements bot.ports.Channel and bot.ports.Withdraws."""
+    """Implements bot.ports.Channel and Withdraws, bot.escalations.ports.Tells and AsksPeople."""
 
     platform = "pigeon"
 
@@ -60,14 +62,18 @@ class PigeonChannel:
         message, outcome = delivery.message, delivery.outcome
         asked = hand_over(delivery)
         if asked is not None:
-            await self._post(self.settings.people, _card(asked, message), delivery, "card")
+            await self._post(
+                self.settings.people, _card(asked, message), delivery.interaction_id, "card"
+            )
         rated = isinstance(outcome.response, Reply) and bool(outcome.response.sources)
         parts = _parts(render(outcome.response, private=message.private))
         note = ""
         for number, text in enumerate(parts, start=1):
             last = number == len(parts)
             shown = {"thread": message.thread.id, "text": text, "thumbs": rated and last}
-            note = await self._post(message.thread.channel, shown, delivery, str(number))
+            note = await self._post(
+                message.thread.channel, shown, delivery.interaction_id, str(number)
+            )
         if outcome.private is not None and not message.private:
             await self._whisper(delivery, outcome.private)
         return PostedRef(message.thread.channel, note)
@@ -80,6 +86,29 @@ class PigeonChannel:
         note = await self._find(room, _mark(delivery.interaction_id, str(last)))
         return None if note is None else PostedRef(room, note)
 
+    async def tell(self, message: Message, notice: Notice) -> PostedRef:
+        """Post what a person did; what is there already is not posted again."""
+        note = ""
+        for number, text in enumerate(_told(notice), start=1):
+            shown = {"thread": message.thread.id, "text": text}
+            part = _part(notice, number)
+            note = await self._post(message.thread.channel, shown, notice.interaction_id, part)
+        return PostedRef(message.thread.channel, note)
+
+    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
+        """Ask Pigeon for the last part of a notice, whoever posted it."""
+        mark = _mark(notice.interaction_id, _part(notice, len(_told(notice))))
+        note = await self._find(message.thread.channel, mark)
+        return None if note is None else PostedRef(message.thread.channel, note)
+
+    async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
+        """Say where people are asked that a question waits."""
+        text = f"Nobody has it yet, since {case.opened_at:%H:%M} (UTC): {plain(case.question)}"
+        shown = {"thread": f"reminder {notice.id}", "text": text[:LONGEST_NOTE]}
+        room = self.settings.people
+        note = await self._post(room, shown, notice.interaction_id, _part(notice, 1))
+        return PostedRef(room, note)
+
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Remove all that carries the mark of a message; ``posted`` names only the last."""
         mark = _mark(message.interaction_id, "")
@@ -90,10 +119,12 @@ class PigeonChannel:
         message = delivery.message
         for number, text in enumerate(_parts(render(private, private=True)), start=1):
             shown = {"thread": message.thread.id, "text": text, "for": message.author.id}
-            await self._post(message.thread.channel, shown, delivery, f"private {number}")
+            await self._post(
+                message.thread.channel, shown, delivery.interaction_id, f"private {number}"
+            )
 
-    async def _post(self, room: str, note: Note, delivery: Delivery, part: str) -> str:
-        mark = _mark(delivery.interaction_id, part)
+    async def _post(self, room: str, note: Note, about: InteractionId, part: str) -> str:
+        mark = _mark(about, part)
         known = await self._find(room, mark)
         if known is not None:
             return known
@@ -123,6 +154,14 @@ class PigeonChannel:
 
 def _mark(interaction_id: InteractionId, part: str) -> str:
     return f"{interaction_id}/{part}"
+
+
+def _part(notice: Notice, number: int) -> str:
+    return f"{notice.to} {notice.number} {number}"
+
+
+def _told(notice: Notice) -> tuple[str, ...]:
+    return split(plain(as_plain(said(notice))), LONGEST_NOTE)
 
 
 def _parts(rendered: Rendered) -> tuple[str, ...]:

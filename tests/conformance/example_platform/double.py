@@ -97,7 +97,11 @@ class OnPigeon:
     def __init__(self, pigeon: FakePigeon, directory: Path) -> None:
         self._pigeon = pigeon
         self.settings: Settings = load_settings(_env_file=None, data_dir=directory)
-        self.channel = PigeonChannel(PigeonSettings(url=pigeon.url, secret=SECRET, people=PEOPLE))
+        self.channel = self.another_channel()
+
+    def another_channel(self) -> PigeonChannel:
+        settings = PigeonSettings(url=self._pigeon.url, secret=SECRET, people=PEOPLE)
+        return PigeonChannel(settings)
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         mount(app, self.channel, inbox, store.interactions)
