@@ -12,6 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters import rest
 from bot.config import Settings, load_settings
 from bot.doors import mount_doors, person_of
+from bot.identity import role_of
 from bot.ports import AnswersInquiries, Inbox, Interactions
 from bot.startup import Part
 from bot.store import Store
@@ -53,9 +54,10 @@ async def serving(
     ask_seconds: float = 10,
     accepts: Inbox | None = None,
     interactions: Interactions | None = None,
+    record: rest.RecordApi | None = None,
     sample: bool = False,
 ) -> AsyncIterator[Client]:
-    """Serve until the block ends; ``accepts`` and ``interactions`` replace what the API uses."""
+    """Serve until the block ends; ``accepts`` and the next two replace what the API uses."""
     app = web.Application()
     mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     opened = inbox_over(store, desk=desk, limits=limits or SOON)
@@ -70,7 +72,7 @@ async def serving(
         audits=store.audits,
         settings=settings,
         check_parts=check_parts,
-        record=record_api(store),
+        record=record or record_api(store),
         ask_seconds=ask_seconds,
     )
     _add_pages(app)
@@ -82,6 +84,9 @@ def _add_pages(app: web.Application) -> None:
     async def page(request: web.Request) -> web.Response:
         return web.Response(text=person_of(request).id, content_type="text/html")
 
+    async def role(request: web.Request) -> web.Response:
+        return web.Response(text=role_of(request))
+
     async def form(request: web.Request) -> web.Response:
         return web.Response(text=str((await request.post()).get("question")))
 
@@ -92,6 +97,7 @@ def _add_pages(app: web.Application) -> None:
         raise RuntimeError("password=hunter2")
 
     app.router.add_get("/", page)
+    app.router.add_get("/role", role)
     app.router.add_post("/chat", form)
     app.router.add_post("/slack/events", event)
     app.router.add_post("/api/messages", event)

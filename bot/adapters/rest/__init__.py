@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from bot.adapters.rest.documents import DocumentsApi
 from bot.adapters.rest.handlers import CheckParts, Rest
-from bot.adapters.rest.openapi import document
-from bot.adapters.rest.operations import OPERATIONS
+from bot.adapters.rest.openapi import OPERATIONS, document
 from bot.adapters.rest.record import RecordApi
 from bot.config import Settings
 from bot.ports import Audits, Inbox, Interactions
 
-__all__ = ["CheckParts", "RecordApi", "mount"]
+__all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
 
 
 def mount(
@@ -23,6 +23,7 @@ def mount(
     settings: Settings,
     check_parts: CheckParts,
     record: RecordApi,
+    documents: DocumentsApi,
     ask_seconds: float = 60.0,
 ) -> None:
     """Add the API's routes; the doors (bot.doors) must be mounted on the same app."""
@@ -54,6 +55,14 @@ def mount(
         "escalation": record.escalation,
         "act": record.act,
         "usage": record.usage,
+        "spaces": documents.spaces,
+        "space": documents.space,
+        "upload": documents.upload,
+        "indexed": documents.indexed,
+        "remove": documents.remove,
+        "reindex": documents.reindex,
+        "runs": documents.runs,
+        "cancel": documents.cancel,
     }
     for operation in OPERATIONS:
         handler = handlers[operation.handler]

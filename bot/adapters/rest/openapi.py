@@ -8,13 +8,18 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from bot.adapters.rest.operations import OPERATIONS, PROBLEMS, Operation, Parameter
+from bot.adapters.rest.operations import OPERATIONS as OF_ASKING
+from bot.adapters.rest.operations import PROBLEMS, Operation, Parameter
+from bot.adapters.rest.operations_documents import OPERATIONS as OF_DOCUMENTS
 from bot.adapters.rest.wire import VERSION
 from bot.problems import ProblemDetails
 
 REFERENCE = "#/components/schemas/{model}"
 
 Json = dict[str, Any]
+
+OPERATIONS = (*OF_ASKING, *OF_DOCUMENTS)
+"""All that the API offers."""
 
 
 def document() -> Json:
@@ -54,7 +59,10 @@ def _operation(operation: Operation) -> Json:
     if operation.parameters:
         described["parameters"] = [_parameter(parameter) for parameter in operation.parameters]
     if operation.body is not None:
-        described["requestBody"] = {"required": True, "content": _content(operation.body)}
+        described["requestBody"] = {
+            "required": True,
+            "content": _content(operation.body, operation.body_type),
+        }
     if operation.open:
         described["security"] = []
     return described
@@ -78,8 +86,8 @@ def _problem(status: int) -> Json:
     }
 
 
-def _content(model: type[BaseModel]) -> Json:
-    return {"application/json": {"schema": {"$ref": REFERENCE.format(model=model.__name__)}}}
+def _content(model: type[BaseModel], content_type: str = "application/json") -> Json:
+    return {content_type: {"schema": {"$ref": REFERENCE.format(model=model.__name__)}}}
 
 
 def _parameter(parameter: Parameter) -> Json:

@@ -27,16 +27,24 @@ Handler = Literal[
     "escalation",
     "act",
     "usage",
+    "spaces",
+    "space",
+    "upload",
+    "indexed",
+    "remove",
+    "reindex",
+    "runs",
+    "cancel",
 ]
 
 PROBLEMS: Mapping[int, str] = {
     400: "The body is not JSON.",
     401: "The admin token is missing or wrong.",
     403: "Not from this host or origin, or not as this user, or there is no admin token.",
-    404: "No such interaction of the caller's.",
+    404: "There is none, or none of the caller's.",
     409: "It contradicts what was sent or done before.",
-    413: "Longer than 1 MB.",
-    415: "The body is not declared as application/json.",
+    413: "Longer than is taken: 1 MB, or what MAX_UPLOAD_MB allows a document.",
+    415: "The body is not declared as application/json, or a document's as a form.",
     422: "A field has a wrong value: which, what, and the cure.",
     500: "Something broke on the server's side.",
     503: "Too many questions wait, or a part that is needed is away. Try again.",
@@ -90,6 +98,7 @@ class Operation:
     body: type[BaseModel] | None = None
     parameters: tuple[Parameter, ...] = ()
     open: bool = False
+    body_type: str = "application/json"
 
 
 INTERACTION = "/api/v1/interactions/{id}"

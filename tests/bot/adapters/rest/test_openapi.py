@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientResponse, web
 
-from bot.adapters.rest import mount
+from bot.adapters.rest import RecordApi, mount
 from bot.adapters.rest.openapi import document
 from bot.adapters.rest.operations import OPERATIONS, Operation
 from bot.errors import InteractionUnknown, StoreUnavailable
@@ -22,6 +22,7 @@ from bot.types import InteractionId
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.inboxes import inbox_over
 from tests.bot.server import TOKEN, Client, record_api, serving, settings_for
+from tests.bot.store.filled import add_escalation, add_interaction
 
 JSON = {"Content-Type": "application/json"}
 EVIL = {"Origin": "https://evil.example"}
@@ -101,7 +102,7 @@ class Defective:
         self._working = working
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
-        async def method(*_: object) -> object:
+        async def method(*_: object, **__: object) -> object:
             if name in self._working:
                 return self._working[name]
             raise self._error
@@ -112,6 +113,8 @@ class Defective:
 DEFECT = RuntimeError("password=hunter2")
 AWAY = StoreUnavailable("The disk is full.")
 GONE = Defective(InteractionUnknown("Withdrawn."), accept=InteractionId("i1"))
+LISTS = frozenset({"questions", "escalations", "usage"})
+ESCALATED = "00000000-0000-0000-0000-000000000001"
 NOBODY = "/api/v1/interactions/00000000-0000-0000-0000-000000000000"
 
 
@@ -132,6 +135,10 @@ class World:
             settings=settings_for(self._path, admin_token=TOKEN, host="10.1.1.1")
         )
 
+    async def escalated(self, **standing: object) -> None:
+        await add_interaction(self._store, ESCALATED)
+        await add_escalation(self._store, ESCALATED, **standing)
+
     async def slow(self) -> Client:
         return await self.client(desk=EchoDesk(Gate()), ask_seconds=0.05)
 
@@ -144,7 +151,13 @@ async def send(
 ) -> ClientResponse:
     """Send a right request of an operation, but for what ``options`` change."""
     path = operation.path.replace("/api/v1/interactions/{id}", interaction)
-    bodies = {"ask": {"question": "hi"}, "amend": {"question": "ho"}, "judge": {"vote": "up"}}
+    path = path.replace("{id}", ESCALATED).replace("{act}", "claim")
+    bodies: dict[str, dict[str, Any]] = {
+        "ask": {"question": "hi"},
+        "amend": {"question": "ho"},
+        "judge": {"vote": "up"},
+        "act": {"text": ""},
+    }
     body = bodies.get(operation.handler)
     given = {"json": body} if body and "data" not in options else {}
     return await client.request(operation.method, path, **(given | options))
@@ -175,8 +188,12 @@ async def failed(world: World, operation: Operation, status: int) -> ClientRespo
     """Bring about what breaks inside."""
     if operation.handler == "ready":
         return await send(await world.client(parts=None if status == 500 else FAILED), operation)
-    broken = Defective(DEFECT if status == 500 else AWAY)
-    return await send(await world.client(accepts=broken, interactions=broken), operation)
+    broken: Any = Defective(DEFECT if status == 500 else AWAY)
+    record = RecordApi(
+        tenant="default", searches=broken, cases=broken, interactions=broken, usage=broken
+    )
+    client = await world.client(accepts=broken, interactions=broken, record=record)
+    return await send(client, operation)
 
 
 async def wrong(world: World, operation: Operation, status: int) -> ClientResponse:
@@ -193,10 +210,14 @@ async def wrong(world: World, operation: Operation, status: int) -> ClientRespon
             client = await (world.client() if operation.handler == "amend" else world.slow())
             known = NOBODY if status == 504 else await asked(client)
             return await send(client, operation, known)
-        case (("ask" | "amend" | "judge"), 422):
-            return await send(await world.client(), operation, data=b"{}", headers=JSON)
+        case "act", 409:
+            await world.escalated(state="claimed", owner="bea", owner_name="Bea")
+        case (("ask" | "amend" | "judge" | "act"), 422):
+            return await send(await world.client(), operation, data=b'{"text": 1}', headers=JSON)
         case _, 422:
-            query = {"show_pipeline": "x", "user": ""}
+            listed = {"limit": "x"} if operation.handler != "usage" else {"by": "x"}
+            own = {"show_pipeline": "x", "user": ""}
+            query = listed if operation.handler in LISTS else own
             client = await world.client()
             return await send(client, operation, await asked(client), params=query)
     return await send(await world.client(), operation)
@@ -204,6 +225,9 @@ async def wrong(world: World, operation: Operation, status: int) -> ClientRespon
 
 async def done(world: World, operation: Operation, status: int) -> ClientResponse:
     """Bring about what goes well."""
+    if operation.handler in {"escalation", "act"}:
+        await world.escalated()
+        return await send(await world.client(), operation)
     unanswered = status == 202 or operation.handler == "amend"
     client = await (world.slow() if unanswered else world.client())
     return await send(client, operation, await asked(client))

@@ -182,15 +182,13 @@ async def test_beyond_this_machine_the_record_is_for_those_who_answer(
 async def test_usage_is_summed_by_what_is_asked(store: Store, tmp_path: Path) -> None:
     await add_usage(store, 1)
     await add_usage(store, 2, model="large", cost_usd=None)
-    span = {
-        "since": (NOON - timedelta(days=1)).isoformat(),
-        "until": (NOON + timedelta(days=1)).isoformat(),
-    }
+    since = (NOON - timedelta(days=1)).isoformat()
+    until = (NOON + timedelta(days=1)).isoformat()
 
     async with serving(store, settings_for(tmp_path)) as client:
-        by_day = await told(client, USAGE, **span)
-        by_model = await told(client, USAGE, by="model", **span)
-        backwards = await told(client, USAGE, 422, since=span["until"], until=span["since"])
+        by_day = await told(client, USAGE, since=since, until=until)
+        by_model = await told(client, USAGE, by="model", since=since, until=until)
+        backwards = await told(client, USAGE, 422, since=until, until=since)
 
     assert [(each["calls"], each["unpriced_calls"]) for each in by_day["sums"]] == [(2, 1)]
     assert {each["key"] for each in by_model["sums"]} == {"small", "large"}
