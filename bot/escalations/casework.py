@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -56,29 +56,13 @@ class CaseView:
     before: tuple[Exchange, ...]
 
 
-def _nothing() -> None:
-    """Have nobody to tell."""
-
-
 class Casework:
-    """Acts on escalations and shows them.
+    """Acts on escalations and shows them."""
 
-    Args:
-        changed: Called after an act, so that what is to be told need not wait.
-    """
-
-    def __init__(
-        self,
-        *,
-        cases: Cases,
-        interactions: Exchanges,
-        readable: Readable,
-        changed: Callable[[], None] = _nothing,
-    ) -> None:
+    def __init__(self, *, cases: Cases, interactions: Exchanges, readable: Readable) -> None:
         self._cases = cases
         self._interactions = interactions
         self._readable = readable
-        self._changed = changed
 
     async def act(
         self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
@@ -88,9 +72,7 @@ class Casework:
         Raises InteractionUnknown, EscalationTaken, ActRefused; the latter two are worded for the
         one who tried.
         """
-        case = await self._cases.act(tenant, case_id, act, actor, checked(act, text))
-        self._changed()
-        return case
+        return await self._cases.act(tenant, case_id, act, actor, checked(act, text))
 
     async def view(
         self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,28 +78,12 @@ async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
     await opened.close()
 
 
-@dataclass
-class Hints:
-    """Counts how often it was said that there may be something to tell."""
-
-    given: int = 0
-
-    def __call__(self) -> None:
-        self.given += 1
-
-
 @pytest.fixture
-def hints() -> Hints:
-    return Hints()
-
-
-@pytest.fixture
-def casework(store: Store, index: EmbeddedIndex, hints: Hints) -> Casework:
+def casework(store: Store, index: EmbeddedIndex) -> Casework:
     return Casework(
         cases=store.escalations,
         interactions=store.interactions,
         readable=IndexReading(index),
-        changed=hints,
     )
 
 
@@ -276,7 +260,9 @@ async def test_what_is_withdrawn_or_anothers_is_unknown(casework: Casework, stor
         await view(casework, case_id)
 
 
-async def test_an_act_is_done_and_hinted_at(casework: Casework, store: Store, hints: Hints) -> None:
+async def test_an_act_is_done_with_the_words_that_were_said(
+    casework: Casework, store: Store
+) -> None:
     case_id = await ask(store, "vpn?", outcome(escalated()))
 
     answered = await casework.act("default", case_id, "reply", ANNA, " Restart it.\n")
@@ -286,7 +272,6 @@ async def test_an_act_is_done_and_hinted_at(casework: Casework, store: Store, hi
     assert steps[-1].text == "Restart it."
     with pytest.raises(EscalationTaken):
         await casework.act("default", case_id, "claim", BEN)
-    assert hints.given == 1
 
 
 @pytest.mark.parametrize(
