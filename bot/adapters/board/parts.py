@@ -1,0 +1,174 @@
+"""The state of every part in words, with its cure; what to enter elsewhere; what runs here."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol, runtime_checkable
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from bot import __version__
+from bot.adapters.board.amounts import duration, several
+from bot.adapters.board.frame import show
+from bot.adapters.board.overview import CheckParts
+from bot.adapters.board.spans import now
+from bot.config import Settings
+from bot.errors import BotError
+from bot.identity import needs
+from bot.startup import Part
+
+PATH = "/board/parts"
+_CHECK_SECONDS = 15.0
+_COMMAND = re.compile(r"(?:python -m |make )\S.*$")
+
+_STATES: Mapping[str, str] = {
+    "failed": "Broken",
+    "paused": "Paused",
+    "limited": "Limit reached",
+    "ready": "Works",
+    "absent": "Not set up",
+}
+"""In the order in which parts are shown."""
+
+
+@runtime_checkable
+class Checks(Protocol):
+    """Optional capability of a channel: call its platform, and say whether all is well."""
+
+    async def check(self) -> Part:
+        """Raises bot.errors.BotError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """A part as it is shown; ``command`` is what can be copied, if its cure is one."""
+
+    name: str
+    state: str
+    words: str
+    detail: str
+    cure: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address of ours that is entered at a platform."""
+
+    where: str
+    address: str
+
+
+class PartsPage:
+    """Shows and checks the parts. ``platforms`` may offer Checks; ``began`` is this start."""
+
+    def __init__(
+        self,
+        *,
+        check_parts: CheckParts,
+        platforms: Sequence[object],
+        settings: Settings,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        self._check_parts = check_parts
+        self._platforms = [each for each in platforms if isinstance(each, Checks)]
+        self._settings = settings
+        self._clock = clock
+        self._began = clock()
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show what the server knows without asking others."""
+        needs(request, "expert")
+        return self._shown(request, await self._check_parts(), asked=False)
+
+    async def check(self, request: web.Request) -> web.Response:
+        """Look again, and call the platforms too."""
+        needs(request, "expert")
+        parts = await self._check_parts()
+        checked = await asyncio.gather(*(_checked(each) for each in self._platforms))
+        fresh = {part.name: part for part in checked}
+        seen = [fresh.pop(part.name, part) for part in parts]
+        return self._shown(request, [*seen, *fresh.values()], asked=True)
+
+    def _shown(self, request: web.Request, parts: Sequence[Part], *, asked: bool) -> web.Response:
+        at = self._clock()
+        context = {
+            "parts": [part_view(part) for part in _worst_first(parts)],
+            "words": _words(parts),
+            "checked_at": at,
+            "asked": asked,
+            "platforms": len(self._platforms),
+            "endpoints": list(_endpoints(self._settings)),
+            "public": self._settings.public_url,
+            "facts": _facts(self._settings, at - self._began),
+        }
+        return show(request, "board/parts.html", context)
+
+
+def part_view(part: Part) -> PartView:
+    """Return a part in words; a command at the end of its cure stands apart."""
+    found = _COMMAND.search(part.cure)
+    command = found.group() if found else ""
+    cure = part.cure.removesuffix(command).rstrip()
+    return PartView(part.name, part.state, _STATES[part.state], part.detail, cure, command)
+
+
+async def _checked(platform: Checks) -> Part:
+    name = str(getattr(platform, "platform", "platform")).capitalize()
+    try:
+        async with asyncio.timeout(_CHECK_SECONDS):
+            return await platform.check()
+    except BotError as error:
+        return Part(name, "failed", str(error))
+    except TimeoutError:
+        late = f"it did not answer within {_CHECK_SECONDS:.0f} seconds."
+        return Part(name, "failed", late, "See that this server may call it, and check again.")
+
+
+def _worst_first(parts: Sequence[Part]) -> Sequence[Part]:
+    order = list(_STATES)
+    return sorted(parts, key=lambda part: order.index(part.state))
+
+
+def _words(parts: Sequence[Part]) -> str:
+    broken = [part.name for part in parts if part.state == "failed"]
+    if broken:
+        return f"{several(len(broken), 'part is', 'parts are')} broken: {', '.join(broken)}."
+    absent = sum(part.state == "absent" for part in parts)
+    rest = f" {several(absent, 'part is', 'parts are')} not set up." if absent else ""
+    return f"All that is set up works.{rest}"
+
+
+def _endpoints(settings: Settings) -> Iterator[Endpoint]:
+    """Name the addresses to enter; a path alone where the public address is not set."""
+    public = settings.public_url or ""
+    if settings.slack_configured:
+        yield Endpoint("Slack: Event Subscriptions, Request URL", f"{public}/slack/events")
+    if settings.microsoft_app_id is not None:
+        yield Endpoint("Azure Bot: Configuration, Messaging endpoint", f"{public}/api/messages")
+
+
+def _facts(settings: Settings, up: timedelta) -> Sequence[tuple[str, str]]:
+    return [
+        ("Version", __version__),
+        ("Running for", duration(up.total_seconds())),
+        ("Public address", settings.public_url or "PUBLIC_URL is not set"),
+        ("Listens on", f"{settings.host}, port {settings.port}"),
+        ("Data directory", str(settings.data_dir.absolute())),
+        ("Record", _record(settings)),
+        ("Company (tenant)", settings.tenant),
+    ]
+
+
+def _record(settings: Settings) -> str:
+    """Name the database without user, password or options."""
+    if settings.database_url is None:
+        return "SQLite, frontdesk.sqlite in the data directory"
+    url = urlsplit(settings.database_url.get_secret_value())
+    return f"PostgreSQL, database {url.path.strip('/')!r} at {url.hostname or 'a socket'}"

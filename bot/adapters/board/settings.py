@@ -1,0 +1,163 @@
+"""Every setting with its meaning, value and source; the pause; and what admins did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from aiohttp import web
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from bot.adapters.board.frame import show
+from bot.audit import masked
+from bot.config import Settings
+from bot.identity import needs
+from bot.records import AuditRecord
+from bot.settings_page import variable
+from bot.settings_source import Source
+from bot.types import Person
+from bot.usage import Pause
+
+PATH = "/board/settings"
+LONGEST_REASON = 300
+ACTS = 50
+
+_SOURCES: Mapping[Source, str] = {
+    "environment": "environment",
+    ".env": ".env",
+    "command": "the command that started this server",
+    "default": "default",
+}
+
+
+class Pauses(Protocol):
+    """The pause of a tenant. Raises bot.errors.StoreUnavailable."""
+
+    async def pause(self, tenant: str, reason: str, by: str) -> Pause: ...
+
+    async def resume(self, tenant: str, by: str) -> bool: ...
+
+    async def current(self, tenant: str) -> Pause | None: ...
+
+
+class Acts(Protocol):
+    """What admins did. Raises bot.errors.StoreUnavailable."""
+
+    async def newest(
+        self, tenant: str, limit: int, before: int | None = None
+    ) -> Sequence[AuditRecord]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SettingView:
+    """One setting as it is shown; of a secret only whether it is set."""
+
+    variable: str
+    meaning: str
+    value: str
+    source: str
+    own: bool
+
+
+class SettingsPage:
+    """Shows the settings, pauses and resumes. ``sources`` says where each field comes from."""
+
+    def __init__(
+        self, *, settings: Settings, sources: Mapping[str, Source], pauses: Pauses, acts: Acts
+    ) -> None:
+        self._settings = settings
+        self._sources = sources
+        self._pauses = pauses
+        self._acts = acts
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show the settings, and the acts before the one that the address names."""
+        needs(request, "admin")
+        return await self._shown(request)
+
+    async def pause(self, request: web.Request) -> web.Response:
+        """Stop answering, for a reason that everyone who asks is told."""
+        person = needs(request, "admin")
+        reason = " ".join(str((await request.post()).get("reason", "")).split())
+        wrong = _wrong(reason)
+        if wrong:
+            return await self._shown(request, status=422, wrong=wrong, reason=reason)
+        await self._pauses.pause(self._settings.tenant, reason, _name(person))
+        raise web.HTTPSeeOther(PATH)
+
+    async def resume(self, request: web.Request) -> web.Response:
+        """Answer again; what is not paused stays as it is."""
+        person = needs(request, "admin")
+        await self._pauses.resume(self._settings.tenant, _name(person))
+        raise web.HTTPSeeOther(PATH)
+
+    async def _shown(
+        self, request: web.Request, *, status: int = 200, wrong: str = "", reason: str = ""
+    ) -> web.Response:
+        views = setting_views(self._settings, self._sources)
+        acts = await self._acts.newest(self._settings.tenant, ACTS + 1, _before(request))
+        context = {
+            "own": [each for each in views if each.own],
+            "defaults": [each for each in views if not each.own],
+            "paused": await self._pauses.current(self._settings.tenant),
+            "longest": LONGEST_REASON,
+            "wrong": wrong,
+            "reason": reason,
+            "acts": acts[:ACTS],
+            "older": acts[ACTS - 1].number if len(acts) > ACTS else None,
+        }
+        response = show(request, "board/settings.html", context, role="admin")
+        response.set_status(status)
+        return response
+
+
+def setting_views(settings: Settings, sources: Mapping[str, Source]) -> Sequence[SettingView]:
+    """Return every setting in its order, without a secret's value."""
+    return [
+        _view(name, field, getattr(settings, name), sources.get(name))
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def _view(name: str, field: FieldInfo, value: object, source: Source | None) -> SettingView:
+    return SettingView(
+        variable=variable(name, field),
+        meaning=field.description or "",
+        value=_shown_value(value, field),
+        source="not known" if source is None else _SOURCES[source],
+        own=source != "default",
+    )
+
+
+def _shown_value(value: object, field: FieldInfo) -> str:
+    if isinstance(value, SecretStr) or "SecretStr" in str(field.annotation):
+        return "not set" if value is None else "set"
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return str(value).lower()
+        case tuple() | frozenset():
+            return ", ".join(sorted(map(str, value))) or "none"
+        case _:
+            # An address may carry a password.
+            return masked(str(value))
+
+
+def _wrong(reason: str) -> str:
+    if not reason:
+        return "Say why: whoever asks meanwhile is told the reason."
+    if len(reason) > LONGEST_REASON:
+        return f"That is {len(reason):,} characters; say it in at most {LONGEST_REASON:,}."
+    return ""
+
+
+def _name(person: Person) -> str:
+    return f"board:{person.name or person.email or person.id}"
+
+
+def _before(request: web.Request) -> int | None:
+    asked = request.query.get("before", "")
+    return int(asked) if asked.isdecimal() and len(asked) < len(str(2**63)) else None

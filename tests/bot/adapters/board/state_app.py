@@ -1,0 +1,57 @@
+"""The board's state pages behind real doors, over a real record; parts and platforms are told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bot.adapters.board.frame import mount_frame
+from bot.adapters.board.state import mount_state
+from bot.config import Settings
+from bot.doors import mount_doors
+from bot.settings_source import Source
+from bot.startup import Part
+from bot.store import Store
+
+Client = TestClient[web.Request, web.Application]
+PARTS = (
+    Part("knowledge", "ready", "120 chunks (HR 40, IT 80)"),
+    Part("model", "absent", "answers are verbatim quotes.", "Add OPENAI_MODEL to .env"),
+    Part("limits", "absent", "nothing is limited.", "Set a rate: docs/limits.md"),
+)
+
+
+@dataclass
+class Told:
+    """What the parts and the platforms say, and where the settings come from."""
+
+    parts: Sequence[Part] = PARTS
+    platforms: Sequence[object] = ()
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+@asynccontextmanager
+async def state_app(store: Store, settings: Settings, told: Told) -> AsyncIterator[Client]:
+    """Serve the pages until the block ends."""
+    app = web.Application()
+    mount_doors(app, settings, sessions=store.sessions, audits=store.audits)
+    mount_frame(app)
+
+    async def check_parts() -> Sequence[Part]:
+        return told.parts
+
+    mount_state(
+        app,
+        record=store,
+        settings=settings,
+        sources=told.sources,
+        check_parts=check_parts,
+        platforms=told.platforms,
+    )
+    async with TestClient(TestServer(app)) as client:
+        client.session.headers["Accept"] = "text/html"
+        yield client
