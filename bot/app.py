@@ -17,14 +17,18 @@ from aiohttp import web
 from bot import startup
 from bot.adapters import rest
 from bot.adapters.board import frame as board
+from bot.adapters.board.state import mount_state
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
 from bot.audit import Observes
 from bot.config import Settings
+from bot.documents import ToldDocuments, ToldReindex, Translation
 from bot.doors import mount_doors
+from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown, StoreUnavailable
 from bot.escalations.announcing import AnnouncedCases
 from bot.escalations.news import News, utc_now
 from bot.escalations.telling import Teller
+from bot.gate import load_gate
 from bot.identity import person_of
 from bot.inboxes import DurableEngine, Opened, Surroundings, durable_inbox
 from bot.keeper import Keeper
@@ -32,19 +36,29 @@ from bot.limits import LimitedAdmission
 from bot.limits_part import limits_part
 from bot.metrics import Metrics, mount_metrics
 from bot.notices import Notices
-from bot.parts import Parts
+from bot.parts import Parts, gate_path
 from bot.platforms import adapters
 from bot.ports import Channel
+from bot.receiving import upload_bounds
 from bot.records import Swept
+from bot.settings_source import Source
 from bot.startup import Part
 from bot.store import Store, database_url, prepare
 from bot.tracing import continue_trace, tracing_part
 from bot.types import Policy
 from bot.usage import use_limits
 from bot.work import Limits
+from ingestion.assembly import library_of, open_library
+from ingestion.errors import DocumentInTheWay as InTheWay
+from ingestion.errors import DocumentRefused as Refused
+from ingestion.errors import DocumentUnknown as Unknown
+from ingestion.errors import LedgerUnavailable
+from ingestion.ledger import Ledger
+from ingestion.library import Library
 from ingestion.progress import progress_on
 from ingestion.report import report_lines
 from ingestion.run import Folder, sync_folder
+from ingestion.sources import remember
 from rag.errors import RagError
 
 log = structlog.get_logger(__name__)
@@ -59,32 +73,6 @@ STARTERS = (
 )
 
 
-class FolderReindex:
-    """Implements Reindex over folders: each space is filled from one of them."""
-
-    def __init__(self, parts: Parts, settings: Settings, folders: Mapping[str, Path]) -> None:
-        self._parts = parts
-        self._settings = settings
-        self._folders = folders
-
-    async def run(self, space: str | None = None, *, dry_run: bool = False) -> Sequence[str]:
-        """Bring one space or all up to date; return the report's lines."""
-        lines: list[str] = []
-        for key, folder in self._folders.items():
-            if space in {None, key}:
-                report = await sync_folder(
-                    Folder(folder, key),
-                    self._parts.index,
-                    self._parts.embedder,
-                    tenant=self._settings.tenant,
-                    data_dir=self._settings.data_dir,
-                    dry_run=dry_run,
-                    progress=progress_on(sys.stderr),
-                )
-                lines += report_lines(report)
-        return lines
-
-
 async def reindex_sample(settings: Settings, parts: Parts) -> Sequence[str]:
     """Bring the sample company's pages up to date; once there are others, remove them.
 
@@ -94,9 +82,21 @@ async def reindex_sample(settings: Settings, parts: Parts) -> Sequence[str]:
     own = sorted(indexed - set(SAMPLE_SPACES))
     if own:
         return await _forget_sample(settings, parts, own)
-    folders = {key: SAMPLE / name for key, name in SAMPLE_SPACES.items()}
-    done = await FolderReindex(parts, settings, folders).run()
-    return [line for line in done if line.startswith(("Space", "Failed", "Warning"))]
+    ledger = Ledger(settings.data_dir, settings.tenant)
+    lines: list[str] = []
+    for key, name in SAMPLE_SPACES.items():
+        begun, folder = datetime.now(UTC), Folder(SAMPLE / name, key)
+        report = await sync_folder(
+            folder,
+            parts.index,
+            parts.embedder,
+            tenant=settings.tenant,
+            data_dir=settings.data_dir,
+            progress=progress_on(sys.stderr),
+        )
+        await remember(ledger, folder, report, begun)
+        lines += report_lines(report)
+    return [line for line in lines if line.startswith(("Space", "Failed", "Warning"))]
 
 
 async def _forget_sample(settings: Settings, parts: Parts, own: Sequence[str]) -> Sequence[str]:
@@ -104,6 +104,7 @@ async def _forget_sample(settings: Settings, parts: Parts, own: Sequence[str]) -
     for space in SAMPLE_SPACES:
         pages = await parts.index.pages(settings.tenant, space)
         removed += await parts.index.delete_pages(settings.tenant, space, list(pages))
+        await Ledger(settings.data_dir, settings.tenant).forget(space)
     gone = f" Its {removed} pages are removed." if removed else ""
     return [f"The sample company is left out, because {', '.join(own)} is indexed.{gone}"]
 
@@ -130,6 +131,17 @@ async def _knowledge(settings: Settings, parts: Parts) -> Part:
         return Part("knowledge", "failed", str(error))
 
 
+REFUSALS: Translation = {
+    Unknown: DocumentUnknown,
+    InTheWay: DocumentInTheWay,
+    Refused: DocumentRefused,
+    LedgerUnavailable: StoreUnavailable,
+    RagError: StoreUnavailable,
+    OSError: StoreUnavailable,
+}
+"""What ingestion and the disk say, as the bot's own errors."""
+
+
 STATUS: web.AppKey[rest.CheckParts] = web.AppKey("status")
 """How the application tells the state of its parts."""
 
@@ -141,10 +153,12 @@ def build(
     engine: DurableEngine,
     *,
     sample: bool = False,
+    sources: Mapping[str, Source] | None = None,
 ) -> web.Application:
     """Join all parts into one application. Raises SettingInvalid.
 
     ``sample``: the sample company is served, whose colleagues may be played (bot.demo).
+    ``sources``: where each setting comes from, to be shown.
     """
     app = web.Application()
     mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
@@ -166,6 +180,9 @@ def build(
         return (*await status(settings, parts), limits, tracing_part(), keeper.part())
 
     app[STATUS] = check_parts
+    library = _library(settings, parts)
+    documents = ToldDocuments(library, REFUSALS)
+    reindexing = ToldReindex(library.runs, REFUSALS)
     waiting = partial(store.counting.waiting_cases, settings.tenant)
     mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
     rest.mount(
@@ -182,6 +199,14 @@ def build(
             interactions=store.interactions,
             usage=store.usage,
         ),
+        documents=rest.DocumentsApi(
+            tenant=settings.tenant,
+            documents=documents,
+            reindexing=reindexing,
+            audits=store.audits,
+            data_dir=settings.data_dir,
+            bounds=upload_bounds(settings.max_upload_mb),
+        ),
     )
     WebChat(
         inbox=inbox,
@@ -190,16 +215,44 @@ def build(
         cases=cases,
         watches=store.watching,
         threads=store.threads,
+        gate=load_gate(settings.confidence_threshold, gate_path(settings)),
         pages=parts.index,
         identify=person_of,
         tenant=settings.tenant,
         starters=STARTERS,
     ).mount(app)
     board.mount_frame(app)
+    mount_state(
+        app,
+        record=store,
+        settings=settings,
+        sources=sources or {},
+        check_parts=check_parts,
+        platforms=channels,
+    )
     app.cleanup_ctx.append(_running(keeper))
+    app.cleanup_ctx.append(_looking_after(library))
     app.cleanup_ctx.append(_telling(news))
     app.on_shutdown.append(_draining(keeper, news))
     return app
+
+
+def _library(settings: Settings, parts: Parts) -> Library:
+    return library_of(
+        parts.index,
+        parts.embedder,
+        tenant=settings.tenant,
+        data_dir=settings.data_dir,
+        largest=upload_bounds(settings.max_upload_mb).bytes,
+    )
+
+
+def _looking_after(library: Library) -> Callable[[web.Application], AsyncIterator[None]]:
+    async def run(_: web.Application) -> AsyncIterator[None]:
+        async with open_library(library):
+            yield
+
+    return run
 
 
 def executor_of(settings: Settings) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from bot.errors import SettingInvalid
-from bot.gate_file import Calibration, GateFile
+from bot.gate_file import Calibration, Feature, GateFile
 
 GATE_FILE = Path(__file__).with_name("gate.json")
 
@@ -17,6 +18,19 @@ KEYWORD_ONLY = ".keyword"
 """Suffix of the calibration that is used where there is no embedder."""
 
 _VECTOR, _KEYWORD = "vector_best", "keyword_best"
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What one feature did to a probability.
+
+    ``place`` is where its value lies between the least (0) and the most (1) that is usual, and
+    ``push`` what it added to the log-odds, against an average value.
+    """
+
+    name: str
+    place: float
+    push: float
 
 
 class Gate:
@@ -40,6 +54,11 @@ class Gate:
         if calibration.times_supported_share:
             found *= features.get("supported_share", 0.0)
         return min(1.0, max(0.0, found))
+
+    def weights(self, features: Mapping[str, float], composer: str) -> Sequence[Weight]:
+        """Return what each feature that counts did to the probability; none when nothing did."""
+        calibration = self._calibration(features, composer)
+        return () if calibration is None else _weights(calibration, features)
 
     def threshold(self, composer: str) -> float:
         """Return the certified threshold, or the configured one while there is none."""
@@ -89,10 +108,24 @@ def _logistic(calibration: Calibration, features: Mapping[str, float]) -> float:
     Values beyond what was seen in training are pulled to its edge: there the regression knows
     nothing.
     """
-    total = calibration.intercept
-    for feature in calibration.features:
-        value = features.get(feature.name)
-        if value is not None and math.isfinite(value):
-            seen = min(feature.highest, max(feature.lowest, value))
-            total += feature.coefficient * (seen - feature.mean) / feature.scale
+    total = calibration.intercept + sum(each.push for each in _weights(calibration, features))
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
+
+
+def _weights(calibration: Calibration, features: Mapping[str, float]) -> Sequence[Weight]:
+    known = ((each, features.get(each.name)) for each in calibration.features)
+    return [
+        _weight(feature, value)
+        for feature, value in known
+        if value is not None and math.isfinite(value)
+    ]
+
+
+def _weight(feature: Feature, value: float) -> Weight:
+    seen = min(feature.highest, max(feature.lowest, value))
+    range_ = feature.highest - feature.lowest
+    return Weight(
+        name=feature.name,
+        place=(seen - feature.lowest) / range_ if range_ else 0.5,
+        push=feature.coefficient * (seen - feature.mean) / feature.scale,
+    )

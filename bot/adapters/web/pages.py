@@ -15,7 +15,7 @@ from bot.adapters.web.exchanges import Exchanges, known_uuid, rendered, wants_fr
 from bot.adapters.web.history import COOKIE, History, remember
 from bot.adapters.web.listing import Asked
 from bot.adapters.web.live import Live
-from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
+from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads, Weighs
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
 from bot.adapters.web.why import why_view
@@ -43,6 +43,7 @@ class WebChat:
         cases: Cases,
         watches: Watches,
         threads: Threads,
+        gate: Weighs,
         pages: StoredPages,
         identify: Identify,
         tenant: str,
@@ -51,6 +52,7 @@ class WebChat:
         self._inbox = inbox
         self._interactions = interactions
         self._conversations = conversations
+        self._gate = gate
         self._pages = pages
         self._identify = identify
         self._tenant = tenant
@@ -162,7 +164,7 @@ class WebChat:
         if interaction.outcome is None:
             raise web.HTTPNotFound(text="There is no answer to explain yet.")
         return aiohttp_jinja2.render_template(
-            "web/why.html", request, {"why": why_view(interaction.outcome)}
+            "web/why.html", request, {"why": why_view(interaction.outcome, self._gate)}
         )
 
     async def _accept(self, request: web.Request, text: str, message_id: str) -> web.Response:

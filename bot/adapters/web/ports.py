@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from aiohttp import web
 
-from bot.types import Interaction, Person, Thread
+from bot.gate import Weight
+from bot.threads import AskedQuestion, ThreadSummary
+from bot.types import Interaction, InteractionId, Person, Thread
 from rag.types import Chunk, Principal
 
 Identify = Callable[[web.Request], Person]
@@ -20,6 +22,38 @@ class Conversations(Protocol):
     async def in_thread(self, thread: Thread, limit: int) -> Sequence[Interaction]:
         """Return the last interactions of a thread, oldest first."""
         ...
+
+
+class Threads(Protocol):
+    """What one person asked before. ``place`` is any thread of theirs; withdrawn ones are left out.
+
+    Raises bot.errors.StoreUnavailable.
+    """
+
+    async def newest(
+        self, place: Thread, limit: int, after: str | None = None
+    ) -> Sequence[ThreadSummary]:
+        """Return the conversations last written to, newest first; after the one with that id."""
+        ...
+
+    async def matching(
+        self, place: Thread, words: str, limit: int, after: str | None = None
+    ) -> Sequence[AskedQuestion]:
+        """Return the questions that have all the words, newest first; after the one with that id.
+
+        A question is found once it is answered.
+        """
+        ...
+
+    async def questions(self, thread: Thread) -> Sequence[InteractionId]:
+        """Return every question of a conversation, oldest first."""
+        ...
+
+
+class Weighs(Protocol):
+    """What each signal did to the judgement of an answer."""
+
+    def weights(self, features: Mapping[str, float], composer: str) -> Sequence[Weight]: ...
 
 
 class StoredPages(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.web.why import why_view
+from bot.gate import load_gate
 from bot.types import (
     Clarification,
     Escalation,
@@ -19,6 +20,7 @@ from bot.types import (
 from tests.builders import route
 
 JARGON = {"chunk", "retriev", "classifier", "gate", "threshold", "embedding", "vector", "token"}
+GATE = load_gate(0.65)
 PASSAGES = (
     FoundPassage("c1", "vpn.md", "VPN", "Error codes", {"keyword": 5.0, "fused": 1.0}),
     FoundPassage("c2", "vpn.md", "VPN", "", {"vector": 0.5, "fused": 0.5}),
@@ -33,7 +35,7 @@ def told(response: Response, intent: Intent = Intent.DOMAIN, **features: float) 
         threshold=0.65,
         notes=("the desk stopped on OperationalError",),
     )
-    return " ".join(why_view(Outcome(response, trace)).steps)
+    return " ".join(step.text for step in why_view(Outcome(response, trace), GATE).steps)
 
 
 def not_answered(reason: EscalationReason, confidence: float | None = 0.2) -> Escalation:
@@ -84,9 +86,9 @@ def test_a_code_that_is_nowhere_is_named_as_the_reason() -> None:
 def test_a_pasted_log_is_not_repeated_in_full() -> None:
     pasted = Trace(route=route(Intent.DOMAIN, "error " * 500))
 
-    steps = why_view(Outcome(Reply("x", "found"), pasted)).steps
+    steps = why_view(Outcome(Reply("x", "found"), pasted), GATE).steps
 
-    assert max(len(step) for step in steps) < 300
+    assert max(len(step.text) for step in steps) < 300
 
 
 def test_pages_without_a_line_that_answers_are_named_as_the_reason() -> None:
@@ -99,15 +101,54 @@ def test_nothing_is_said_of_searching_when_nothing_was_searched() -> None:
     assert "looked for \u201c" not in told(Reply("x", "generic"), Intent.GENERIC)
 
 
-def test_notes_and_figures_are_behind_the_fold() -> None:
-    view = why_view(Outcome(Reply("x", "found"), Trace(route=route(Intent.DOMAIN, "q"))))
+def test_what_would_have_been_enough_is_said_where_it_is_known() -> None:
+    assert "names this number or code" in told(
+        not_answered("low_confidence"), has_claims=1, uncovered_identifiers=1
+    )
+    assert "A page that speaks of this" in told(not_answered("nothing_found"))
+    assert "in so many words" in told(not_answered("unsupported"))
+    assert "would have been enough" not in told(Reply("x", "found", confidence=0.8))
+    assert "would have been enough" not in told(not_answered("unavailable", None))
 
-    assert ("decided by", "a fixed rule, 0.90") in view.figures
+
+def test_what_spoke_most_against_an_answer_is_named_in_words() -> None:
+    words = told(not_answered("low_confidence"), has_claims=1, tokens_lead=0.0, vector_best=0.1)
+
+    assert "What held me back: other pages are nearly as close." in words
 
 
-def test_a_signal_that_was_not_measured_is_left_blank() -> None:
-    trace = Trace(route=route(Intent.DOMAIN, "q"), passages=PASSAGES)
-    view = why_view(Outcome(Reply("x", "found"), trace))
+def test_a_chance_just_under_what_is_needed_does_not_look_like_enough() -> None:
+    assert "at 64.9%. I answer only from 65.0% up" in told(not_answered("low_confidence", 0.649))
+    assert "at just under 65.00%" in told(not_answered("low_confidence", 0.6499999))
 
-    assert view.signals == ("Same words", "Same meaning", "Together")
-    assert view.passages[0].values == ("5.000", "", "1.000")
+
+def test_a_question_that_was_refused_by_a_limit_says_so() -> None:
+    trace = Trace(route=route(Intent.UNKNOWN, "q"), notes=("limit:person",))
+
+    (step,) = why_view(Outcome(Reply("Later.", "generic", refused=True), trace), GATE).steps
+
+    assert "too much was asked" in step.text
+
+
+def test_signals_that_were_weighed_come_with_what_they_did_strongest_first() -> None:
+    trace = Trace(
+        route=route(Intent.DOMAIN, "q"),
+        features={"has_claims": 1.0, "vector_best": 0.5, "tokens_lead": 0.2, "score_best": 0.93},
+        threshold=0.65,
+    )
+    view = why_view(Outcome(Reply("x", "found", confidence=0.8), trace), GATE)
+
+    assert [(row.name, row.did) for row in view.weights] == [
+        ("Word by word, lead over other pages", "clearly for"),
+        ("Strength of the best passage", "hardly counts"),
+    ]
+    others = next(group for group in view.groups if group.name == "Other signals")
+    assert ("Something answers the question", "yes") in others.rows
+    assert not {row.name for row in view.weights} & {name for name, _ in others.rows}
+
+
+def test_how_sure_it_was_is_shown_only_where_that_decided() -> None:
+    for response in EVERY_RESPONSE:
+        trace = Trace(route=route(Intent.DOMAIN, "q"), threshold=0.65)
+        sure = why_view(Outcome(response, trace), GATE).sure
+        assert (sure is not None) == ("%" in told(response))
