@@ -17,6 +17,7 @@ from bot.app import STATUS, build, executor_of, reindex_sample
 from bot.config import Settings
 from bot.errors import SettingInvalid
 from bot.parts import open_parts
+from bot.settings_source import sources_of
 from bot.store import database_url, reminders_of, unopened
 from bot.store.lock import held
 from bot.tracing import set_up_tracing
@@ -42,6 +43,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
     from bot.durable import DbosEngine, engine_url
 
     print(f"Frontdesk {__version__}", flush=True)
+    sources = sources_of(settings)
     end_tracing = set_up_tracing()
     async with _alone(settings), open_parts(settings) as parts:
         if sample:
@@ -50,7 +52,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
         store = unopened(database_url(settings), reminders_of(settings))
         engine = DbosEngine(engine_url(settings), executor_of(settings))
         try:
-            app = build(settings, parts, store, engine, sample=sample)
+            app = build(settings, parts, store, engine, sample=sample, sources=sources)
             await _listen(app, settings, started)
         finally:
             await store.close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_FEW_HOURS = 10
+_TWO_DAYS = 48 * _HOUR
 _CENT = 0.01
 _FEW = 5
 """Below so many before, a change in percent says more than is known."""
@@ -13,27 +15,30 @@ _FEW = 5
 def duration(seconds: float) -> str:
     """Return a duration in at most two units: ``0.8 s``, ``17 min``, ``2 h 5 min``, ``3 days``."""
     if seconds < 9.95:  # noqa: PLR2004 - below ten a tenth is told
-        return f"{seconds:.1f} s"
+        return _whole(f"{seconds:.1f} s")
     if round(seconds) < _MINUTE:
-        return f"{round(seconds)} s"
+        return _whole(f"{round(seconds)} s")
     minutes = round(seconds / _MINUTE)
     if minutes < _HOUR // _MINUTE:
-        return f"{minutes} min"
-    if minutes < _DAY // _MINUTE:
-        return _two(minutes, _HOUR // _MINUTE, "h", "min")
-    return _two(round(seconds / _HOUR), _DAY // _HOUR, "d", "h")
+        return _whole(f"{minutes} min")
+    hours, rest = divmod(minutes, _HOUR // _MINUTE)
+    if hours < _FEW_HOURS:
+        return _whole(f"{hours} h {rest} min" if rest else f"{hours} h")
+    return _whole(f"{round(seconds / _HOUR)} h" if seconds < _TWO_DAYS else _days(seconds))
+
+
+def _days(seconds: float) -> str:
+    return f"{round(seconds / _DAY)} days"
 
 
 def usd(amount: float) -> str:
     """Return an amount of US dollars; below a cent with what is needed to see it."""
-    if 0 < amount < _CENT:
-        return f"{amount:.4f} USD"
-    return f"{amount:,.2f} USD"
+    return _whole(f"{amount:.4f} USD" if 0 < amount < _CENT else f"{amount:,.2f} USD")
 
 
 def percent(share: float | None) -> str:
     """Return a share of 1 in percent; a dash where there is none."""
-    return "\N{EN DASH}" if share is None else f"{share:.0%}".replace("%", " %")
+    return "\N{EN DASH}" if share is None else _whole(f"{100 * share:.0f} %")
 
 
 def count(number: float) -> str:
@@ -64,6 +69,6 @@ def change(
     return f"{words} ({sign}{percent(abs(now - then) / then)})"
 
 
-def _two(amount: int, size: int, large: str, small: str) -> str:
-    whole, rest = divmod(amount, size)
-    return f"{whole} {large} {rest} {small}" if rest else f"{whole} {large}"
+def _whole(text: str) -> str:
+    """Keep a figure and its unit on one line."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")

@@ -15,6 +15,9 @@ LEFT, RIGHT, TOP, BOTTOM = 34, 336, 8, 130
 _STEPS = 3
 """Lines of the grid above the lowest, at most."""
 
+_LAST_NAME = RIGHT - 14
+"""A name is centred, and must not be cut off."""
+
 _EVERY_DAY = 7
 """Up to so many days each is named below its bar."""
 
@@ -86,10 +89,12 @@ def stacked(
     days: Sequence[date],
     series: Sequence[Series],
     write: Callable[[float], str] = "{:,.0f}".format,
+    mark: Callable[[float], str] | None = None,
 ) -> Chart:
     """Return bars by day, the series on top of each other, the first one lowest.
 
-    Each series must have a value for each day; none is negative.
+    Each series must have a value for each day; none is negative. ``mark`` writes a figure short
+    enough for the axis; without it ``write`` does.
     """
     totals = [sum(each.values[n] for each in series) for n in range(len(days))]
     grid = scale(max(totals, default=0))
@@ -98,7 +103,7 @@ def stacked(
         title=title,
         summary=summary,
         shapes=_shapes(series, len(days), highest),
-        grid=tuple(Tick(_y(each, highest), write(each)) for each in grid),
+        grid=tuple(Tick(_y(each, highest), (mark or write)(each)) for each in grid),
         names=_names(days),
         spots=_spots(days, series, write),
         keys=tuple(Key(each.name, each.tone, write(sum(each.values))) for each in series),
@@ -148,7 +153,7 @@ def _names(days: Sequence[date]) -> tuple[Tick, ...]:
     room = (RIGHT - LEFT) / max(len(days), 1)
     every = 1 if len(days) <= _EVERY_DAY else ceil(len(days) / 4)
     return tuple(
-        Tick(round(LEFT + room * (n + 0.5), 1), _short(day, len(days)))
+        Tick(round(min(LEFT + room * (n + 0.5), _LAST_NAME), 1), _short(day, len(days)))
         for n, day in enumerate(days)
         if (len(days) - 1 - n) % every == 0
     )

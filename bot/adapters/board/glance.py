@@ -101,8 +101,8 @@ def _tiles(looked: Looked) -> Sequence[Tile]:
             f"before: {count(old.of('escalated'))}",
             "/board/escalations",
         ),
-        Tile("Time to answer", _half(new.answering), _most(new.answering)),
-        Tile("Thumbs up", _thumbs(new), f"before: {_thumbs(old)}", "/board/feedback"),
+        Tile("Half answered within", _half(new.answering), _most(new.answering)),
+        Tile("Thumbs up", _thumbs(new), _votes_of(new, old), "/board/feedback"),
         Tile("Cost of models", usd(cost), short if unpriced else known, "/board/usage"),
     ]
 
@@ -116,12 +116,16 @@ def _half(spread: Spread) -> str:
 
 
 def _most(spread: Spread) -> str:
-    return f"half of them; 95 %: {duration(spread.p95)}" if spread.count else "nothing to time"
+    return f"95 % within {duration(spread.p95)}" if spread.count else "nothing to time"
 
 
 def _thumbs(figures: Figures) -> str:
     votes = figures.up + figures.down
-    return f"{percent(figures.up / votes)} of {count(votes)}" if votes else "no votes"
+    return percent(figures.up / votes if votes else None)
+
+
+def _votes_of(new: Figures, old: Figures) -> str:
+    return f"of {several(new.up + new.down, 'vote')}; before: {_thumbs(old)}"
 
 
 def _charts(looked: Looked) -> Sequence[Chart]:
@@ -167,7 +171,7 @@ def cost_chart(days: Sequence[date], sums: Sequence[UsageSum]) -> Chart:
         f"{usd(total)} for {several(calls, 'call')}.{more}" if calls else "No model was asked."
     )
     series = [Series("Cost", "tone-answered", tuple(each.cost_usd for each in sums))]
-    return stacked("Cost of models by day", summary, days, series, usd)
+    return stacked("Cost of models by day, USD", summary, days, series, usd, "{:.4g}".format)
 
 
 def _lives(figures: Figures) -> Sequence[tuple[str, str, str, str]]:

@@ -118,7 +118,7 @@ def _charts(days: Sequence[date], sums: Sequence[UsageSum]) -> Sequence[Chart]:
     tokens = sum(read.values) + sum(written.values)
     summary = f"{count(tokens)} tokens, in and out together."
     return [
-        stacked("Tokens by day", summary, days, [read, written], _thousands),
+        stacked("Tokens by day", summary, days, [read, written], mark=_thousands),
         cost_chart(days, each),
     ]
 
