@@ -48,5 +48,8 @@ def path_of(url: str) -> str:
 
 def confidential(url: str) -> bool:
     """Tell whether nobody on the way can read along: HTTPS, or this very machine."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK_NAMES)
