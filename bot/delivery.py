@@ -72,7 +72,7 @@ class Deliverer:
         """Take back what was posted, where the platform can. Raises DeliveryFailed."""
         channel = self._channels.get(interaction.message.thread.platform)
         if isinstance(channel, Withdraws):
-            seen = (_known(interaction.placeholder), interaction.posted)
+            seen = (_known(interaction.placeholder), interaction.posted, *interaction.told)
             posted = [ref for ref in seen if ref is not None]
             await channel.withdraw(interaction.message, posted)
 

@@ -300,7 +300,8 @@ class Interaction:
 
     ``number`` is the order of arrival, ``revision`` counts edits of the question, ``attempts``
     counts tries to post the reply, ``posting`` says that one of them may have got through unseen.
-    ``failure`` says why a reply could not be posted.
+    ``failure`` says why a reply could not be posted. ``told`` is, while it is withdrawn, where
+    people's replies to it were posted.
     """
 
     id: InteractionId
@@ -317,6 +318,7 @@ class Interaction:
     placeholder: PostedRef | None = None
     failure: str = ""
     claim: Claim | None = None
+    told: tuple[PostedRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

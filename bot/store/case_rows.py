@@ -28,8 +28,9 @@ def held(tenant: str, case_id: str) -> Select[EscalationRow, str]:
 def found(
     tenant: str, query: CaseQuery, limit: int, after: Case | None
 ) -> Select[EscalationRow, str]:
-    """The cases that a query asks for, oldest first."""
-    order = (EscalationRow.opened_at, EscalationRow.interaction_id)
+    """The cases that a query asks for, in its order."""
+    key = (EscalationRow.opened_at, EscalationRow.interaction_id)
+    order = [column.desc() for column in key] if query.newest_first else key
     statement = _cases(tenant).order_by(*order).limit(limit)
     if query.states:
         statement = statement.where(EscalationRow.state.in_(sorted(query.states)))
@@ -39,7 +40,9 @@ def found(
         statement = statement.where(EscalationRow.question.icontains(word, autoescape=True))
     if after is None:
         return statement
-    return statement.where(tuple_(*order) > (after.opened_at, after.interaction_id))
+    place = (after.opened_at, after.interaction_id)
+    beyond = tuple_(*key) < place if query.newest_first else tuple_(*key) > place
+    return statement.where(beyond)
 
 
 def steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
@@ -153,5 +156,8 @@ def _cases(tenant: str) -> Select[EscalationRow, str]:
     return (
         select(EscalationRow, InteractionRow.channel)
         .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
-        .where(EscalationRow.tenant == tenant)
+        .where(
+            EscalationRow.tenant == tenant,
+            InteractionRow.status.not_in(("cancelling", "cancelled")),
+        )
     )

@@ -13,8 +13,10 @@ from bot.store.codec import storable
 from bot.store.tables import (
     ConversationRow,
     EscalationRow,
+    EscalationStepRow,
     FeedbackRow,
     InteractionRow,
+    NoticeRow,
     ProgressRow,
     Table,
     TurnRow,
@@ -258,10 +260,36 @@ def feedback(interaction_id: str) -> Select[FeedbackRow]:
     )
 
 
-def forget_rows(interaction_id: str) -> tuple[Delete, ...]:
-    """What else holds words of a cancelled question or of its answer."""
+def forget_rows(interaction_id: str) -> tuple[Delete | Update, ...]:
+    """What else holds words of a cancelled question or of its answer.
+
+    Of its escalation is left where people's replies were posted, until they are taken back.
+    """
+    blank = {"question": "", "asker_name": "", "owner_name": "", "due_at": None}
     return (
+        # First, for a reminder that is being written holds it: its entries go with the others.
+        update_of(EscalationRow)
+        .where(EscalationRow.interaction_id == interaction_id)
+        .values(state="resolved", **blank),
         delete(TurnRow).where(TurnRow.interaction_id == interaction_id),
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
-        delete(EscalationRow).where(EscalationRow.interaction_id == interaction_id),
+        delete(EscalationStepRow).where(EscalationStepRow.interaction_id == interaction_id),
+        update_of(NoticeRow)
+        .where(NoticeRow.interaction_id == interaction_id)
+        .values(due_at=None, failure=""),
+    )
+
+
+def forget_case(interaction_id: str) -> Delete:
+    """What was left of an escalation while its question was withdrawn."""
+    return delete(EscalationRow).where(EscalationRow.interaction_id == interaction_id)
+
+
+def told(interaction_id: str) -> Select[str | None, str | None]:
+    """Where the asker was told of an escalation, in order."""
+    row = NoticeRow
+    return (
+        select(row.posted_channel, row.posted_id)
+        .where(row.interaction_id == interaction_id, row.to == "asker", row.posted_id.is_not(None))
+        .order_by(row.number)
     )

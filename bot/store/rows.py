@@ -52,13 +52,13 @@ class Rows:
             status=row.status,
             created_at=row.created_at,
             outcome=None if row.outcome is None else self._outcomes.decode(row.outcome),
-            posted=_ref(row.posted_channel, row.posted_id),
+            posted=ref_of(row.posted_channel, row.posted_id),
             finished_at=row.finished_at,
             number=row.number,
             revision=row.revision,
             attempts=row.attempts,
             posting=row.posting,
-            placeholder=_ref(row.placeholder_channel, row.placeholder_id),
+            placeholder=ref_of(row.placeholder_channel, row.placeholder_id),
             failure=row.failure,
             claim=None if row.owner is None else Claim(row.owner, row.epoch),
         )
@@ -187,5 +187,6 @@ def opening_row(escalation: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _ref(channel: str | None, ref_id: str | None) -> PostedRef | None:
+def ref_of(channel: str | None, ref_id: str | None) -> PostedRef | None:
+    """Return where something was posted, None where it was not."""
     return None if channel is None or ref_id is None else PostedRef(channel, ref_id)

@@ -19,6 +19,7 @@ from bot.store.rows import (
     moment,
     opening_row,
     progress_rows,
+    ref_of,
     turn_row,
     usage_rows,
 )
@@ -129,6 +130,7 @@ class StoredWork:
             interaction = await self._held(connection, interaction_id)
             blank = self._rows.message(replace(interaction.message, text="", reply_to=""))
             await connection.execute(queries.forgotten(interaction_id, blank))
+            await connection.execute(queries.forget_case(interaction_id))
         await self._transactions.scrub()
 
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
@@ -193,7 +195,12 @@ class StoredWork:
                 f"There is no interaction {interaction_id!r}. Use the id that the question's "
                 "answer came with."
             )
-        return self._rows.interaction(row)
+        interaction = self._rows.interaction(row)
+        if interaction.status != "cancelling":
+            return interaction
+        told = await connection.execute(queries.told(interaction_id))
+        refs = (ref_of(*each) for each in told)
+        return replace(interaction, told=tuple(ref for ref in refs if ref is not None))
 
     async def _insert(
         self, connection: AsyncConnection, table: type[Table], row: dict[str, object]

@@ -148,5 +148,15 @@ async def test_a_reply_is_taken_back_also_when_nobody_recorded_it(store: Store) 
     assert board.taken_back == [[], [PostedRef("board", "p1"), PostedRef("board", REPLY)]]
 
 
+async def test_what_people_replied_is_taken_back_with_it(store: Store) -> None:
+    board = RememberingBoard()
+    deliver, interaction = await to_post(store, board)
+    told = (PostedRef("board", "n1"), PostedRef("board", "n2"))
+
+    await deliver.withdraw(replace(interaction, told=told))
+
+    assert board.taken_back == [list(told)]
+
+
 async def test_what_no_channel_posts_needs_no_taking_back(store: Store) -> None:
     await Deliverer({}, store.work).withdraw(await answered(store, ASKED, "hi"))

@@ -16,7 +16,7 @@ from bot.errors import ActRefused, EscalationTaken, InteractionUnknown
 from bot.escalations.life import SETTLED, UNSETTLED, WAITING
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, State
 from bot.store import Store, unopened
-from bot.types import Escalation, InteractionId, Person
+from bot.types import Escalation, InteractionId, Person, PostedRef
 from tests.bot.fakes import replied
 from tests.bot.store.filled import add_escalation, add_interaction, rows
 from tests.builders import NOON, message
@@ -279,11 +279,40 @@ async def test_nothing_is_left_of_a_withdrawn_question(store: Store, url: str) -
     case_id = await hand_over(store, "my secret")
     await act(store, "reply", text="the secret answer", case_id=case_id)
 
-    await store.work.cancel(case_id)
+    withdrawn = await store.work.cancel(case_id)
 
+    assert withdrawn.told == ()
     assert await store.escalations.get("default", case_id) is None
-    for table in ("escalations", "escalation_steps", "notices"):
-        assert rows(url, f"SELECT * FROM {table}") == []  # noqa: S608 - a test's own name
-    assert "secret" not in repr(rows(url, "SELECT * FROM audit"))
+    assert await store.escalations.steps("default", case_id) == []
+    assert await find(store) == []
+    for table in ("escalations", "escalation_steps", "notices", "audit"):
+        left = repr(rows(url, f"SELECT * FROM {table}"))  # noqa: S608 - a test's own name
+        assert "secret" not in left
+        assert "Lopez" not in left
     with pytest.raises(InteractionUnknown):
         await act(store, "reply", text="late", case_id=case_id)
+    assert await store.notices.due("me", datetime.now(UTC), 10) == []
+    assert await store.notices.remind(datetime.now(UTC) + timedelta(days=1)) == 0
+
+    await store.work.cancelled(case_id)
+    for table in ("escalations", "escalation_steps", "notices"):
+        assert rows(url, f"SELECT * FROM {table}") == []  # noqa: S608 - a test's own name
+
+
+async def test_what_people_replied_is_known_until_it_is_taken_back(store: Store) -> None:
+    case_id = await hand_over(store)
+    for text in ("one", "two"):
+        await act(store, "reply", text=text, case_id=case_id)
+        (notice,) = await store.notices.due("me", datetime.now(UTC), 10)
+        await store.notices.sent(notice, PostedRef("C1", text))
+
+    withdrawn = await store.work.cancel(case_id)
+
+    assert withdrawn.told == (PostedRef("C1", "one"), PostedRef("C1", "two"))
+    taken_up = await store.work.claim(case_id, "another")
+    assert taken_up is not None
+    assert taken_up.told == withdrawn.told
+    await store.work.cancelled(case_id)
+    gone = await store.interactions.get(case_id)
+    assert gone is not None
+    assert gone.told == ()

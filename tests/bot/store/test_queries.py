@@ -42,6 +42,8 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "unrate": lambda _: queries.unrate("i", "p"),
     "feedback": lambda _: queries.feedback("i"),
     "forget_rows": lambda _: queries.forget_rows("i")[0],
+    "forget_case": lambda _: queries.forget_case("i"),
+    "told": lambda _: queries.told("i"),
 }
 LISTS = ("posted_at", "answered", "in_thread", "history")
 

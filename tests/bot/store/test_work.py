@@ -230,9 +230,10 @@ async def test_cancelling_forgets_every_text_and_ends_the_claim(store: Store, ur
 
     assert (cancelled.status, cancelled.outcome, cancelled.claim) == ("cancelling", None, None)
     assert (cancelled.message.text, cancelled.message.reply_to) == ("", "where to")
-    for table in ("turns", "feedback", "escalations"):
+    for table in ("turns", "feedback", "escalation_steps"):
         assert rows(url, f"SELECT * FROM {table}") == []  # noqa: S608 - a test's own name
-    assert "secret" not in repr(rows(url, "SELECT * FROM interactions"))
+    for table in ("interactions", "escalations"):
+        assert "secret" not in repr(rows(url, f"SELECT * FROM {table}"))  # noqa: S608 - as above
 
     await store.work.cancelled(kept.id)
     gone = await recorded(store, kept.id)
