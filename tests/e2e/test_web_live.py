@@ -152,6 +152,23 @@ async def test_a_person_answers_and_the_asker_sees_each_step(
     await expect(visit.page.locator("#status")).to_contain_text("Anna Lopez answered. Port 500")
 
 
+async def test_what_a_person_did_out_of_sight_is_pointed_at(visit: Visit, store: Store) -> None:
+    card, case_id = await handed(visit)
+    for number in range(3):
+        await visit.ask(f"error 809, {number}")
+    await expect(card).not_to_be_in_viewport()
+
+    await anna(store, case_id, "claim")
+    pill = visit.page.get_by_role("button", name="Anna Lopez has it")
+    await expect(pill).to_be_visible()
+    await visit.picture("case-pointed-at")
+    await pill.click()
+
+    await expect(card).to_be_in_viewport()
+    await expect(card).to_be_focused()
+    await expect(pill).to_have_count(0)
+
+
 async def test_the_asker_closes_a_case_and_opens_it_again(visit: Visit, store: Store) -> None:
     card, case_id = await handed(visit)
     await anna(store, case_id, "reply", REPLY)
@@ -209,6 +226,20 @@ async def test_a_hidden_tab_holds_no_stream_and_is_up_to_date_when_seen(
     await shown(visit, hidden=False)
 
     await expect(card).to_contain_text("Anna Lopez has it")
+
+
+async def test_the_title_of_a_hidden_tab_says_what_a_person_did(visit: Visit, store: Store) -> None:
+    card, case_id = await handed(visit)
+    await visit.page.clock.install()
+    await shown(visit, hidden=True)
+    await anna(store, case_id, "claim")
+
+    await visit.page.clock.fast_forward(31_000)
+
+    await expect(card).to_contain_text("Anna Lopez has it")
+    await expect(visit.page).to_have_title("\u25cf Anna Lopez has it")
+    await shown(visit, hidden=False)
+    await expect(visit.page).to_have_title("Frontdesk")
 
 
 async def shown(visit: Visit, *, hidden: bool) -> None:

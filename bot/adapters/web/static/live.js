@@ -7,7 +7,7 @@
   if (!form || !messages) return;
 
   // The stream: open while something can change and somebody looks, so that tabs take no connections.
-  const AGAIN = 2000, RARELY = 30000, CARDS = 5000;
+  const AGAIN = 2000, RARELY = 30000, CARDS = 5000, UNSEEN = 30000;
   let source = null, pause = AGAIN, retry = 0, cards = 0;
   const wanted = () => messages.querySelector(".answer.working, .case.unsettled");
   const tell = (live) => {
@@ -17,11 +17,11 @@
   };
   const lookAtCards = () => {
     clearTimeout(cards);
-    if (source?.present || document.hidden || !wanted()) return;
+    if (source?.present || !messages.querySelector(".case.unsettled")) return;
     cards = setTimeout(() => {
       messages.querySelectorAll(".case.unsettled").forEach((card) => htmx.trigger(card, "look"));
       lookAtCards();
-    }, CARDS);
+    }, document.hidden ? UNSEEN : CARDS);
   };
   const close = () => {
     clearTimeout(retry);
@@ -79,11 +79,41 @@
     const working = event.target.matches(".exchange") && event.target.querySelector(".working");
     if (working || (wanted() && !source)) open();
   });
-  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      close();
+      lookAtCards();
+    } else {
+      document.title = title;
+      open();
+    }
+  });
   window.addEventListener("offline", close);
   window.addEventListener("online", open);
   window.addEventListener("pagehide", close);
   window.addEventListener("pageshow", (event) => { if (event.persisted) open(); });
+
+  // What a person did while the asker looked elsewhere: in the tab's title, or above the box.
+  const { title } = document;
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)");
+  const dock = document.querySelector(".dock");
+  const point = (card) => {
+    const headline = card.querySelector(".state strong").textContent;
+    if (document.hidden) document.title = `\u25cf ${headline}`;
+    dock.querySelector(".pill")?.remove();
+    const { top, bottom } = card.getBoundingClientRect();
+    if (bottom > 60 && top < dock.getBoundingClientRect().top - 40) return;
+    const pill = document.createElement("button");
+    pill.type = "button";
+    pill.className = "pill";
+    pill.textContent = `${headline} ${top < 60 ? "\u2191" : "\u2193"}`;
+    pill.addEventListener("click", () => {
+      card.scrollIntoView({ block: "center", behavior: still.matches ? "auto" : "smooth" });
+      card.focus({ preventScroll: true });
+      pill.remove();
+    });
+    dock.prepend(pill);
+  };
 
   // After a card or the feedback was swapped: it is said, and the focus is not lost with a button.
   messages.addEventListener("htmx:afterSettle", (event) => {
@@ -102,7 +132,8 @@
     if (!card || card.querySelector("[role=alert]")) return;
     const parts = [card.querySelector(".state strong"), card.querySelector(".said > li:last-child .words")];
     status.textContent = parts.map((part) => part?.innerText.trim()).filter(Boolean).join(". ").slice(0, 800);
-    focus(card);
+    if (requestConfig.verb === "get") point(card);
+    else focus(card);
   });
 
   // Times as the reader's clock has them; the server only knows UTC.
