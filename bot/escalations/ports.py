@@ -28,7 +28,7 @@ class Cases(Protocol):
     async def find(
         self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
     ) -> Sequence[Case]:
-        """Return the cases, those that wait longest first; ``after`` is where a page ended."""
+        """Return the cases in the query's order; ``after`` is where a page ended."""
         ...
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:

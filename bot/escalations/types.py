@@ -80,11 +80,15 @@ class CaseStep:
 
 @dataclass(frozen=True, slots=True)
 class CaseQuery:
-    """Which cases to list; empty means all. ``words`` are looked for in the question."""
+    """Which cases to list; empty means all. ``words`` are looked for in the question.
+
+    Those that wait longest come first, unless the ``newest_first`` are wanted.
+    """
 
     states: frozenset[State] = frozenset()
     owner_id: str = ""
     words: str = ""
+    newest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import aiohttp_jinja2
 from aiohttp import web
 
+from bot.adapters.board.trouble import told_as_page
 from bot.identity import ROLES, Role, needs, role_of
 from bot.pages.frame import add_pages
 
@@ -39,6 +40,7 @@ SECTIONS = (
 def mount_frame(app: web.Application) -> None:
     """Add the board's templates and static files; call it once, before its sections."""
     add_pages(app, HERE)
+    app.middlewares.append(told_as_page)
 
 
 def show(

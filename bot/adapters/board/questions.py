@@ -1,0 +1,102 @@
+"""What was asked: a search over the record, and one whole record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from bot.adapters.board import paging, words
+from bot.adapters.board.filters import Fields, question_query
+from bot.adapters.board.frame import show
+from bot.adapters.board.ports import Record
+from bot.adapters.board.record import record_view
+from bot.adapters.board.sight import sight
+from bot.escalations.ports import Cases
+from bot.escalations.reading import Readable
+from bot.identity import needs
+from bot.searching import Searches
+from bot.types import Interaction, InteractionId
+
+PATH = "/board/questions"
+EARLIER = 5
+"""Exchanges before a question that its record shows."""
+
+_FIELDS = (
+    "words",
+    "kind",
+    "intent",
+    "platform",
+    "person",
+    "vote",
+    "since",
+    "until",
+    "least",
+    "most",
+)
+
+
+class Questions:
+    """Handlers of the search and of one record."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        searches: Searches,
+        record: Record,
+        cases: Cases,
+        readable: Readable,
+    ) -> None:
+        self._tenant = tenant
+        self._searches = searches
+        self._record = record
+        self._cases = cases
+        self._readable = readable
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get(PATH, self.search)
+        app.router.add_get(f"{PATH}/{{id}}", self.one)
+
+    async def search(self, request: web.Request) -> web.Response:
+        """List what was asked, newest first, narrowed by the form's fields."""
+        needs(request, "expert")
+        fields = Fields(request.query)
+        query = question_query(fields)
+        after = paging.read(request.query.get("after", ""), parts=1, numbered=True)
+        found = await self._searches.questions(self._tenant, query, limit=paging.SIZE, after=after)
+        kept = {name: fields.text(name) for name in _FIELDS}
+        context: Mapping[str, object] = {
+            "found": found,
+            "fields": kept,
+            "troubles": fields.troubles,
+            "narrowed": any(kept.values()),
+            "first": paging.link(PATH, kept) if after is not None else "",
+            "more_link": paging.link(PATH, kept, after=paging.written(found.next))
+            if found.next
+            else "",
+            "intents": [(each.value, name) for each, name in words.INTENTS.items()],
+            "words": words,
+        }
+        return show(request, "board/questions.html", context)
+
+    async def one(self, request: web.Request) -> web.Response:
+        """Show one whole record, but for pages that its reader may not read."""
+        person = needs(request, "expert")
+        asked = await self._asked(request.match_info["id"])
+        case = await self._cases.get(self._tenant, asked.id)
+        thread = asked.message.thread
+        earlier = await self._record.in_thread(thread, EARLIER, asked.number)
+        seen = await sight(self._readable, self._tenant, (asked, *earlier), person.principals)
+        view = record_view(
+            asked, seen, earlier=earlier, feedback=await self._record.feedback(asked.id)
+        )
+        context = {"record": view, "case": case, "words": words}
+        return show(request, "board/question.html", context)
+
+    async def _asked(self, given: str) -> Interaction:
+        found = await self._record.get(InteractionId(given))
+        if found is None or found.message.thread.tenant != self._tenant:
+            raise web.HTTPNotFound(text="There is no such question, or it is no longer kept.")
+        return found

@@ -1,0 +1,144 @@
+"""One whole record as its page shows it; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.adapters.board import words
+from bot.adapters.board.amounts import duration, several
+from bot.adapters.board.figures import Table, tables
+from bot.adapters.board.shown import ExchangeView, ResponseView, exchange_views, response_view
+from bot.adapters.board.sight import Sight
+from bot.types import Feedback, Interaction, Outcome
+
+Facts = tuple[tuple[str, str], ...]
+
+_DECIDERS = {
+    "rule": "a fixed rule",
+    "classifier": "the local classifier",
+    "model": "the language model",
+    "default": "nobody; it is the default",
+}
+_WITHDRAWN = frozenset({"cancelling", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementView:
+    """What one person said of the answer."""
+
+    up: bool
+    person_id: str
+    reason: str
+    comment: str
+    given_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RecordView:
+    """A question with all that is known of it, as far as its reader may see it."""
+
+    id: str
+    question: str
+    withdrawn: bool
+    asked_at: datetime
+    who: str
+    person_id: str
+    place: str
+    became: str
+    earlier: tuple[ExchangeView, ...]
+    response: ResponseView | None
+    private: ResponseView | None
+    decision: Facts
+    delivery: Facts
+    judgements: tuple[JudgementView, ...]
+    tables: tuple[Table, ...]
+    blind: bool
+
+
+def record_view(
+    asked: Interaction,
+    sight: Sight,
+    *,
+    earlier: Sequence[Interaction] = (),
+    feedback: Sequence[Feedback] = (),
+) -> RecordView:
+    """Return what the page of a record shows."""
+    message, outcome = asked.message, asked.outcome
+    channel = f"{message.thread.platform}:{message.thread.channel}"
+    private = outcome.private if outcome else None
+    return RecordView(
+        id=asked.id,
+        question=message.text,
+        withdrawn=asked.status in _WITHDRAWN,
+        asked_at=asked.created_at,
+        who=words.who(message.author.name, message.author.id),
+        person_id=message.author.id,
+        place=words.place(channel, private=message.private),
+        became=words.ended(asked),
+        earlier=exchange_views(earlier, sight),
+        response=response_view(outcome.response, asked.id, sight) if outcome else None,
+        private=response_view(private, f"{asked.id}-private", sight) if private else None,
+        decision=tuple(_decision(outcome)) if outcome else (),
+        delivery=tuple(_delivery(asked)),
+        judgements=tuple(_judgement(each) for each in feedback),
+        tables=tables(outcome.trace, sight) if outcome else (),
+        blind=sight.blind,
+    )
+
+
+def _decision(outcome: Outcome) -> Iterable[tuple[str, str]]:
+    """Say how it was decided what becomes of a question."""
+    trace, response = outcome.trace, outcome.response
+    route = trace.route
+    decider = _DECIDERS[route.decided_by]
+    yield "Taken as", f"{words.INTENTS[route.intent]} (by {decider}, {route.score:.2f})"
+    if trace.passages:
+        yield "Searched for", route.question
+        pages = len({passage.page_id for passage in trace.passages})
+        found = several(len(trace.passages), "passage")
+        yield "Read", f"{found} from {several(pages, 'page')}"
+    if response.confidence is not None:
+        yield "Confidence", _confidence(response.confidence, trace.threshold)
+    if response.kind == "escalation":
+        yield "Not answered because", words.REASONS[response.reason]
+        if response.consent_needed:
+            yield "Handed over", "No: a person was offered, and the asker had not agreed"
+    if response.kind == "reply" and response.refused:
+        yield "Refused", "By a limit, a pause, or the model's safety filter; see the notes"
+
+
+def _confidence(confidence: float, threshold: float | None) -> str:
+    chance = f"{confidence:.0%} that the answer is right"
+    return chance if threshold is None else f"{chance}; answered from {threshold:.0%} up"
+
+
+def _delivery(asked: Interaction) -> Iterable[tuple[str, str]]:
+    """Say whether and when the reply reached the asker."""
+    if asked.finished_at is not None:
+        took = (asked.finished_at - asked.created_at).total_seconds()
+        yield "Worked out", f"{duration(max(0.0, took))} after it was asked"
+    if asked.posted is not None:
+        yield "Delivered", f"to {asked.posted.channel} as {asked.posted.id}"
+    elif asked.status == "done":
+        tries = several(asked.attempts, "attempt")
+        yield "Delivered", f"not yet, after {tries}" if asked.attempts else "not yet"
+    if asked.posting and asked.posted is None:
+        yield "Doubt", "An attempt may have got through unseen; it is looked up before the next"
+    if asked.attempts and asked.posted is not None:
+        yield "Failed attempts", str(asked.attempts)
+    if asked.failure:
+        yield "Given up", asked.failure
+    if asked.revision:
+        yield "Edited", several(asked.revision, "time")
+
+
+def _judgement(feedback: Feedback) -> JudgementView:
+    return JudgementView(
+        up=feedback.vote == "up",
+        person_id=feedback.person_id,
+        reason=words.judged(feedback.reason),
+        comment=feedback.comment or "",
+        given_at=feedback.given_at,
+    )

@@ -1,0 +1,95 @@
+"""What was said, as the board shows it: words and pages only to those who may read them; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from markupsafe import Markup
+
+from bot.adapters.board import words
+from bot.adapters.board.sight import Sight, sources_of
+from bot.pages.markup import answer_html, quote_html
+from bot.types import Clarification, Interaction, Response, Source
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A page that was cited or offered; ``href`` is empty where there is none to open."""
+
+    title: str
+    section: str
+    quote: Markup
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseView:
+    """What somebody was told; ``withheld`` when it may quote pages that the reader may not see."""
+
+    html: Markup = field(default_factory=Markup)
+    withheld: bool = False
+    options: tuple[str, ...] = ()
+    pages: tuple[PageView, ...] = ()
+    hidden: int = 0
+    cited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeView:
+    """An exchange that came before; ``response`` is None where there was none."""
+
+    id: str
+    asked_at: datetime
+    who: str
+    question: str
+    response: ResponseView | None
+
+
+def response_view(response: Response, name: str, sight: Sight) -> ResponseView:
+    """Return what may be shown of a response; ``name`` tells its marks from others'."""
+    sources = sources_of(response)
+    pages = tuple(page_view(source, sight) for source in sight.seen(sources))
+    hidden = sight.hidden(sources)
+    if not sight.shows(response):
+        return ResponseView(withheld=True, pages=pages, hidden=hidden)
+    cited = response.kind == "reply"
+    return ResponseView(
+        html=answer_html(response.text, name, len(sources) if cited else 0),
+        options=response.options if isinstance(response, Clarification) else (),
+        pages=pages,
+        cited=cited,
+    )
+
+
+def exchange_views(earlier: Sequence[Interaction], sight: Sight) -> tuple[ExchangeView, ...]:
+    """Return the exchanges before a question, oldest first."""
+    return tuple(
+        ExchangeView(
+            id=each.id,
+            asked_at=each.created_at,
+            who=words.who(each.message.author.name, each.message.author.id),
+            question=each.message.text,
+            response=None
+            if each.outcome is None
+            else response_view(each.outcome.response, each.id, sight),
+        )
+        for each in earlier
+    )
+
+
+def page_view(source: Source, sight: Sight) -> PageView:
+    """Return a page that may be shown; its quote while it still stands there."""
+    return quoted_page(source if sight.quotes(source) else replace(source, quote=""))
+
+
+def quoted_page(source: Source) -> PageView:
+    """Return a page that may be shown, with its quote."""
+    opens = source.url.startswith(("https://", "http://", "/pages/"))
+    return PageView(
+        title=source.title,
+        section=source.section if source.section != source.title else "",
+        quote=quote_html(source.quote) if source.quote else Markup(),
+        href=source.url if opens else "",
+    )

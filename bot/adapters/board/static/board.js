@@ -1,0 +1,54 @@
+"use strict";
+// On top of htmx: sending with the keyboard, refusals in place, moments in local time.
+(() => {
+  const trouble = document.getElementById("trouble");
+  const say = (text) => { if (trouble && trouble.textContent !== text) trouble.textContent = text; };
+
+  // Ctrl + Enter presses the button that belongs to the box.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat) return;
+    const button = document.getElementById(event.target.dataset?.send);
+    if (!button || button.disabled) return;
+    event.preventDefault();
+    button.form.requestSubmit(button);
+  });
+
+  // A refusal comes with the whole form in it: it is shown like any other answer.
+  const REFUSED = 409;
+  document.body.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.xhr.status !== REFUSED) return;
+    event.detail.shouldSwap = true;
+    event.detail.isError = false;
+  });
+
+  // What did not work. A list that looks by itself is quiet about it until the next time.
+  const told = (xhr) => {
+    if (xhr.status === 401) return "You have been signed out. Reload the page to sign in again; copy your text first.";
+    try { return JSON.parse(xhr.responseText).detail; } catch { return ""; }
+  };
+  const AWAY = "The server can't be reached. Your text is still here; try again in a moment.";
+  const isLook = (event) => event.detail.requestConfig.verb === "get";
+  document.body.addEventListener("htmx:responseError", (event) => {
+    const { xhr } = event.detail;
+    if (isLook(event) && xhr.status >= 500) return;
+    say(told(xhr) || "That did not work. Try again in a moment.");
+  });
+  for (const name of ["htmx:sendError", "htmx:timeout"]) {
+    document.body.addEventListener(name, (event) => { if (!isLook(event)) say(AWAY); });
+  }
+  document.body.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful && !isLook(event)) say("");
+  });
+
+  // Moments as they are where the reader is.
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const localise = (root) => {
+    for (const time of root.querySelectorAll("time[data-local]")) {
+      time.title = time.textContent;
+      time.textContent = format.format(new Date(time.dateTime));
+      time.removeAttribute("data-local");
+    }
+  };
+  localise(document);
+  document.body.addEventListener("htmx:load", (event) => localise(event.target));
+})();

@@ -1,0 +1,218 @@
+"""One case as its page shows it: how it stands, what is known, what may be done; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import get_args
+
+from markupsafe import Markup
+
+from bot.adapters.board import words
+from bot.adapters.board.queue import is_late, state_words, waited
+from bot.adapters.board.shown import PageView, quoted_page
+from bot.errors import ActRefused
+from bot.escalations.casework import CaseView
+from bot.escalations.finding import Exchange, Finding
+from bot.escalations.life import OWNED, SETTLED, after, called, happens
+from bot.escalations.types import Act, Actor, Case, CaseStep, State, Step
+from bot.pages.markup import answer_html
+from bot.pages.plain import plain_html
+
+ACTS: tuple[Act, ...] = get_args(Act)
+
+_DID: Mapping[Step, str] = {
+    "open": "asked",
+    "claim": "claimed it",
+    "release": "released it",
+    "reply": "replied",
+    "resolve": "resolved it",
+    "decline": "declined it",
+    "reopen": "reopened it",
+    "ping": "People were reminded",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What somebody has typed and not sent."""
+
+    reply: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """An entry of the history; ``who`` is empty where nobody did it."""
+
+    who: str
+    asker: bool
+    did: str
+    words: Markup
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeView:
+    """What was said before; ``answer`` is empty where there was none, or it is withheld."""
+
+    id: str
+    question: str
+    answer: Markup
+    withheld: bool
+    asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """What was found and why it was not enough, in words."""
+
+    id: str
+    reasons: tuple[str, ...]
+    pages: tuple[PageView, ...]
+    passages: tuple[str, ...]
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkView:
+    """A case with what its reader may do. ``others`` names who else has it."""
+
+    id: str
+    version: int
+    question: str
+    state: State
+    label: str
+    age: str
+    late: bool
+    who: str
+    asker_id: str
+    place: str
+    private: bool
+    reason: str
+    opened_at: datetime
+    mine: bool
+    others: str
+    acts: frozenset[Act]
+    steps: tuple[StepView, ...]
+    before: tuple[ExchangeView, ...]
+    finding: FindingView | None
+
+
+def work_view(view: CaseView, actor: Actor, now: datetime, patience: timedelta) -> WorkView:
+    """Return what the page of a case shows to one of those who answer."""
+    case = view.case
+    standing = case.standing
+    owned = standing.state in OWNED
+    mine = owned and standing.owner_id == actor.id
+    return WorkView(
+        id=case.interaction_id,
+        version=case.version,
+        question=case.question,
+        state=standing.state,
+        label="You have it" if mine else state_words(case),
+        age=waited(case, now),
+        late=is_late(case, now, patience),
+        who=words.who(case.asker_name, case.asker_id),
+        asker_id=case.asker_id,
+        place=words.place(case.channel, private=case.private),
+        private=case.private,
+        reason=words.REASONS[case.reason],
+        opened_at=case.opened_at,
+        mine=mine,
+        others=called(standing.owner_name) if owned and not mine else "",
+        acts=allowed(case, actor),
+        steps=tuple(_step(step, case) for step in view.steps),
+        before=tuple(map(_exchange, view.before)),
+        finding=_finding(case, view.finding) if view.finding else None,
+    )
+
+
+def allowed(case: Case, actor: Actor) -> frozenset[Act]:
+    """Return what somebody may do to a case and would change it.
+
+    To reopen what one has oneself is to release it, and is left out.
+    """
+    acts = {act for act in ACTS if _changes(case, act, actor)}
+    if case.standing.owner_id == actor.id and case.standing.state not in SETTLED:
+        acts.discard("reopen")
+    return frozenset(acts)
+
+
+def _changes(case: Case, act: Act, actor: Actor) -> bool:
+    is_asker = actor.id == case.asker_id
+    try:
+        then = after(case.standing, act, actor, is_asker=is_asker)
+    except ActRefused:
+        return False
+    return happens(act, case.standing, then)
+
+
+def _step(step: CaseStep, case: Case) -> StepView:
+    return StepView(
+        who=_who(step, case),
+        asker=step.actor is not None and step.actor.role == "asker",
+        did=_DID[step.step],
+        words=plain_html(step.text) if step.text else Markup(),
+        at=step.at,
+    )
+
+
+def _who(step: CaseStep, case: Case) -> str:
+    if step.step == "ping" or step.actor is None:
+        return ""
+    if step.actor.id == case.asker_id:
+        return words.who(step.actor.name or case.asker_name, step.actor.id)
+    return called(step.actor.name)
+
+
+def _exchange(exchange: Exchange) -> ExchangeView:
+    return ExchangeView(
+        id=exchange.interaction_id,
+        question=exchange.question,
+        answer=answer_html(exchange.answer, exchange.interaction_id, 0)
+        if exchange.answer
+        else Markup(),
+        withheld=exchange.withheld,
+        asked_at=exchange.asked_at,
+    )
+
+
+def _finding(case: Case, finding: Finding) -> FindingView:
+    suggested = {source.chunk_id for source in finding.suggestions}
+    others = (each for each in finding.passages if each.chunk_id not in suggested)
+    named = (
+        f"{each.title}: {each.section}" if each.section not in {"", each.title} else each.title
+        for each in others
+    )
+    return FindingView(
+        id=finding.interaction_id,
+        reasons=_why(case, finding),
+        pages=tuple(map(quoted_page, finding.suggestions)),
+        passages=tuple(dict.fromkeys(named)),
+        hidden=finding.hidden,
+    )
+
+
+def _why(case: Case, finding: Finding) -> tuple[str, ...]:
+    """Say why a person is asked."""
+    why = [_REASONS[case.reason]]
+    if finding.interaction_id != case.interaction_id:
+        why.append(f"Before that, the question was: \u201c{words.one_line(finding.question)}\u201d")
+    if finding.confidence is not None and finding.threshold is not None:
+        enough = "is" if finding.confidence >= finding.threshold else "is not"
+        why.append(
+            f"The chance of a right answer was put at {finding.confidence:.0%}. That {enough} "
+            f"enough: answers are given from {finding.threshold:.0%} up."
+        )
+    return tuple(why)
+
+
+_REASONS = {
+    "asked_for_human": "The asker wants a person.",
+    "low_confidence": "Pages were found, but not clearly the right ones.",
+    "nothing_found": "No page comes close to the question.",
+    "unsupported": "An answer was drafted, but the pages do not support it, so it was dropped.",
+    "unavailable": "Something did not work when it was asked; nothing was looked up.",
+}

@@ -1,0 +1,57 @@
+"""The pages where people work: what waits for them, what was asked, what was said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from aiohttp import web
+
+from bot.adapters.board.case import CasePage, Works
+from bot.adapters.board.escalations import Escalations
+from bot.adapters.board.feedback import FeedbackPage
+from bot.adapters.board.ports import Record
+from bot.adapters.board.questions import Questions
+from bot.escalations.ports import Cases
+from bot.escalations.reading import Readable
+from bot.searching import Searches
+
+
+def now() -> datetime:
+    """Return the present moment."""
+    return datetime.now(UTC)
+
+
+def mount_work(
+    app: web.Application,
+    *,
+    tenant: str,
+    works: Works,
+    cases: Cases,
+    searches: Searches,
+    record: Record,
+    readable: Readable,
+    patience: timedelta,
+    clock: Callable[[], datetime] = now,
+) -> None:
+    """Add the pages, after the frame.
+
+    Args:
+        app: what they are added to.
+        tenant: whose record.
+        works: acts on cases and shows them.
+        cases: the cases themselves.
+        searches: finds questions, judgements and counts.
+        record: what was asked and what hangs on it.
+        readable: what may be read of what was found.
+        patience: how long a case may wait before its age is shown as too long; zero: for ever.
+        clock: the time.
+    """
+    Escalations(
+        tenant=tenant, cases=cases, searches=searches, patience=patience, clock=clock
+    ).mount(app)
+    CasePage(tenant=tenant, works=works, cases=cases, patience=patience, clock=clock).mount(app)
+    Questions(
+        tenant=tenant, searches=searches, record=record, cases=cases, readable=readable
+    ).mount(app)
+    FeedbackPage(tenant=tenant, searches=searches, clock=clock).mount(app)
