@@ -7,7 +7,7 @@ import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from bot import startup
 from bot.adapters import rest
 from bot.adapters.board import frame as board
 from bot.adapters.board.state import mount_state
+from bot.adapters.board.working import mount_work
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
 from bot.audit import Observes
@@ -26,7 +27,9 @@ from bot.documents import ToldDocuments, ToldReindex, Translation
 from bot.doors import mount_doors
 from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown, StoreUnavailable
 from bot.escalations.announcing import AnnouncedCases
+from bot.escalations.casework import Casework
 from bot.escalations.news import News, utc_now
+from bot.escalations.reading import IndexReading
 from bot.escalations.telling import Teller
 from bot.gate import load_gate
 from bot.identity import person_of
@@ -222,6 +225,17 @@ def build(
         starters=STARTERS,
     ).mount(app)
     board.mount_frame(app)
+    readable = IndexReading(parts.index)
+    mount_work(
+        app,
+        tenant=settings.tenant,
+        works=Casework(cases=cases, interactions=store.interactions, readable=readable),
+        cases=cases,
+        searches=store.searches,
+        record=store.interactions,
+        readable=readable,
+        patience=timedelta(minutes=settings.escalation_ping_minutes),
+    )
     mount_state(
         app,
         record=store,
@@ -240,7 +254,6 @@ def build(
 def _library(settings: Settings, parts: Parts) -> Library:
     return library_of(
         parts.index,
-        parts.embedder,
         tenant=settings.tenant,
         data_dir=settings.data_dir,
         largest=upload_bounds(settings.max_upload_mb).bytes,

@@ -167,6 +167,9 @@ class Settings(BaseSettings):
     )
 
     # Documents
+    max_upload_mb: int = Field(
+        20, ge=1, le=1000, description="Megabytes that an uploaded document may have."
+    )
     public_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s]+[^/]$",

@@ -24,7 +24,7 @@ from bot.identity import (
 from bot.origins import check_host, check_origin
 from bot.platforms import is_endpoint
 from bot.ports import Audits
-from bot.problems import MAX_BODY, Problem, problem, problems
+from bot.problems import Problem, most_bytes, problem, problems, too_long
 from bot.sessions import KeepsSessions, Sessions
 from bot.signin.attempts import WrongTokens
 from bot.signin.doorkeeper import Doorkeeper
@@ -99,8 +99,8 @@ class Doors:
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Let a request through or refuse it."""
-        if (request.content_length or 0) > MAX_BODY:
-            raise problem(413)
+        if (request.content_length or 0) > (most := most_bytes(request)):
+            raise too_long(most)
         if self.guarded and is_endpoint(request.path):
             return await handler(request)
         if not self.guarded:

@@ -16,6 +16,8 @@
   - ActRefused             an escalation is in a state in which this can't be done
     - EscalationTaken      ... for another person has it
   - DocumentRefused        a document that can't be taken: which, why, and the cure
+    - DocumentUnknown      ... for there is none of that name, or no such space or run
+    - DocumentInTheWay     ... for its space is filled or worked on otherwise
   - NotAllowed             the caller may not do this
 """
 
@@ -92,6 +94,14 @@ class EscalationTaken(ActRefused):
 
 class DocumentRefused(BotError):
     """A document is not taken; the message is for who sent it."""
+
+
+class DocumentUnknown(DocumentRefused):
+    """There is no such document, space or run."""
+
+
+class DocumentInTheWay(DocumentRefused):
+    """It can't be done as things are now."""
 
 
 class NotAllowed(BotError):

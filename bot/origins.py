@@ -10,6 +10,9 @@ from aiohttp import web
 from bot.addresses import LOOPBACK_NAMES
 from bot.problems import problem
 
+UPLOADS = "/api/v1/documents/"
+"""Where programs send forms; browsers say where a form comes from, and programs need not."""
+
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -43,6 +46,8 @@ def check_origin(request: web.Request, public_origin: str | None = None) -> None
                 cure="Use the page that this server itself serves.",
             )
         return
+    if request.path.startswith(UPLOADS) and not _is_browser(request):
+        return
     sends = request.method == "POST" or request.body_exists
     if request.method not in READING and sends and request.content_type != "application/json":
         raise problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
@@ -58,6 +63,12 @@ def _is_ours(request: web.Request, host: str) -> bool:
         return False
     plain = parts.username is None and not parts.path
     return plain and parts.hostname in LOOPBACK_NAMES and own is not None and port == own[1]
+
+
+def _is_browser(request: web.Request) -> bool:
+    """Tell whether a page may be behind a request: no page can hide what its browser is."""
+    named = request.headers.get("User-Agent", "").startswith("Mozilla/")
+    return named or any(name.lower().startswith("sec-fetch-") for name in request.headers)
 
 
 def _is_same(request: web.Request, origin: str) -> bool:

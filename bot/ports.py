@@ -132,14 +132,6 @@ class Policies(Protocol):
         ...
 
 
-class Reindex(Protocol):
-    """Brings the index up to date; joined to ingestion in bot.app."""
-
-    async def run(self, space: str | None = None, *, dry_run: bool = False) -> Sequence[str]:
-        """Sync one space or all; return the report's lines."""
-        ...
-
-
 class Worklist(Protocol):
     """What is to be done, and which process does it. Every write is idempotent by its key.
 

@@ -10,12 +10,23 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from pydantic import BaseModel, Field
 
-from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
+from bot.errors import (
+    DocumentInTheWay,
+    DocumentRefused,
+    DocumentUnknown,
+    InboxFull,
+    InboxUnavailable,
+    InteractionUnknown,
+    StoreUnavailable,
+)
 
 log = structlog.get_logger(__name__)
 
 MAX_BODY = 1024**2
 """Bytes; what a client may send at once."""
+
+_LARGER_BODIES: web.AppKey[dict[str, int]] = web.AppKey("larger_bodies", dict[str, int])
+"""Bytes that routes take beyond that, by their canonical path."""
 
 DETAILS: Mapping[int, str] = {
     400: "The request can't be read. Send valid HTTP and JSON.",
@@ -80,6 +91,24 @@ def problem(
     return Problem(ProblemDetails.model_validate(told), headers)
 
 
+def take_larger(app: web.Application, path: str, most: int) -> None:
+    """Let the route with a canonical path take bodies of so many bytes."""
+    app.setdefault(_LARGER_BODIES, {})[path] = most
+
+
+def most_bytes(request: web.Request) -> int:
+    """Return how long the body of a request may be."""
+    resource = request.match_info.route.resource
+    larger = request.config_dict.get(_LARGER_BODIES, {})
+    return larger.get(resource.canonical, MAX_BODY) if resource is not None else MAX_BODY
+
+
+def too_long(most: int) -> Problem:
+    """Return the error for a body of more than so many bytes."""
+    detail = f"The request is too long. Send at most {most // MAX_BODY} MB."
+    return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+
+
 @web.middleware
 async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Turn whatever goes wrong into a problem response."""
@@ -104,11 +133,23 @@ def _from(request: web.Request, error: Exception) -> Problem:
             # Its text names cause and cure; a traceback for each refused request would bury them.
             log.error("request.unavailable", path=request.path, why=str(error))
             return problem(503, headers={"Retry-After": "60"})
+        case DocumentRefused():
+            return problem(_status_of(error), str(error))
         case InteractionUnknown():
             return problem(404, "There is no such interaction, or it was withdrawn.")
         case _:
             log.error("request.failed", method=request.method, path=request.path, exc_info=error)
             return problem(500)
+
+
+def _status_of(refused: DocumentRefused) -> int:
+    match refused:
+        case DocumentUnknown():
+            return 404
+        case DocumentInTheWay():
+            return 409
+        case _:
+            return 422
 
 
 def _from_http(error: web.HTTPException) -> Problem:

@@ -9,16 +9,20 @@ import re
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ingestion.config import Settings, load_settings
-from ingestion.errors import IngestionError
+from ingestion.errors import IngestionError, SettingInvalid
+from ingestion.ledger import Ledger
 from ingestion.names import is_space_key
 from ingestion.progress import progress_on
 from ingestion.readers import ReadersMalformed, parse_readers
 from ingestion.report import report_lines
 from ingestion.run import Folder, sync_folder
+from ingestion.sources import remember
 from ingestion.state import lease
+from ingestion.uploads import Uploads
 from rag.errors import ModelFilesInvalid, RagError
 from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
 from rag.models.local_embedder import LocalEmbedder, open_local_embedder
@@ -53,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 async def _folder(options: argparse.Namespace, settings: Settings) -> int:
     folder = Folder(options.path, options.space, options.readers, options.base_url)
+    _refuse_uploads(options.space, settings)
+    begun = datetime.now(UTC)
     async with (
         _embedder() as embedder,
         _index(settings, embedder, create=not options.dry_run) as index,
@@ -67,8 +73,17 @@ async def _folder(options: argparse.Namespace, settings: Settings) -> int:
             allow_mass_delete=options.allow_mass_delete,
             progress=progress_on(sys.stderr),
         )
+    await remember(Ledger(settings.data_dir, settings.tenant), folder, report, begun)
     print("\n".join(report_lines(report)))
     return FAILED if report.failed else 0
+
+
+def _refuse_uploads(space: str, settings: Settings) -> None:
+    if Uploads(settings.data_dir, settings.tenant).has(space):
+        raise SettingInvalid(
+            f"Space {space!r} is filled by uploads, and a folder would drop them. Choose another "
+            "space for the folder."
+        )
 
 
 async def _spaces(_options: argparse.Namespace, settings: Settings) -> int:
@@ -85,17 +100,21 @@ async def _spaces(_options: argparse.Namespace, settings: Settings) -> int:
 async def _forget(options: argparse.Namespace, settings: Settings) -> int:
     async with _index(settings, None) as index:
         pages = await index.pages(settings.tenant, options.space)
-        if not pages:
+        uploads = Uploads(settings.data_dir, settings.tenant)
+        if not pages and not uploads.has(options.space):
             print(f"Space {options.space!r} is not indexed.", file=sys.stderr)
             return REFUSED
         if not options.yes:
             print(
-                f"This removes {len(pages)} pages of space {options.space!r} from the index. "
+                f"This removes {len(pages)} pages of space {options.space!r} from the index, and "
+                "what was uploaded into it. "
                 "Run again with --yes to do it.",
                 file=sys.stderr,
             )
             return REFUSED
         with lease(settings.data_dir, settings.tenant, options.space):
+            uploads.forget(options.space)
+            await Ledger(settings.data_dir, settings.tenant).forget(options.space)
             removed = await index.delete_pages(settings.tenant, options.space, list(pages))
     print(f"Removed {removed} pages of space {options.space!r}.")
     return 0

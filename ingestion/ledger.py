@@ -164,10 +164,6 @@ class Ledger:
 
         return await self._run(write)
 
-    async def drop(self, run_id: str) -> None:
-        """Forget a run that had nothing to do."""
-        await self._run(lambda c: c.execute("DELETE FROM runs WHERE id = ?", (run_id,)))
-
     async def cancel(self, run_id: str) -> None:
         """Ask whichever process works on a run to stop it."""
         await self._run(lambda c: c.execute("UPDATE runs SET cancel = 1 WHERE id = ?", (run_id,)))

@@ -165,6 +165,18 @@ class Library:
             # That run may have read the file before it went.
             await self.runs.request(space, by=by)
 
+    async def to_mend(self) -> Sequence[str]:
+        """Return the spaces whose files and pages differ since something was interrupted."""
+        synced = await self.ledger.synced()
+        found = []
+        for space in await asyncio.to_thread(self.uploads.spaces):
+            names, newest = await asyncio.to_thread(self.uploads.inventory, space)
+            since = synced.get(space)
+            late = newest is not None and (since is None or newest > since.started_at)
+            if late or names != set(await self.index.pages(self.tenant, space)):
+                found.append(space)
+        return found
+
     async def _check_free(self, space: str) -> None:
         """Refuse uploads into a space that something else fills; its next run would drop them."""
         if self.uploads.has(space):

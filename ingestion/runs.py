@@ -25,7 +25,7 @@ from ingestion.errors import (
 )
 from ingestion.ledger import Failure, Ledger, Run, State, Synced
 from ingestion.names import shortened
-from ingestion.ports import Progress, Source
+from ingestion.ports import Progress
 from ingestion.sources import Sources
 from ingestion.tally import Tally, failure
 from ingestion.types import Report
@@ -33,9 +33,10 @@ from rag.errors import RagError
 
 log = structlog.get_logger(__name__)
 
-SyncSource = Callable[[Source, Progress, Run], Awaitable[Report]]
-"""Brings one source into its space. Raises as ingestion.run.sync_source."""
+SyncSpace = Callable[[str, Progress, Run], Awaitable[Report]]
+"""Brings a space up to date with its source. Raises as ingestion.run.sync_source."""
 
+_AT_ONCE = 2
 _WRITE_SECONDS = 0.5
 _LEASE_SECONDS = 0.5
 _BROKEN = "something broke on our side; it is in the log"
@@ -50,16 +51,17 @@ class Runs:
     Args:
         ledger: where runs are told.
         sources: what can be read.
-        work: what a run does with each source.
+        work: what a run does with each space.
     """
 
-    def __init__(self, ledger: Ledger, sources: Sources, work: SyncSource) -> None:
+    def __init__(self, ledger: Ledger, sources: Sources, work: SyncSpace) -> None:
         self._ledger = ledger
         self._sources = sources
         self._work = work
         self._locks: dict[str, asyncio.Lock] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._waiting: dict[str, str] = {}
+        self._places = asyncio.Semaphore(_AT_ONCE)
         self._stopping = False
 
     async def start(
@@ -166,11 +168,11 @@ class Runs:
 
     async def _end(self, tally: Tally, state: State) -> None:
         self._forget_waiting(tally.run)
+        if state == "interrupted":
+            # Left as it is: the next start finds it without an owner, and resumes it.
+            return
         run = tally.ended(state)
         try:
-            if run.by == AT_START and state == "done" and not tally.worked:
-                await self._ledger.drop(run.id)
-                return
             await self._ledger.write(run)
         except LedgerUnavailable as error:
             log.error("reindex.untold", run=run.id, why=str(error))  # noqa: TRY400 - it says all
@@ -180,7 +182,7 @@ class Runs:
         space = tally.run.space
         for each in [space] if space is not None else await self._sources.spaces():
             lock = self._locks.setdefault(each, asyncio.Lock())
-            async with lock:
+            async with lock, self._places:
                 await self._one(tally, each)
 
     async def _one(self, tally: Tally, space: str) -> None:
@@ -189,8 +191,7 @@ class Runs:
             self._forget_waiting(tally.run)
             begun = tally.at(space)
             try:
-                source = await self._sources.of(space)
-                report = await self._work(source, tally, tally.run)
+                report = await self._work(space, tally, tally.run)
             except RunInProgress:
                 tally.wait()
                 await asyncio.sleep(_LEASE_SECONDS)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
 from ingestion.errors import DocumentUnknown
-from ingestion.ledger import FolderEntry, Ledger
+from ingestion.ledger import FolderEntry, Ledger, Synced
 from ingestion.names import shortened
 from ingestion.ports import Source
 from ingestion.run import Folder, source_of
+from ingestion.tally import failure
+from ingestion.types import Report
 from ingestion.uploads import Uploads
 from rag.types import Principal
 
@@ -53,6 +56,15 @@ def entry_of(folder: Folder) -> FolderEntry:
     """Return a folder as the ledger keeps it."""
     readers = tuple(tuple(sorted(one)) for one in folder.readers)
     return FolderEntry(str(folder.path.resolve()), readers, folder.base_url)
+
+
+async def remember(ledger: Ledger, folder: Folder, report: Report, begun: datetime) -> None:
+    """Keep that a folder fills its space, and when it was last read."""
+    if report.dry_run:
+        return
+    failures = tuple(failure(report.space, one.page, one.reason) for one in report.failed)
+    await ledger.note_folder(folder.space, entry_of(folder))
+    await ledger.note_synced(folder.space, Synced(begun, datetime.now(UTC), failures))
 
 
 def _folder(space: str, entry: FolderEntry) -> Folder:

@@ -14,12 +14,11 @@ _LOOK = "Look at the file, mend or remove it, and reindex."
 
 
 class Tally:
-    """Implements ingestion.ports.Progress for one run; ``worked`` once it changed anything."""
+    """Implements ingestion.ports.Progress for one run; ``broken`` once a space failed."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.broken = False
-        self.worked = False
         self._begun: float | None = None
 
     def at(self, space: str) -> datetime:
@@ -67,8 +66,6 @@ class Tally:
             unchanged=run.unchanged + report.unchanged,
             skipped=run.skipped + len(report.skipped),
         )
-        changes = report.added, report.changed, report.removed, report.readers_changed
-        self.worked = self.worked or any(changes) or bool(report.failed)
         return found[:_MOST_FAILURES]
 
     def now(self) -> Run:

@@ -8,6 +8,7 @@ whatever is killed when, a file is read by whom it was sent for, or by nobody.
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -78,6 +79,13 @@ class Uploads:
         """Tell whether a space is filled by uploads."""
         return is_space_key(space) and (self._root / space).is_dir()
 
+    def inventory(self, space: str) -> tuple[set[str], datetime | None]:
+        """Return the names of a space's documents, and when the newest was sent."""
+        folder = self._root / space
+        names = {each.name for each in folder.iterdir() if not each.name.startswith(".")}
+        times = [version.at for name in names for version in read_about(folder, name)]
+        return names, max(times, default=None)
+
     def about(self, space: str, name: str) -> About | None:
         """Return what is known of a document; None when there is no such file."""
         path = self._path(space, name)
@@ -111,6 +119,11 @@ class Uploads:
             if path is None:
                 raise DocumentUnknown(f"There is no uploaded document {shortened(name)}.")
             await asyncio.to_thread(_remove, path)
+
+    def forget(self, space: str) -> None:
+        """Remove a space with all its documents."""
+        if self.has(space):
+            shutil.rmtree(self._root / space)
 
     def tidy(self) -> None:
         """Remove what interrupted uploads left behind."""

@@ -7,9 +7,11 @@ from aiohttp import web
 from bot.adapters.rest.documents import DocumentsApi
 from bot.adapters.rest.handlers import CheckParts, Rest
 from bot.adapters.rest.openapi import OPERATIONS, document
+from bot.adapters.rest.operations_documents import SPACE
 from bot.adapters.rest.record import RecordApi
 from bot.config import Settings
 from bot.ports import Audits, Inbox, Interactions
+from bot.problems import take_larger
 
 __all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
 
@@ -64,6 +66,7 @@ def mount(
         "runs": documents.runs,
         "cancel": documents.cancel,
     }
+    take_larger(app, SPACE, documents.bounds.body)
     for operation in OPERATIONS:
         handler = handlers[operation.handler]
         if operation.method == "GET":

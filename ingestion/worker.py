@@ -1,0 +1,183 @@
+"""Brings one space up to date in a process of its own, told to the server line by line.
+
+Reading a large document keeps a Python process busy for seconds at a time; in the server's own,
+nobody would be answered meanwhile. And what a hostile file does to it ends here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from pydantic import BaseModel, TypeAdapter
+
+from ingestion import errors
+from ingestion.errors import IngestionError
+from ingestion.ledger import Ledger, Run
+from ingestion.ports import Progress
+from ingestion.run import sync_source
+from ingestion.runs import SyncSpace
+from ingestion.sources import KnownSources
+from ingestion.types import Report
+from ingestion.uploads import Uploads
+from rag.errors import ModelFilesInvalid, RagError
+from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
+from rag.models.local_embedder import LocalEmbedder, open_local_embedder
+
+_ROOT = Path(__file__).parents[1]
+_LONGEST_LINE = 64 * 1024 * 1024
+_NICER = 5
+_REPORT = TypeAdapter(Report)
+_DIED = "The process that reads documents ended early. Look at the log, and reindex."
+
+
+class Job(BaseModel):
+    """What a worker is told."""
+
+    data_dir: Path
+    tenant: str
+    space: str
+    dry_run: bool
+    allow_mass_delete: bool
+    largest: int
+
+
+def in_a_process(data_dir: Path, tenant: str, largest: int) -> SyncSpace:
+    """Return what brings a space up to date in a process of its own."""
+    data_dir = data_dir.absolute()
+
+    async def sync(space: str, progress: Progress, run: Run) -> Report:
+        job = Job(
+            data_dir=data_dir,
+            tenant=tenant,
+            space=space,
+            dry_run=run.dry_run,
+            allow_mass_delete=run.allow_mass_delete,
+            largest=largest,
+        )
+        async with _worker(job) as lines:
+            async for line in lines:
+                report = _heard(json.loads(line), progress)
+                if report is not None:
+                    return report
+        raise IngestionError(_DIED)
+
+    return sync
+
+
+@asynccontextmanager
+async def _worker(job: Job) -> AsyncIterator[asyncio.StreamReader]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "ingestion.worker", job.model_dump_json()),
+        cwd=_ROOT,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        limit=_LONGEST_LINE,
+        start_new_session=True,
+    )
+    try:
+        yield process.stdout or asyncio.StreamReader()
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+def _heard(said: Mapping[str, Any], progress: Progress) -> Report | None:
+    """Pass on what a worker says; return its report, the last of it. Raises its error."""
+    match said:
+        case {"begin": pages, "space": space}:
+            progress.begin(space, pages)
+        case {"pages": pages, "chunks": chunks}:
+            progress.advance(pages=pages, chunks=chunks)
+        case {"page": page, "reason": reason}:
+            progress.fail(page, reason)
+        case {"report": report}:
+            progress.end()
+            return _REPORT.validate_python(report)
+        case {"error": kind, "text": text}:
+            known = getattr(errors, kind, None)
+            raise (known or RagError)(text)
+    return None
+
+
+class Spoken:
+    """Implements ingestion.ports.Progress by lines of JSON."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def begin(self, space: str, pages: int) -> None:
+        self.say(begin=pages, space=space)
+
+    def advance(self, *, pages: int = 0, chunks: int = 0) -> None:
+        self.say(pages=pages, chunks=chunks)
+
+    def fail(self, page: str, reason: str) -> None:
+        self.say(page=page, reason=reason)
+
+    def end(self) -> None: ...
+
+    def say(self, **said: object) -> None:
+        """Write one line; a server that is gone ends the process by that."""
+        print(json.dumps(said), file=self._stream, flush=True)
+
+
+async def work(job: Job, spoken: Spoken) -> None:
+    """Do a job and say how it went."""
+    try:
+        async with _opened(job) as (index, embedder):
+            ledger = Ledger(job.data_dir, job.tenant)
+            uploads = Uploads(job.data_dir, job.tenant, job.largest)
+            report = await sync_source(
+                await KnownSources(uploads, ledger).of(job.space),
+                index,
+                embedder,
+                tenant=job.tenant,
+                data_dir=job.data_dir,
+                dry_run=job.dry_run,
+                allow_mass_delete=job.allow_mass_delete,
+                progress=spoken,
+            )
+    except (IngestionError, RagError) as error:
+        spoken.say(error=type(error).__name__, text=str(error))
+    else:
+        spoken.say(report=_REPORT.dump_python(report, mode="json"))
+
+
+@asynccontextmanager
+async def _opened(job: Job) -> AsyncIterator[tuple[EmbeddedIndex, LocalEmbedder | None]]:
+    try:
+        embedder = await open_local_embedder()
+    except ModelFilesInvalid:
+        embedder = None
+    try:
+        expected = fingerprint_of(embedder) if embedder else None
+        index = await open_index(job.data_dir / "index.sqlite", expected)
+        try:
+            yield index, embedder
+        finally:
+            await index.close()
+    finally:
+        if embedder is not None:
+            embedder.close()
+
+
+def main(arguments: list[str]) -> int:
+    """Do the job that the only argument describes."""
+    logging.disable(logging.CRITICAL)
+    if hasattr(os, "nice"):
+        os.nice(_NICER)
+    asyncio.run(work(Job.model_validate_json(arguments[0]), Spoken(sys.stdout)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
