@@ -25,6 +25,7 @@ A_PERSON = re.compile(r"human|Ask a person")
 FULLER = Reply("Your own plan covers it [1].", "answer", (VPN,), 0.9)
 BUSY = Refusal("You have asked a lot today. Ask me again tomorrow.", "20 of 20 questions")
 NOT_SURE = re.compile(r"I've asked the people|I don't have that information")
+ASKED_FOR = replace(HANDED_OVER, reason="asked_for_human")
 THEIRS = "Take the blue socket."
 MEAN = "<!channel> <@U0CEO0000> <at>Everyone</at> <img src=x> <script>alert(1)</script> @here"
 OFFER = re.compile(r"Shall I ask a person\?|I don't have that information")
@@ -163,35 +164,35 @@ CASES = (
     Case("the inbox is full", says(ANSWER), plays.is_not_kept, full=True),
     Case(
         "a person's reply reaches the thread, marked as a person's",
-        says(HANDED_OVER),
-        Hears("reply", THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}answered:"))),
+        says(ASKED_FOR),
+        Hears("reply", THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}answered"))),
     ),
     Case(
         "claimed is told",
-        says(HANDED_OVER),
-        Hears("claim", "", (re.compile(r"Anna Lopez\W{0,3}has taken your question"),)),
+        says(ASKED_FOR),
+        Hears("claim", "", (re.compile(r"Anna Lopez\W{0,3}has (?:taken your question|it)"),)),
     ),
     Case(
         "declined is told with the reason",
-        says(HANDED_OVER),
+        says(ASKED_FOR),
         Hears(
             "decline",
             "Ask facilities.",
-            ("Ask facilities.", re.compile(r"Anna Lopez\W{0,3}can't take your question:")),
+            ("Ask facilities.", re.compile(r"Anna Lopez\W{0,3}can't take")),
         ),
     ),
-    Case("all steps are told in their order", says(HANDED_OVER), plays.hears_in_order),
-    Case("what a person writes is not live", says(HANDED_OVER), Hears("reply", MEAN, ("Anna",))),
+    Case("all steps are told in their order", says(ASKED_FOR), plays.hears_in_order),
+    Case("what a person writes is not live", says(ASKED_FOR), Hears("reply", MEAN, ("@here",))),
     Case(
         "a long reply of a person is told whole",
-        says(HANDED_OVER),
+        says(ASKED_FOR),
         Hears("reply", LONG[:20_000], ("Step 1.", "Step 60.")),
     ),
     Case(
         "a notice is told once although the process died before it was noted",
-        says(HANDED_OVER),
+        says(ASKED_FOR),
         Hears("reply", THEIRS, (THEIRS,), deaths=2),
     ),
-    Case("told, then deleted", says(HANDED_OVER), plays.hears_no_more),
-    Case("unclaimed: people are reminded", says(HANDED_OVER), plays.is_reminded_of),
+    Case("told, then deleted", says(ASKED_FOR), plays.hears_no_more),
+    Case("unclaimed: people are reminded", says(ASKED_FOR), plays.is_reminded_of),
 )

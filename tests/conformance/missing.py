@@ -15,11 +15,12 @@ _WHISPER = "permission-limited, with a private addition"
 _FEEDBACK = tuple(f"feedback: {what}" for what in ("up", "down", "changed", "removed"))
 _IN_TIME = ("edited while it is worked on", "deleted while it is worked on")
 
+_IN_ORDER = "all steps are told in their order"
 _PEOPLES_NEWS = (
     "a person's reply reaches the thread, marked as a person's",
     "claimed is told",
     "declined is told with the reason",
-    "all steps are told in their order",
+    _IN_ORDER,
     "what a person writes is not live",
     "a long reply of a person is told whole",
 )
@@ -29,7 +30,8 @@ _REMINDED = "unclaimed: people are reminded"
 
 _NO_PEOPLE = "no people's channel: `python -m bot escalations` lists the question"
 _NO_PLACE = "no people's channel: the board shows what waits"
-_FETCHED = "nothing is posted: the record is shown as it is, with all that was said"
+_AS_IT_STANDS = "the page shows how it stands now and what was said, not every step"
+_FETCHED = "a client fetches the history: `GET /api/v1/escalations/{id}`"
 _UNASKABLE = "Teams can't be asked what was posted: better told twice than never"
 _ALONE = "only the asker reads the thread: the answer itself has all that they may read"
 _ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
@@ -50,7 +52,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
                 _ALONE: (_WHISPER,),
                 _ASK_ANEW: ("edited while it is worked on", "edited after the answer"),
-                _FETCHED: (*_PEOPLES_NEWS, _TOLD_ONCE, _TOLD_DELETED),
+                _AS_IT_STANDS: (_IN_ORDER,),
                 _NO_PLACE: (_REMINDED,),
             }
         ),

@@ -13,8 +13,10 @@ from aiohttp import ClientResponse, web
 from lxml import html
 from lxml.html import HtmlElement
 
-from bot.adapters.web.pages import COOKIE, WebChat
+from bot.adapters.web.history import COOKIE
+from bot.adapters.web.pages import WebChat
 from bot.config import Settings, load_settings
+from bot.gate import load_gate
 from bot.identity import person_of
 from bot.ports import Inbox
 from bot.store import Store
@@ -47,6 +49,10 @@ class OnWeb:
             inbox=inbox,
             interactions=store.interactions,
             conversations=store.interactions,
+            cases=store.escalations,
+            watches=store.watching,
+            threads=store.threads,
+            gate=load_gate(self.settings.confidence_threshold),
             pages=OnePage(),
             identify=person_of,
             tenant=self.settings.tenant,
@@ -84,7 +90,8 @@ class OnWeb:
 
     async def seen(self, question: Question) -> Sequence[str]:
         trouble = self._troubles.get(question.thread)
-        shown = [_read(article) for article in await self._articles(question)]
+        articles = await self._articles(question)
+        shown = [text for article in articles for text in (_read(article), *_people(article))]
         return [*shown, *([trouble] if trouble else [])]
 
     async def privately(self, question: Question) -> Sequence[str]:
@@ -137,6 +144,13 @@ def _read(article: HtmlElement) -> str:
     links = [link.get("href", "") for link in answer.find_class("open")]
     outside = [link for link in links if link.startswith("http")]
     return "\n".join([str(answer.text_content()), *outside])
+
+
+def _people(article: HtmlElement) -> Sequence[str]:
+    """Return how it stands with people and what they said, as a person reads it."""
+    shown = [*article.xpath(".//*[@class='state']/strong"), *article.xpath(".//ol/li")]
+    of_case = [each for each in shown if each.xpath("ancestor::section")]
+    return [" ".join(str(each.text_content()).split()) for each in of_case]
 
 
 def _live(article: HtmlElement) -> Sequence[str]:
