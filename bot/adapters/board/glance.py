@@ -69,7 +69,7 @@ def _words(looked: Looked) -> Iterator[str]:
     new, old, days = looked.now, looked.then, looked.days
     if not new.asked:
         came = several(old.asked, "question")
-        yield f"Nobody asked anything in the last {days} days; {came} came in the {days} before."
+        yield f"Nobody asked anything in the last {days} days; in the {days} before it was {came}."
         return
     differs = f"{change(new.asked, old.asked)} than"
     compared = "as many as" if new.asked == old.asked else differs

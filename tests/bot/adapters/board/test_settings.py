@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.board.settings import LONGEST_REASON, setting_views
+from bot.config import Settings
+from bot.store import Store, open_store, sqlite_url
+from tests.bot.adapters.board.state_app import Client, Told, state_app
+from tests.bot.server import settings_for
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = await open_store(sqlite_url(tmp_path))
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def client(store: Store, tmp_path: Path) -> AsyncIterator[Client]:
+    told = Told(sources={**dict.fromkeys(Settings.model_fields, "default"), "top_k": ".env"})
+    async with state_app(store, settings_for(tmp_path, top_k=7), told) as opened:
+        yield opened
+
+
+async def send(client: Client, act: str, status: int = 303, **form: str) -> str:
+    origin = str(client.make_url("/")).rstrip("/")
+    response = await client.post(
+        f"/board/settings/{act}", data=form, headers={"Origin": origin}, allow_redirects=False
+    )
+    assert response.status == status
+    return await response.text()
+
+
+def test_every_setting_is_listed_and_no_secret_is_told(tmp_path: Path) -> None:
+    secrets = {
+        name: "topsecret-topsecret-topsecret"
+        for name, field in Settings.model_fields.items()
+        if "SecretStr" in str(field.annotation) and name != "database_url"
+    }
+    settings = settings_for(
+        tmp_path,
+        **secrets,
+        database_url="postgresql://desk:topsecret@db.example/desk",
+        microsoft_app_id="app",
+        openai_base_url="https://someone:topsecret1@models.example/v1",
+    )
+
+    views = setting_views(settings, {})
+
+    assert len(views) == len(Settings.model_fields)
+    assert "topsecret" not in str(views)
+    by_name = {each.variable: each for each in views}
+    assert by_name["SLACK_BOT_TOKEN"].value == "set"
+    assert by_name["OIDC_CLIENT_SECRET"].value == "set"
+    assert by_name["OPENAI_BASE_URL"].value.endswith("@models.example/v1")
+    assert all(each.meaning for each in views)
+
+
+def test_a_source_that_is_not_known_is_not_called_a_default(tmp_path: Path) -> None:
+    views = setting_views(settings_for(tmp_path), {"top_k": "default"})
+
+    assert {each.variable: each.source for each in views}["RAG_TOP_K"] == "default"
+    assert {each.variable: each.source for each in views}["HOST"] == "not known"
+
+
+async def test_what_is_set_here_stands_apart_with_its_source(client: Client) -> None:
+    shown = await (await client.get("/board/settings")).text()
+
+    own, _, defaults = shown.partition("At their defaults")
+    assert "RAG_TOP_K" in own
+    assert "</span>.env</p>" in own
+    assert "CONFIDENCE_THRESHOLD" not in own
+    assert "CONFIDENCE_THRESHOLD" in defaults
+
+
+async def test_a_pause_holds_with_its_reason_and_is_kept_in_the_audit(
+    store: Store, client: Client
+) -> None:
+    await client.get("/board/settings")
+    await send(client, "pause", reason="  Moving\nthe wiki. ")
+
+    paused = await store.pauses.current("default")
+    assert paused is not None
+    assert (paused.reason, paused.by[:6]) == ("Moving the wiki.", "board:")
+    shown = await (await client.get("/board/settings")).text()
+    assert "Answering is paused" in shown
+    assert "“Moving the wiki.”" in shown
+
+    await send(client, "resume")
+
+    assert await store.pauses.current("default") is None
+    acts = await store.audits.newest("default", 10)
+    assert [(act.act, act.actor) for act in acts] == [("resume", paused.by), ("pause", paused.by)]
+
+
+async def test_resuming_what_is_not_paused_is_no_act(store: Store, client: Client) -> None:
+    await send(client, "resume")
+
+    assert await store.audits.newest("default", 10) == []
+
+
+@pytest.mark.parametrize("reason", ["", "  \n ", "x" * (LONGEST_REASON + 1)])
+async def test_a_reason_that_says_nothing_or_too_much_is_refused_in_place(
+    store: Store, client: Client, reason: str
+) -> None:
+    shown = await send(client, "pause", 422, reason=reason)
+
+    assert 'role="alert"' in shown
+    assert reason.strip() in shown
+    assert await store.pauses.current("default") is None
+
+
+async def test_another_site_can_pause_nothing(store: Store, client: Client) -> None:
+    response = await client.post(
+        "/board/settings/pause", data={"reason": "x"}, headers={"Origin": "https://evil.example"}
+    )
+
+    assert response.status == 403
+    assert await store.pauses.current("default") is None
+
+
+async def test_earlier_acts_are_a_page_further(store: Store, client: Client) -> None:
+    for number in range(53):
+        await store.audits.append("default", "cli:anna", "policy", f"channel-{number}-")
+
+    first = await (await client.get("/board/settings")).text()
+    last = first.partition("?before=")[2].partition("#")[0]
+    second = await (await client.get(f"/board/settings?before={last}")).text()
+
+    assert "channel-52-" in first
+    assert "channel-2-" not in first
+    assert "channel-2-" in second
+    assert "?before=" not in second
+
+
+@pytest.mark.parametrize("before", ["x", "-1", "9" * 30, "\u0664"])
+async def test_a_page_of_acts_that_is_none_is_the_first(client: Client, before: str) -> None:
+    assert (await client.get("/board/settings", params={"before": before})).status == 200
