@@ -87,9 +87,15 @@ def _state(case: Case) -> str:
 
 
 def _entry(step: CaseStep) -> str:
-    who = "" if step.actor is None else f"  {_plain(called(step.actor.name))}"
-    said = f"  {_plain(step.text)}" if step.text else ""
-    return f"  {step.at.strftime(_MOMENT)}  {step.step:<8}{who}{said}"
+    parts = (step.at.strftime(_MOMENT), f"{step.step:<8}", _who(step), _plain(step.text))
+    return "  " + "  ".join(part for part in parts if part).rstrip()
+
+
+def _who(step: CaseStep) -> str:
+    if step.actor is None:
+        return ""
+    nameless_asker = step.actor.role == "asker" and not step.actor.name.strip()
+    return "the asker" if nameless_asker else _plain(called(step.actor.name))
 
 
 def _question(case: Case) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def configured(tmp_path: Path, store: Store) -> Settings:
 async def add_two(store: Store) -> None:
     for name in ("i1", "i2"):
         await add_interaction(store, name, channel="slack:C1")
-        await add_escalation(store, name, question=f"help\nwith \x1b[31m{name}")
+        await add_escalation(store, name, asker="anna", question=f"help\nwith \x1b[31m{name}")
 
 
 async def test_what_waits_is_listed_in_one_line_each(
@@ -84,12 +85,19 @@ async def test_one_is_shown_with_its_history(
     await add_two(store)
     anna = Actor("u1", "Anna", "expert")
     await store.escalations.act("default", InteractionId("i1"), "reply", anna, "Restart\n\x1bit.")
+    asker = Actor("anna", "", "asker")
+    await store.escalations.act("default", InteractionId("i1"), "reopen", asker)
+    await store.notices.remind(datetime.now(UTC) + timedelta(days=1))
 
     assert await escalations(configured, shown=" i1 ", everything=False, limit=1) == 0
 
-    first, second = capsys.readouterr().out.splitlines()
-    assert "[answered by Anna] help with" in first
-    assert second.endswith("  reply     Anna  Restart \ufffdit.")
+    first, *entries = capsys.readouterr().out.splitlines()
+    assert "[reopened] help with" in first
+    assert [entry[20:] for entry in entries] == [
+        "reply     Anna  Restart \ufffdit.",
+        "reopen    the asker",
+        "ping",
+    ]
     with pytest.raises(InteractionUnknown, match="escalations --all"):
         await escalations(configured, shown="nobody", everything=False, limit=1)
 

@@ -236,6 +236,10 @@ async def test_what_waits_longest_comes_first_page_by_page(store: Store) -> None
     assert [each.interaction_id for each in first] == ["a", "b"]
     assert [each.interaction_id for each in rest] == ["late"]
     assert await store.escalations.find("default", ALL, limit=2, after=rest[-1]) == []
+    newest = CaseQuery(newest_first=True)
+    assert await find(store, newest) == ["late", "b", "a"]
+    (last,) = await store.escalations.find("default", newest, limit=2, after=first[-1])
+    assert last.interaction_id == "a"
 
 
 async def test_cases_are_found_by_state_owner_and_words(store: Store) -> None:
