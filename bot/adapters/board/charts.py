@@ -21,8 +21,10 @@ _LAST_NAME = RIGHT - 14
 _EVERY_DAY = 7
 """Up to so many days each is named below its bar."""
 
-_GAP = 0.25
-"""Of a day's place, between two bars."""
+_WIDE_GAP, _NARROW_GAP = 0.25, 0.1
+"""Of a day's place, between two bars; narrow beyond a month."""
+
+_MONTH = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +142,8 @@ def _shapes(series: Sequence[Series], days: int, highest: float) -> tuple[Shape,
 
 def _bar(place: int, of: int, low: float, high: float) -> str:
     room = (RIGHT - LEFT) / of
-    x = LEFT + room * (place + _GAP / 2)
-    width = room * (1 - _GAP)
+    gap = _WIDE_GAP if of <= _MONTH else _NARROW_GAP
+    x, width = LEFT + room * (place + gap / 2), room * (1 - gap)
     return f"M{_n(x)} {_n(low)}v{_n(high - low)}h{_n(width)}v{_n(low - high)}z"
 
 

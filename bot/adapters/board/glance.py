@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -71,10 +71,7 @@ def _words(looked: Looked) -> Iterator[str]:
         came = several(old.asked, "question")
         yield f"Nobody asked anything in the last {days} days; in the {days} before it was {came}."
         return
-    differs = f"{change(new.asked, old.asked)} than"
-    compared = "as many as" if new.asked == old.asked else differs
-    came = f"{several(new.asked, 'question')} came in"
-    yield f"In the last {days} days {came}, {compared} in the {days} days before."
+    yield f"In the last {days} days {several(new.asked, 'question')} came in, {_against(looked)}."
     if new.without_person is not None:
         share = percent(new.without_person)
         before = f" (before: {percent(old.without_person)})" if old.without_person else ""
@@ -83,26 +80,42 @@ def _words(looked: Looked) -> Iterator[str]:
         yield f"Half of the answers took at most {duration(new.answering.p50)}."
 
 
+def _against(looked: Looked) -> str:
+    now, then, earlier = looked.now.asked, looked.then.asked, f"in the {looked.days} days before"
+    if not then:
+        return f"none {earlier}"
+    return f"as many as {earlier}" if now == then else f"{change(now, then)} than {earlier}"
+
+
+def _then(looked: Looked, write: Callable[[Figures], str]) -> str:
+    return f"before: {write(looked.then)}" if looked.then.asked else "nothing before"
+
+
 def _tiles(looked: Looked) -> Sequence[Tile]:
-    new, old = looked.now, looked.then
+    new = looked.now
     cost, unpriced = _cost(looked.spent), sum(each.unpriced_calls for each in looked.spent)
     known = f"before: {usd(_cost(looked.spent_then))}"
     short = f"and {several(unpriced, 'call')} of unknown price"
     return [
-        Tile("Questions", count(new.asked), f"before: {count(old.asked)}", "/board/questions"),
+        Tile(
+            "Questions",
+            count(new.asked),
+            _then(looked, lambda then: count(then.asked)),
+            "/board/questions",
+        ),
         Tile(
             "Without a person",
             percent(new.without_person),
-            f"before: {percent(old.without_person)}",
+            _then(looked, lambda then: percent(then.without_person)),
         ),
         Tile(
             "Escalated",
             count(new.of("escalated")),
-            f"before: {count(old.of('escalated'))}",
+            _then(looked, lambda then: count(then.of("escalated"))),
             "/board/escalations",
         ),
         Tile("Half answered within", _half(new.answering), _most(new.answering)),
-        Tile("Thumbs up", _thumbs(new), _votes_of(new, old), "/board/feedback"),
+        Tile("Thumbs up", _thumbs(new), _then(looked, _thumbs), "/board/feedback"),
         Tile("Cost of models", usd(cost), short if unpriced else known, "/board/usage"),
     ]
 
@@ -122,10 +135,6 @@ def _most(spread: Spread) -> str:
 def _thumbs(figures: Figures) -> str:
     votes = figures.up + figures.down
     return percent(figures.up / votes if votes else None)
-
-
-def _votes_of(new: Figures, old: Figures) -> str:
-    return f"of {several(new.up + new.down, 'vote')}; before: {_thumbs(old)}"
 
 
 def _charts(looked: Looked) -> Sequence[Chart]:

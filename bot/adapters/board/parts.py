@@ -20,6 +20,7 @@ from bot.adapters.board.spans import now
 from bot.config import Settings
 from bot.errors import BotError
 from bot.identity import needs
+from bot.signin.flow import CALLBACK
 from bot.startup import Part
 
 PATH = "/board/parts"
@@ -152,6 +153,8 @@ def _endpoints(settings: Settings) -> Iterator[Endpoint]:
         yield Endpoint("Slack: Event Subscriptions, Request URL", f"{public}/slack/events")
     if settings.microsoft_app_id is not None:
         yield Endpoint("Azure Bot: Configuration, Messaging endpoint", f"{public}/api/messages")
+    if settings.oidc_issuer is not None:
+        yield Endpoint("Entra, or another issuer: Redirect URI", f"{public}{CALLBACK}")
 
 
 def _facts(settings: Settings, up: timedelta) -> Sequence[tuple[str, str]]:
