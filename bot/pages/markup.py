@@ -18,6 +18,7 @@ _CELL = re.compile(r"(?<!\\)\|")
 _LEAD = re.compile(r"^(\s*(?:[-*+]\s+|\d+[.)]\s+|#{1,6}\s+|>\s?)*)")
 _EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th></th>\s*)+</tr>\s*</thead>\s*")
 _TABLE = '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>'
+_CODE = '<pre role="group" aria-label="Code" tabindex="0">'
 _LINKING = ["link", "image", "autolink", "reference", "html_inline"]
 _HEADINGS = {"h1": "h3", "h2": "h3", "h3": "h4", "h4": "h5", "h5": "h6"}
 _HEADING = re.compile(r"(</?)(h[1-5])>")
@@ -68,7 +69,8 @@ def _rendered(text: str, *, literal_backslashes: bool = False) -> str:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table")
     parser.disable([*_LINKING, "escape"] if literal_backslashes else _LINKING)
     html = _HEADING.sub(lambda found: f"{found[1]}{_HEADINGS[found[2]]}>", parser.render(text))
-    return html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
+    html = html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
+    return html.replace("<pre>", _CODE)
 
 
 def spans(text: str, quotes: Sequence[str]) -> list[tuple[int, int]]:

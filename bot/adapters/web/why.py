@@ -63,12 +63,16 @@ class Sure:
 
 @dataclass(frozen=True, slots=True)
 class WhyView:
-    """The steps in words; then, behind folds, passages, signals and all other figures."""
+    """The steps in words; then, behind folds, passages, signals and all other figures.
+
+    ``has_context`` says that a passage was not found itself, but stands beside one that was.
+    """
 
     steps: tuple[Step, ...]
     sure: Sure | None
     signals: tuple[str, ...]
     passages: tuple[PassageRow, ...]
+    has_context: bool
     weights: tuple[WeightRow, ...]
     groups: tuple[Group, ...]
 
@@ -83,6 +87,7 @@ def why_view(outcome: Outcome, gate: Weighs) -> WhyView:
         sure=_sure(outcome),
         signals=tuple(FOUND_BY.values()),
         passages=passage_rows(trace.passages),
+        has_context=not all(each.signals for each in trace.passages),
         weights=weight_rows(weights, trace.features),
         groups=groups(trace, {each.name for each in weights}),
     )

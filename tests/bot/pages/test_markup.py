@@ -28,6 +28,7 @@ HOSTILE = [
 ALLOWED = (
     r"<(?!/?(?:p|ol|ul|li|mark|code|pre|blockquote|table|thead|tbody|tr|th|td)>"
     r"|br />|mark id=\"quote\">"
+    r"|pre role=\"group\" aria-label=\"Code\" tabindex=\"0\">"
     r"|code class=\"[^\"]*\">|/?div"
     r"|a class=\"mark\" href=\"#[^\"]*\" aria-label=\"[^\"]*\">|/a>)"
 )
@@ -38,6 +39,12 @@ def test_no_link_image_or_script_comes_out_of_text(text: str) -> None:
     for html in (answer_html(text, "i", 1), passage_html(text, [text]), quote_html(text)):
         assert not re.search(ALLOWED, html)
         assert 'href="http' not in html
+
+
+def test_a_code_block_that_is_too_wide_can_be_scrolled_by_keyboard() -> None:
+    assert '<pre role="group" aria-label="Code" tabindex="0"><code>x' in answer_html(
+        "```\nx\n```", "i", 0
+    )
 
 
 def test_a_mark_leads_to_its_source() -> None:
