@@ -88,8 +88,14 @@ async def launched() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def visiting(browser: Browser, url: str, size: tuple[int, int]) -> AsyncIterator[Visit]:
-    """Open the chat in a fresh profile; nothing may be asked elsewhere or be complained of."""
+async def visiting(
+    browser: Browser, url: str, size: tuple[int, int], *, also: str = ""
+) -> AsyncIterator[Visit]:
+    """Open the chat in a fresh profile; nothing may be asked elsewhere or be complained of.
+
+    ``also`` is another address that may be asked: the issuer that people sign in with.
+    """
+    ours = (url, also) if also else (url,)
     context = await browser.new_context(viewport={"width": size[0], "height": size[1]})
     context.set_default_timeout(10_000)
     page = await context.new_page()
@@ -100,7 +106,7 @@ async def visiting(browser: Browser, url: str, size: tuple[int, int]) -> AsyncIt
     context.on("weberror", lambda error: visit.troubles.append(str(error.error)))
     context.on(
         "request",
-        lambda asked: None if asked.url.startswith(url) else visit.troubles.append(asked.url),
+        lambda asked: None if asked.url.startswith(ours) else visit.troubles.append(asked.url),
     )
     await page.goto(url)
     yield visit

@@ -1,0 +1,165 @@
+"""Signing in and out, and being somebody else, in a real Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp_jinja2
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer, unused_port
+from playwright.async_api import Browser, Page, expect
+
+from bot.config import Settings
+from bot.doors import mount_doors
+from bot.pages import frame
+from bot.store import Store, open_store, sqlite_url
+from tests.bot.server import TOKEN, settings_for
+from tests.e2e.chromium import (
+    DESKTOP,
+    NEEDS_AXE,
+    NEEDS_CHROMIUM,
+    PHONE,
+    Visit,
+    launched,
+    visiting,
+)
+from tests.oidc import CLIENT_ID, FakeIssuer
+
+pytestmark = [pytest.mark.browser, NEEDS_CHROMIUM]
+
+
+@asynccontextmanager
+async def serving(store: Store, settings: Settings, *, sample: bool = False) -> AsyncIterator[str]:
+    """Serve the frame with an empty page in it."""
+    app = web.Application()
+    mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
+    folder = settings.data_dir / "pages"
+    for name in ("templates", "static"):
+        (folder / name).mkdir(parents=True)
+    page = (
+        '{% extends "layout.html" %}{% block main %}<h1>Inside</h1><p>{{ role }}</p>{% endblock %}'
+    )
+    (folder / "templates" / "inside.html").write_text(page)
+    frame.add_pages(app, folder)
+
+    async def inside(request: web.Request) -> web.Response:
+        return aiohttp_jinja2.render_template("inside.html", request, {})
+
+    app.router.add_get("/", inside)
+    app.router.add_get("/deep", inside)
+    async with TestServer(app, host="127.0.0.1", port=settings.port) as server:
+        yield str(server.make_url("")).rstrip("/")
+
+
+def exposed(directory: Path, issuer: FakeIssuer, **changes: object) -> Settings:
+    port = unused_port()
+    address = f"http://127.0.0.1:{port}"
+    issuer.redirect_uris.add(f"{address}/session/oidc/callback")
+    return settings_for(
+        directory,
+        host="0.0.0.0",  # noqa: S104 - the case that needs signing in; it listens on loopback
+        port=port,
+        public_url=address,
+        oidc_issuer=issuer.url,
+        oidc_client_id=CLIENT_ID,
+        oidc_client_secret=issuer.secret,
+        **changes,
+    )
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = await open_store(sqlite_url(tmp_path))
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with launched() as running:
+        yield running
+
+
+async def looks_right(visit: Visit, name: str) -> None:
+    """Take pictures in light and dark, and see that axe finds nothing and nothing sticks out."""
+    for scheme in ("light", "dark"):
+        await visit.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its words
+        await visit.picture(f"{name}-{scheme}")
+        assert await visit.findings() == []
+    width = await visit.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert width <= 0
+
+
+async def inside(page: Page, path: str) -> None:
+    await expect(page.get_by_role("heading", name="Inside")).to_be_visible()
+    assert page.url.endswith(path)
+
+
+@NEEDS_AXE
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+async def test_a_colleague_signs_in_and_out(
+    store: Store, tmp_path: Path, browser: Browser, size: tuple[int, int]
+) -> None:
+    async with FakeIssuer(claims={"groups": ["g-experts"]}).serving() as issuer:
+        settings = exposed(tmp_path, issuer, oidc_expert_groups="g-experts", admin_token=TOKEN)
+        async with (
+            serving(store, settings) as url,
+            visiting(browser, url, size, also=issuer.url) as visit,
+        ):
+            page = visit.page
+            await page.goto(f"{url}/deep?a=1")
+            assert "/session?next=" in page.url
+            await looks_right(visit, f"signin-{size[0]}")
+            await page.get_by_text("Use the admin token instead").click()
+            await looks_right(visit, f"signin-token-{size[0]}")
+
+            await page.get_by_role("link", name="Sign in with your company account").click()
+            await inside(page, "/deep?a=1")
+            await expect(page.get_by_text("expert", exact=True)).to_be_visible()
+            await page.get_by_text("Anna Berg").click()
+            await looks_right(visit, f"signed-in-{size[0]}")
+
+            await page.get_by_role("button", name="Sign out").click()
+            await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+            await page.goto(url)
+            await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+async def test_a_wrong_token_is_told_and_the_right_one_leads_on(
+    store: Store, tmp_path: Path, browser: Browser
+) -> None:
+    settings = settings_for(tmp_path, host="0.0.0.0", port=0, admin_token=TOKEN)  # noqa: S104 - it listens on loopback
+    async with serving(store, settings) as url, visiting(browser, url, PHONE) as visit:
+        page = visit.page
+        await page.goto(f"{url}/deep")
+        await page.get_by_label("Admin token").fill("wrong")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("alert")).to_contain_text("not the admin token")
+        await visit.picture("signin-wrong")
+        visit.troubles.clear()  # the browser notes the 401
+        await page.get_by_label("Admin token").fill(TOKEN)
+        await page.keyboard.press("Enter")
+        await inside(page, "/deep")
+
+
+@NEEDS_AXE
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+async def test_one_can_be_an_invented_colleague(
+    store: Store, tmp_path: Path, browser: Browser, size: tuple[int, int]
+) -> None:
+    settings = settings_for(tmp_path, port=0)
+    async with serving(store, settings, sample=True) as url, visiting(browser, url, size) as visit:
+        page = visit.page
+        await page.goto(f"{url}/deep")
+        await page.locator("details.me summary").click()
+        await looks_right(visit, f"demo-{size[0]}")
+        await page.get_by_role("button", name="Mika").click()
+        await inside(page, "/deep")
+        await expect(page.locator("details.me summary")).to_contain_text("Mika")
+        await expect(page.get_by_text("asker", exact=True)).to_be_visible()
+        await page.locator("details.me summary").click()
+        await page.get_by_role("button", name="You").click()
+        await expect(page.get_by_text("admin", exact=True)).to_be_visible()
