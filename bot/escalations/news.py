@@ -16,8 +16,8 @@ from bot.escalations.ports import Outbox
 from bot.escalations.types import Notice
 
 _AT_ONCE = 10
-_FRESH_SECONDS = 30.0
-"""A claim lasts a minute, and to tell one takes 20 s at most."""
+_FRESH_SECONDS = 10.0
+"""A claim lasts a minute, and to tell one takes 40 s at most."""
 
 _STOP_SECONDS = 5.0
 

@@ -17,7 +17,7 @@ from bot.ports import Channel, Withdraws
 from bot.posting import pause_before
 from bot.types import Interaction, InteractionId, Message, Platform, PostedRef
 
-_DEADLINE_SECONDS = 20.0
+_DEADLINE_SECONDS = 40.0
 _PATIENCE = timedelta(hours=24)
 _WITHDRAWN = frozenset({"cancelling", "cancelled"})
 
