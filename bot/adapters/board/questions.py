@@ -73,9 +73,7 @@ class Questions:
             "troubles": fields.troubles,
             "narrowed": any(kept.values()),
             "first": paging.link(PATH, kept) if after is not None else "",
-            "more_link": paging.link(PATH, kept, after=paging.written(found.next))
-            if found.next
-            else "",
+            "more": paging.further(PATH, kept, found.next),
             "intents": [(each.value, name) for each, name in words.INTENTS.items()],
             "words": words,
         }

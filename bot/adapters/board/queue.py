@@ -118,19 +118,20 @@ def empty(tab: Tab, looked_for: str) -> str:
     return "None of these questions has all of these words." if looked_for else _EMPTY[tab.name]
 
 
-def state_words(case: Case) -> str:
-    """Say how a case stands, and who has or had it."""
+def state_words(case: Case, now: datetime) -> str:
+    """Say how a case stands: how long it waits, or who has or had it."""
     state = case.standing.state
-    if state in WAITING or not case.standing.owner_id:
+    if state in WAITING:
+        return f"{words.STATES[state]}, {words.age(now - case.opened_at)}"
+    if not case.standing.owner_id:
         return words.STATES[state]
     return f"{words.STATES[state]} by {called(case.standing.owner_name)}"
 
 
-def waited(case: Case, now: datetime) -> str:
-    """Say how long a case has waited, or when its state last changed."""
-    if case.standing.state in WAITING:
-        return f"waiting {words.age(now - case.opened_at)}"
-    return f"{words.age(now - case.changed_at)} ago"
+def since(case: Case, now: datetime) -> str:
+    """Say when a case came to stand as it does; nothing for one that waits."""
+    waits = case.standing.state in WAITING
+    return "" if waits else f"{words.age(now - case.changed_at)} ago"
 
 
 def is_late(case: Case, now: datetime, patience: timedelta) -> bool:
@@ -147,8 +148,8 @@ def _line(case: Case, now: datetime, patience: timedelta) -> CaseLine:
         place=words.place(case.channel, private=case.private),
         reason=words.REASONS[case.reason],
         state=case.standing.state,
-        label=state_words(case),
-        age=waited(case, now),
+        label=state_words(case, now),
+        age=since(case, now),
         late=is_late(case, now, patience),
         opened_at=case.opened_at,
     )

@@ -10,7 +10,7 @@ from typing import get_args
 from markupsafe import Markup
 
 from bot.adapters.board import words
-from bot.adapters.board.queue import is_late, state_words, waited
+from bot.adapters.board.queue import is_late, since, state_words
 from bot.adapters.board.shown import PageView, quoted_page
 from bot.errors import ActRefused
 from bot.escalations.casework import CaseView
@@ -111,8 +111,8 @@ def work_view(view: CaseView, actor: Actor, now: datetime, patience: timedelta) 
         version=case.version,
         question=case.question,
         state=standing.state,
-        label="You have it" if mine else state_words(case),
-        age=waited(case, now),
+        label="You have it" if mine else state_words(case, now),
+        age=since(case, now),
         late=is_late(case, now, patience),
         who=words.who(case.asker_name, case.asker_id),
         asker_id=case.asker_id,
@@ -210,7 +210,7 @@ def _why(case: Case, finding: Finding) -> tuple[str, ...]:
 
 
 _REASONS = {
-    "asked_for_human": "The asker wants a person.",
+    "asked_for_human": "The asker wants a person; nothing was looked up for that.",
     "low_confidence": "Pages were found, but not clearly the right ones.",
     "nothing_found": "No page comes close to the question.",
     "unsupported": "An answer was drafted, but the pages do not support it, so it was dropped.",

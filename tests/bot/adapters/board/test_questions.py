@@ -1,0 +1,233 @@
+"""The search over what was asked, and one whole record."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from urllib.parse import quote
+
+import pytest
+
+from bot.feedback import judgement
+from bot.store import Store
+from bot.types import Clarification, Reply
+from tests.bot.adapters.board.test_escalations import names
+from tests.bot.adapters.board.work_app import (
+    CLOSED,
+    OPEN,
+    SECRET,
+    SURE,
+    TOLD_ALL,
+    TRACE,
+    Desk,
+    Shelf,
+    ask,
+    source,
+)
+from tests.builders import message
+
+LIST = "/board/questions"
+
+
+def plain(page: str) -> str:
+    """Return the words of a page."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+async def test_the_list_says_what_became_of_each_question(desk: Desk, store: Store) -> None:
+    await ask(store, "m1", "vpn says error 809", response=SURE)
+    await ask(store, "m2", "who approves travel", response=Reply("Hi.", "generic"))
+    await ask(store, "m3", "my badge is broken")
+    await store.interactions.rate(judgement((await ask(store, "m1")).id, "mika", "up"))
+
+    page = await desk.get(LIST)
+
+    assert names(page) == ["my badge is broken", "who approves travel", "vpn says error 809"]
+    words = plain(page)
+    assert "Waits for a person 20% sure" in words
+    assert "Answered without the wiki" in words
+    assert "Answered from the wiki 90% sure 1 thumbs up" in words
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("words=VPN+809", ["vpn 809"]),
+        ("kind=ESCALATION_REQUIRED", ["badge"]),
+        ("kind=RAG&least=80&most=95", ["vpn 809"]),
+        ("kind=nonsense", ["badge", "vpn 809"]),
+        ("least=95%25", []),
+        ("platform=slack", ["badge", "vpn 809"]),
+        ("platform=web", []),
+        ("person=mika", ["badge", "vpn 809"]),
+        ("vote=none", ["badge", "vpn 809"]),
+        ("vote=up", []),
+        ("intent=DOMAIN", ["badge", "vpn 809"]),
+        ("since=2001-01-01&until=2001-12-31", []),
+        ("since=2001-01-01&until=9999-12-31", ["badge", "vpn 809"]),
+        ("after=garbage", ["badge", "vpn 809"]),
+    ],
+)
+async def test_the_form_narrows_the_list_down(
+    desk: Desk, store: Store, query: str, expected: list[str]
+) -> None:
+    await ask(store, "m1", "vpn 809", response=SURE)
+    await ask(store, "m2", "badge")
+
+    page = await desk.get(f"{LIST}?{query}")
+
+    assert names(page) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("since=soon", "The first day “soon” is no day. Write it as 2026-11-22."),
+        ("until=2026-13-40", "The last day “2026-13-40” is no day."),
+        ("least=much", "The lowest confidence “much” is no percentage. Write 0 to 100."),
+        ("most=101", "The highest confidence “101” is no percentage."),
+        ("most=nan", "The highest confidence “nan” is no percentage."),
+        ("since=<b>", "The first day “<b>” is no day."),
+    ],
+)
+async def test_what_is_wrong_in_the_form_is_said_and_stays_in_it(
+    desk: Desk, query: str, told: str
+) -> None:
+    page = await desk.get(f"{LIST}?{query}")
+
+    assert told in html.unescape(page)
+    assert html.escape(query.partition("=")[2]) in page
+
+
+async def test_pages_of_the_search_follow_each_other(desk: Desk, store: Store) -> None:
+    for number in range(27):
+        await ask(store, f"m{number}", f"vpn {number}")
+
+    first = await desk.get(f"{LIST}?words=vpn")
+    more = re.search(r'href="([^"]+)" rel="next"', first)
+    assert more
+    second = await desk.get(html.unescape(more[1]))
+
+    expected = [f"vpn {number}" for number in range(26, -1, -1)]
+    assert names(first) + names(second) == expected
+    assert 'rel="next"' not in second
+
+
+async def test_the_record_shows_everything_that_is_known(desk: Desk, store: Store) -> None:
+    await ask(store, "m0", "is the vpn down?", response=SURE)
+    private = Reply("For your eyes [1].", "answer", (source(OPEN),), confidence=0.8)
+    recorded = await ask(store, "m1", response=SURE, private=private)
+    await store.interactions.rate(
+        judgement(recorded.id, "mika", "down", reason="wrong", comment="It is the red <b> one.")
+    )
+
+    words = plain(await desk.get(f"{LIST}/{recorded.id}"))
+
+    for expected in (
+        "vpn says error 809",
+        "Mika Salo",
+        "Slack, channel C1",
+        "What everyone in the thread was told It is blocked 1 .",
+        "What only the asker was told For your eyes 1 .",
+        "is the vpn down?",
+        "About the company (by a fixed rule, 0.90)",
+        "Searched for vpn 809",
+        "90% that the answer is right; answered from 65% up",
+        "Delivered not yet",
+        "Wrong",
+        "It is the red <b> one.",
+        "answer large answer@3 900 80 700 ms 0.0015 USD",
+        "Together 980 tokens, 0.0015 USD.",
+        "search 12.5 ms",
+        "score best 0.900",
+        "limit:none",
+    ):
+        assert expected in words
+
+
+async def test_what_the_reader_may_not_read_is_nowhere_on_the_record(
+    desk: Desk, store: Store
+) -> None:
+    """Neither titles nor sections nor quotes, in answers, options, private words or figures."""
+    options = Clarification("Which?", (SECRET, "VPN guide"), (source(OPEN), source(CLOSED)), 0.5)
+    earlier = await ask(store, "m0", "which?", response=options)
+    recorded = await ask(store, "m1", response=TOLD_ALL, private=replace(TOLD_ALL, text=SECRET))
+
+    for path in (f"{LIST}/{recorded.id}", f"{LIST}/{earlier.id}"):
+        page = html.unescape(await desk.get(path))
+        for hidden in (SECRET, CLOSED.section, CLOSED.text, CLOSED.page_id, CLOSED.id):
+            assert hidden not in page
+        assert "so they are not shown to you" in page
+        assert "1 more that you may not read" in page
+        assert SECRET in await desk.of("ines").get(path)
+
+
+async def test_a_quote_that_is_gone_from_its_page_is_not_shown(
+    desk: Desk, store: Store, shelf: Shelf
+) -> None:
+    """The page may have been rewritten because of it."""
+    recorded = await ask(store, response=replace(SURE, text=f"> {OPEN.text} [1]"))
+    shelf.chunks = (replace(OPEN, text="Nothing of interest."),)
+
+    page = html.unescape(await desk.get(f"{LIST}/{recorded.id}"))
+
+    assert OPEN.text not in page
+    assert "so they are not shown to you" in page
+
+
+async def test_nothing_that_may_quote_is_shown_while_the_index_is_away(
+    desk: Desk, store: Store, shelf: Shelf
+) -> None:
+    shelf.away = True
+    recorded = await ask(store, response=SURE)
+
+    page = html.unescape(await desk.get(f"{LIST}/{recorded.id}"))
+
+    assert "The index can't be asked right now" in page
+    assert OPEN.title not in page
+    assert "blocked" not in page
+
+
+async def test_a_failed_delivery_says_why(desk: Desk, store: Store) -> None:
+    recorded = await ask(store, response=SURE)
+    await store.work.unposted(recorded)
+    await store.work.fail(recorded, "The channel is archived.")
+
+    words = plain(await desk.get(f"{LIST}/{recorded.id}"))
+
+    assert "Could not be delivered" in words
+    assert "Given up The channel is archived." in words
+
+
+async def test_a_withdrawn_question_has_no_words_left(desk: Desk, store: Store) -> None:
+    recorded = await ask(store, text="my salary")
+    await store.work.cancel(recorded.id)
+
+    page = await desk.get(f"{LIST}/{recorded.id}")
+
+    assert "Its asker took it back" in page
+    assert "salary" not in page
+
+
+async def test_a_question_that_is_worked_on_can_be_looked_at(desk: Desk, store: Store) -> None:
+    opened = await store.work.open(message("hello?"), "me")
+
+    assert "Being worked on" in await desk.get(f"{LIST}/{opened.id}")
+    assert "Being worked on" in await desk.get(LIST)
+
+
+async def test_hostile_words_stay_words(desk: Desk, store: Store) -> None:
+    hostile = '<script>alert(1)</script>"><img src=x>'
+    trace = replace(TRACE, notes=(hostile,))
+    recorded = await ask(store, text=hostile, response=replace(SURE, text=hostile), trace=trace)
+
+    for path in (LIST, f"{LIST}/{recorded.id}", f"{LIST}?words={quote(hostile)}"):
+        page = await desk.get(path)
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+
+
+@pytest.mark.parametrize("name", ["nothing", "a%00b", "%20"])
+async def test_an_unknown_question_is_told_as_a_page(desk: Desk, name: str) -> None:
+    assert "There is no such question" in await desk.get(f"{LIST}/{name}", 404)

@@ -1,0 +1,72 @@
+"""Every term of the record has words."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import get_args
+
+import pytest
+
+from bot.adapters.board import words
+from bot.escalations.types import State
+from bot.feedback import REASONS
+from bot.outcomes import AnswerType
+from bot.searching import AskedQuestion
+from bot.types import EscalationReason, Intent, InteractionId, Status
+from tests.builders import NOON
+
+ASKED = AskedQuestion(
+    InteractionId("i1"), NOON, "Where?", "anna", "", "web:anna", private=True, status="done"
+)
+
+
+def test_no_term_is_without_words() -> None:
+    assert set(words.STATES) == set(get_args(State))
+    assert set(words.REASONS) == set(get_args(EscalationReason))
+    assert set(words.BECAME) == set(get_args(AnswerType))
+    assert set(words.INTENTS) == set(Intent)
+    assert set(words.JUDGED) == set(REASONS)
+
+
+@pytest.mark.parametrize("status", get_args(Status))
+@pytest.mark.parametrize("case", [None, *get_args(State)])
+@pytest.mark.parametrize("kind", [None, *get_args(AnswerType)])
+def test_every_question_became_something(
+    status: Status, case: State | None, kind: AnswerType | None
+) -> None:
+    question = AskedQuestion(
+        **{each: getattr(ASKED, each) for each in ("id", "asked_at", "text", "person_id")},
+        person_name="",
+        channel="web:anna",
+        private=True,
+        status=status,
+        case=case,
+        answer_type=kind,
+    )
+
+    assert words.became(question)
+
+
+@pytest.mark.parametrize(
+    ("channel", "private", "said"),
+    [
+        ("slack:C1", False, "Slack, channel C1"),
+        ("slack:D1", True, "Slack, direct message"),
+        ("web:visitor-1", True, "Web chat"),
+        ("pigeon:loft", False, "pigeon, channel loft"),
+        ("", False, ""),
+    ],
+)
+def test_a_place_is_named_as_people_know_it(channel: str, said: str, *, private: bool) -> None:
+    assert words.place(channel, private=private) == said
+
+
+def test_a_long_text_is_one_short_line() -> None:
+    assert words.one_line("a\n b") == "a b"
+    assert len(words.one_line("word " * 500)) <= 240
+    assert words.one_line(" \n") == "(no words)"
+
+
+def test_a_clock_that_is_behind_counts_as_no_time() -> None:
+    assert words.age(timedelta(seconds=-5)) == "less than a minute"
+    assert words.age(timedelta(minutes=5)) == "5\xa0min"
