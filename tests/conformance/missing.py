@@ -16,14 +16,6 @@ _FEEDBACK = tuple(f"feedback: {what}" for what in ("up", "down", "changed", "rem
 _IN_TIME = ("edited while it is worked on", "deleted while it is worked on")
 
 _IN_ORDER = "all steps are told in their order"
-_PEOPLES_NEWS = (
-    "a person's reply reaches the thread, marked as a person's",
-    "claimed is told",
-    "declined is told with the reason",
-    _IN_ORDER,
-    "what a person writes is not live",
-    "a long reply of a person is told whole",
-)
 _TOLD_ONCE = "a notice is told once although the process died before it was noted"
 _TOLD_DELETED = "told, then deleted"
 _REMINDED = "unclaimed: people are reminded"
@@ -31,7 +23,6 @@ _REMINDED = "unclaimed: people are reminded"
 _NO_PEOPLE = "no people's channel: `python -m bot escalations` lists the question"
 _NO_PLACE = "no people's channel: the board shows what waits"
 _AS_IT_STANDS = "the page shows how it stands now and what was said, not every step"
-_FETCHED = "a client fetches the history: `GET /api/v1/escalations/{id}`"
 _UNASKABLE = "Teams can't be asked what was posted: better told twice than never"
 _ALONE = "only the asker reads the thread: the answer itself has all that they may read"
 _ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
@@ -60,7 +51,6 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
             {
                 _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
                 _ALONE: (_WHISPER,),
-                _FETCHED: (*_PEOPLES_NEWS, _TOLD_ONCE, _TOLD_DELETED),
                 _NO_PLACE: (_REMINDED,),
             }
         ),

@@ -15,12 +15,20 @@ from bot.config import Settings, load_settings
 from bot.ports import Inbox
 from bot.startup import Part
 from bot.store import Store
+from tests.bot.server import record_api
+from tests.bot.shelves import documents_api
 from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
 
 _ASK_SECONDS = 0.3
 """Short, so that the cases in which the answer is awaited elsewhere do not last."""
 
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 504: "kept", 422: "refused", 503: "send it again"}
+_DID = {
+    "claim": "has taken your question",
+    "reply": "answered:",
+    "decline": "can't take it:",
+    "resolve": "closed it",
+}
 _OPENABLE = re.compile(r"https?://|/pages/")
 
 
@@ -50,6 +58,8 @@ class OnRest:
             audits=store.audits,
             settings=self.settings,
             check_parts=parts,
+            record=record_api(store),
+            documents=documents_api(store.audits, self.settings.data_dir),
             ask_seconds=_ASK_SECONDS,
         )
 
@@ -92,8 +102,10 @@ class OnRest:
 
     async def seen(self, question: Question) -> Sequence[str]:
         problem = self._problems.get(question.thread)
-        answers = [_read(answer) for answer in await self._answers(question)]
-        return [*answers, *([problem] if problem else [])]
+        shown = []
+        for answer in await self._answers(question):
+            shown += [_read(answer), *await self._history(answer)]
+        return [*shown, *([problem] if problem else [])]
 
     async def privately(self, question: Question) -> Sequence[str]:
         raise Missing
@@ -120,8 +132,21 @@ class OnRest:
             answers.append(await response.json())
         return answers
 
+    async def _history(self, answer: dict[str, Any]) -> Sequence[str]:
+        """Return what people did about a question that went to them."""
+        response = await self.client.get(f"/api/v1/escalations/{answer['interaction_id']}")
+        if response.status == 404:
+            return []
+        assert response.status == 200, await response.text()
+        history = (await response.json())["history"]
+        return [_step(step) for step in history if step["by_role"] == "expert"]
+
     def _path(self, question: Question) -> str:
         return f"/api/v1/interactions/{self._ids[question.number]}"
+
+
+def _step(step: dict[str, Any]) -> str:
+    return f"{step['by_name']} {_DID[step['step']]} {step['text']}"
 
 
 def _read(answer: dict[str, Any]) -> str:
