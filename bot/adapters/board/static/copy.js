@@ -5,16 +5,17 @@ if (navigator.clipboard) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "plain";
-    button.textContent = "Copy";
-    button.setAttribute("aria-label", `Copy: ${command.textContent}`);
-    button.addEventListener("click", async () => {
-      try {
-        await navigator.clipboard.writeText(command.textContent);
-        button.textContent = "Copied";
-      } catch {
-        button.textContent = "Select it, and copy";
-      }
-    });
+    const say = (word) => {
+      button.textContent = word;
+      button.setAttribute("aria-label", `${word}: ${command.textContent}`);
+    };
+    say("Copy");
+    button.addEventListener("click", () =>
+      navigator.clipboard.writeText(command.textContent).then(
+        () => say("Copied"),
+        () => say("Select and copy"),
+      ),
+    );
     command.after(button);
   }
 }

@@ -1,0 +1,106 @@
+"""The board's state pages in a real Chromium: wide and narrow, light and dark, by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from bot.startup import Part
+from bot.store import Store, open_store, sqlite_url
+from tests.bot.adapters.board.state_app import Told, state_app
+from tests.bot.server import settings_for
+from tests.bot.store.busy_record import fill
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, launched, visiting
+
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.browser]
+
+PATHS = ("/board", "/board?days=90", "/board/usage?by=model", "/board/parts", "/board/settings")
+PARTS = (
+    Part("index", "failed", "the disk is full.", "Make room."),
+    Part("knowledge", "absent", "nothing yet.", "Add: python -m ingestion folder P --space K"),
+    Part("limits", "paused", "paused by anna.", "Answer again: python -m bot resume"),
+    Part("doors", "ready", "open on this machine only"),
+)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = await open_store(sqlite_url(tmp_path))
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
+    await fill(store, datetime.now(UTC), days=30, a_day=20)
+    await store.audits.append("default", "cli:anna", "policy", "slack:C0123", detail="IT, HR")
+    async with state_app(store, settings_for(tmp_path), Told(PARTS)) as client:
+        yield str(client.make_url("/"))
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with launched() as opened:
+        yield opened
+
+
+@NEEDS_AXE
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+async def test_nothing_serious_is_found_and_nothing_sticks_out(
+    browser: Browser, url: str, size: tuple[int, int], scheme: Literal["light", "dark"]
+) -> None:
+    async with visiting(browser, f"{url}board", size, also=url) as visit:
+        await visit.page.emulate_media(color_scheme=scheme)
+        for path in PATHS:
+            await visit.page.goto(url.rstrip("/") + path)
+            assert await visit.findings() == [], path
+            wide = await visit.page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= size[0], path
+            await visit.picture(f"{path.strip('/').replace('/', '-')}-{size[0]}-{scheme}")
+
+
+async def test_a_pause_is_set_and_lifted_by_keyboard(
+    browser: Browser, url: str, store: Store
+) -> None:
+    async with visiting(browser, f"{url}board/settings", DESKTOP, also=url) as visit:
+        await visit.page.get_by_label("Reason").focus()
+        await visit.page.keyboard.type("We are moving the wiki.")
+        await visit.page.keyboard.press("Enter")
+        await expect(visit.page.get_by_role("heading", name="Answering is paused")).to_be_visible()
+        paused = await store.pauses.current("default")
+        assert paused is not None
+        assert paused.reason == "We are moving the wiki."
+
+        await visit.page.get_by_role("button", name="Answer again").press("Enter")
+
+        await expect(
+            visit.page.get_by_role("heading", name="Questions are answered")
+        ).to_be_visible()
+        assert await store.pauses.current("default") is None
+
+
+async def test_a_command_is_copied(browser: Browser, url: str) -> None:
+    async with visiting(browser, f"{url}board/parts", PHONE, also=url) as visit:
+        await visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await visit.page.get_by_role("button", name="Copy: python -m bot resume").click()
+
+        await expect(
+            visit.page.get_by_role("button", name="Copied: python -m bot resume")
+        ).to_be_visible()
+        copied = await visit.page.evaluate("navigator.clipboard.readText()")
+        assert copied == "python -m bot resume"
+
+
+async def test_the_figures_of_a_chart_open_as_a_table(browser: Browser, url: str) -> None:
+    async with visiting(browser, f"{url}board?days=30", PHONE, also=url) as visit:
+        fold = visit.page.get_by_role("figure").first
+        await expect(fold.get_by_role("table")).to_be_hidden()
+        await fold.get_by_text("Figures by day").click()
+
+        await expect(fold.get_by_role("row")).to_have_count(31)
