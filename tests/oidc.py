@@ -136,7 +136,7 @@ class FakeIssuer:
     def _signed(self, claims: dict[str, object]) -> str:
         headers = {"kid": self.kid}
         if self.algorithm == "none":
-            return jwt.encode(claims, None, algorithm="none", headers=headers)
+            return jwt.encode(claims, "", algorithm="none", headers=headers)
         if self.algorithm == "HS256":
             return _with_public_key_as_secret(claims, headers, self._public(self.kid))
         key = _key(self.kid, self.algorithm)

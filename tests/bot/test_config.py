@@ -112,3 +112,41 @@ def test_unsigned_messages_are_not_taken_by_a_server_that_others_can_reach(
 
     with pytest.raises(SettingInvalid, match="Unset TEAMS_DEV_MODE"):
         load_settings()
+
+
+OIDC = {
+    "OIDC_ISSUER": "https://id.example",
+    "OIDC_CLIENT_ID": "desk",
+    "PUBLIC_URL": "https://desk.example",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"OIDC_CLIENT_ID": ""}, "OIDC_ISSUER and OIDC_CLIENT_ID"),
+        ({"OIDC_ISSUER": ""}, "OIDC_ISSUER and OIDC_CLIENT_ID"),
+        ({"PUBLIC_URL": ""}, "PUBLIC_URL is not"),
+        ({"PUBLIC_URL": "http://desk.example"}, "PUBLIC_URL='http://desk.example' is plain HTTP"),
+        ({"OIDC_ISSUER": "http://id.example"}, "OIDC_ISSUER='http://id.example' is plain HTTP"),
+        ({"OIDC_ISSUER": "id.example"}, "OIDC_ISSUER='id.example' is wrong"),
+    ],
+)
+def test_a_sign_in_that_cannot_work_or_can_be_read_along_is_refused(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, str], said: str
+) -> None:
+    for variable, value in {**OIDC, **change}.items():
+        monkeypatch.setenv(variable, value)
+
+    with pytest.raises(SettingInvalid) as raised:
+        load_settings()
+
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_groups_are_given_by_comma(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, value in {**OIDC, "OIDC_ADMIN_GROUPS": " a b, Desk.Admin ,"}.items():
+        monkeypatch.setenv(variable, value)
+
+    assert load_settings().oidc_admin_groups == ("a b", "Desk.Admin")

@@ -86,7 +86,7 @@ async def browser() -> AsyncIterator[Browser]:
 async def looks_right(visit: Visit, name: str) -> None:
     """Take pictures in light and dark, and see that axe finds nothing and nothing sticks out."""
     for scheme in ("light", "dark"):
-        await visit.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its words
+        await visit.page.emulate_media(color_scheme=scheme)
         await visit.picture(f"{name}-{scheme}")
         assert await visit.findings() == []
     width = await visit.page.evaluate("document.documentElement.scrollWidth - innerWidth")

@@ -305,6 +305,19 @@ async def test_ten_wrong_tokens_make_everybody_wait_but_those_who_are_in(
     assert [row[:2] for row in rows] == [("web:unknown", "wrong_token")] * 10
 
 
+@pytest.mark.parametrize(("groups", "status"), [([], 403), (["g-experts"], 404)])
+async def test_the_metrics_are_not_for_askers(
+    store: Store, tmp_path: Path, issuer: FakeIssuer, groups: list[str], status: int
+) -> None:
+    """They are not mounted here: 404 is what whoever may read them gets."""
+    issuer.claims = {"groups": groups}
+    settings = settings_with(tmp_path, issuer, oidc_expert_groups="g-experts")
+    async with serving(store, settings) as client:
+        await sign_in(client, issuer)
+
+        assert (await client.get("/metrics")).status == status
+
+
 async def test_two_who_come_back_at_once_are_two_sessions(
     store: Store, tmp_path: Path, issuer: FakeIssuer
 ) -> None:
