@@ -169,7 +169,7 @@ class ConversationRow(Table):
     __tablename__ = "conversations"
     __table_args__ = (
         Index("ix_conversations_last", "tenant", "last_at"),
-        Index("ix_conversations_channel", "tenant", "channel", "last_at"),
+        Index("ix_conversations_channel", "tenant", "channel", "last_at", "thread"),
     )
 
     tenant: Mapped[str] = mapped_column(String(64), primary_key=True)

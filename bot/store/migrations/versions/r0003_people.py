@@ -28,7 +28,7 @@ def upgrade() -> None:
     ):
         op.add_column("escalations", column)
     op.create_index("ix_escalations_due", "escalations", ["due_at"])
-    op.create_index(_OF_ONE, "conversations", ["tenant", "channel", "last_at"])
+    op.create_index(_OF_ONE, "conversations", ["tenant", "channel", "last_at", "thread"])
     _steps()
     _notices()
     _sessions()
