@@ -111,19 +111,6 @@ async def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit)
     assert await sideways(visit) <= 0
 
 
-async def test_the_chat_is_light_and_painted_at_once(chromium: Browser, served: Served) -> None:
-    async with visiting(chromium, "about:blank", DESKTOP) as cold:
-        page = cold.page
-        await page.goto(served.url)
-        loaded = "performance.getEntries().reduce((sum, e) => sum + (e.decodedBodySize || 0), 0)"
-        painted = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-        await page.wait_for_function(f"{painted} > 0")
-
-        assert await page.evaluate(loaded) <= 150_000
-        assert await page.evaluate(painted) <= 1_500
-        cold.troubles.clear()
-
-
 async def sideways(visit: Visit) -> int:
     """Return by how many pixels the page is wider than its window."""
     wider: int = await visit.page.evaluate("document.documentElement.scrollWidth - innerWidth")
