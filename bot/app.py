@@ -17,6 +17,7 @@ from aiohttp import web
 from bot import startup
 from bot.adapters import rest
 from bot.adapters.board import frame as board
+from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.state import mount_state
 from bot.adapters.board.working import mount_work
 from bot.adapters.web.pages import WebChat
@@ -236,6 +237,14 @@ def build(
         readable=readable,
         patience=timedelta(minutes=settings.escalation_ping_minutes),
     )
+    DocumentPages(
+        tenant=settings.tenant,
+        documents=documents,
+        reindexing=reindexing,
+        audits=store.audits,
+        data_dir=settings.data_dir,
+        bounds=upload_bounds(settings.max_upload_mb, files=10),
+    ).mount(app)
     mount_state(
         app,
         record=store,

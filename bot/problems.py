@@ -134,12 +134,17 @@ def _from(request: web.Request, error: Exception) -> Problem:
             log.error("request.unavailable", path=request.path, why=str(error))
             return problem(503, headers={"Retry-After": "60"})
         case DocumentRefused():
-            return problem(_status_of(error), str(error))
+            return refusal(error)
         case InteractionUnknown():
             return problem(404, "There is no such interaction, or it was withdrawn.")
         case _:
             log.error("request.failed", method=request.method, path=request.path, exc_info=error)
             return problem(500)
+
+
+def refusal(error: DocumentRefused) -> Problem:
+    """Return the error for a document that is not taken."""
+    return problem(_status_of(error), str(error))
 
 
 def _status_of(refused: DocumentRefused) -> int:

@@ -18,6 +18,7 @@ from bot.startup import Part
 from bot.store import Store
 from bot.work import Limits
 from tests.bot.inboxes import SOON, inbox_over, running
+from tests.bot.shelves import documents_api
 
 Client = TestClient[web.Request, web.Application]
 
@@ -55,9 +56,10 @@ async def serving(
     accepts: Inbox | None = None,
     interactions: Interactions | None = None,
     record: rest.RecordApi | None = None,
+    documents: rest.DocumentsApi | None = None,
     sample: bool = False,
 ) -> AsyncIterator[Client]:
-    """Serve until the block ends; ``accepts`` and the next two replace what the API uses."""
+    """Serve until the block ends; ``accepts`` and the next three replace what the API uses."""
     app = web.Application()
     mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     opened = inbox_over(store, desk=desk, limits=limits or SOON)
@@ -73,6 +75,7 @@ async def serving(
         settings=settings,
         check_parts=check_parts,
         record=record or record_api(store),
+        documents=documents or documents_api(store.audits, settings.data_dir),
         ask_seconds=ask_seconds,
     )
     _add_pages(app)

@@ -1,0 +1,231 @@
+"""What is indexed: spaces, their documents, uploads, and the runs that index them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from aiohttp import web
+
+from bot.adapters.board import runs, words
+from bot.adapters.board.frame import show
+from bot.documents import Documents, Reindex, Run, SeenBy, Space
+from bot.errors import DocumentRefused
+from bot.identity import needs, role_of
+from bot.ports import Audits
+from bot.problems import refusal, take_larger
+from bot.receiving import Bounds, ReceivedForm, received
+from rag.types import EVERYONE
+
+PATH = "/board/documents"
+SIZE = 50
+_SHOWN_RUNS = 5
+_LONGEST_SEARCH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentPages:
+    """Handlers of the section; experts see what they may read, admins all, and change it.
+
+    ``data_dir`` takes files as they arrive, within ``bounds``.
+    """
+
+    tenant: str
+    documents: Documents
+    reindexing: Reindex
+    audits: Audits
+    data_dir: Path
+    bounds: Bounds
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes. No space begins with a dash, so acts have places of their own."""
+        app.router.add_get(PATH, self.spaces)
+        app.router.add_post(PATH, self.upload)
+        take_larger(app, PATH, self.bounds.body)
+        app.router.add_get(f"{PATH}/-/runs", self.runs)
+        app.router.add_post(f"{PATH}/-/reindex", self.reindex)
+        app.router.add_post(f"{PATH}/-/cancel", self.cancel)
+        app.router.add_get(f"{PATH}/{{space}}", self.space)
+        app.router.add_get(f"{PATH}/{{space}}/{{id}}", self.one)
+        app.router.add_post(f"{PATH}/{{space}}/{{id}}/delete", self.delete)
+
+    async def spaces(self, request: web.Request) -> web.Response:
+        """Show all spaces, and what is being indexed."""
+        return await self._spaces(request)
+
+    async def space(self, request: web.Request) -> web.Response:
+        """Show the documents of a space, searched by words, page by page."""
+        seen_by = _seen_by(request)
+        name = request.match_info["space"]
+        space = next(
+            (one for one in await self.documents.spaces(seen_by) if one.name == name), None
+        )
+        if space is None:
+            raise web.HTTPNotFound(text="There is no such space, or nothing in it is for you.")
+        searched = request.query.get("words", "")[:_LONGEST_SEARCH]
+        found = await self.documents.documents(
+            name, seen_by, words=searched, after=request.query.get("after", ""), limit=SIZE + 1
+        )
+        more = {"words": searched, "after": found[SIZE - 1].id} if len(found) > SIZE else None
+        context: dict[str, object] = {
+            "space": space,
+            "found": found[:SIZE],
+            "searched": searched,
+            "more": f"{_place(name)}?{urlencode(more)}" if more else "",
+            "first": _place(name) if request.query.get("after") else "",
+        }
+        return await self._show(request, "board/space.html", [space], context)
+
+    async def one(self, request: web.Request) -> web.Response:
+        """Show one document."""
+        space, document_id = request.match_info["space"], request.match_info["id"]
+        try:
+            document = await self.documents.document(space, document_id, _seen_by(request))
+        except DocumentRefused as error:
+            raise refusal(error) from error
+        context = {"document": document, "place": _place(space, document_id)}
+        return await self._show(request, "board/document.html", [], context)
+
+    async def runs(self, request: web.Request) -> web.Response:
+        """Show how far runs are; tells the page when the last of them has ended."""
+        response = show(request, "board/runs.html", {**_common(request), **await self._runs()})
+        if not any(run.active for run in await self.reindexing.newest(_SHOWN_RUNS)):
+            response.headers["HX-Trigger"] = "runs-ended"
+        return response
+
+    async def upload(self, request: web.Request) -> web.Response:
+        """Take documents; those that can't be taken are told, the others are kept."""
+        person = needs(request, "admin")
+        kept, troubles = list[str](), list[str]()
+        async with received(request, self.data_dir, self.bounds) as form:
+            space = form.texts.get("space", "").strip()
+            if not form.files:
+                troubles.append("Choose a file first.")
+            for file in form.files:
+                try:
+                    added = await self.documents.add(
+                        space,
+                        file.path,
+                        name=file.name,
+                        readers=form.texts.get("readers", "").strip() or EVERYONE,
+                        by=person.id,
+                    )
+                except DocumentRefused as error:
+                    troubles.append(str(error))
+                    continue
+                kept.append(added.id)
+                await self._audit(person.id, "upload", f"{space}/{added.id}")
+        if troubles:
+            return await self._spaces(request, form, kept=kept, troubles=troubles)
+        raise web.HTTPSeeOther(f"{_place(space)}?{urlencode({'kept': kept}, doseq=True)}")
+
+    async def delete(self, request: web.Request) -> web.Response:
+        """Delete a document."""
+        person = needs(request, "admin")
+        space, document_id = request.match_info["space"], request.match_info["id"]
+        try:
+            await self.documents.remove(space, document_id, by=person.id)
+        except DocumentRefused as error:
+            raise refusal(error) from error
+        await self._audit(person.id, "delete document", f"{space}/{document_id}")
+        raise web.HTTPSeeOther(f"{_after_delete(await self._names(), space)}")
+
+    async def reindex(self, request: web.Request) -> web.Response:
+        """Begin a run over a space or all."""
+        person = needs(request, "admin")
+        form = await request.post()
+        space, dry_run = str(form.get("space", "")) or None, "dry_run" in form
+        try:
+            await self.reindexing.start(
+                space,
+                by=person.id,
+                dry_run=dry_run,
+                allow_mass_delete="allow_mass_delete" in form,
+            )
+        except DocumentRefused as error:
+            raise refusal(error) from error
+        await self._audit(person.id, "reindex", space or "all", "dry run" if dry_run else "")
+        raise web.HTTPSeeOther(_place(space) if space else PATH)
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        """Stop a run."""
+        person = needs(request, "admin")
+        run_id = str((await request.post()).get("run", ""))
+        try:
+            await self.reindexing.cancel(run_id)
+        except DocumentRefused as error:
+            raise refusal(error) from error
+        await self._audit(person.id, "cancel reindex", run_id)
+        raise web.HTTPSeeOther(PATH)
+
+    async def _spaces(
+        self,
+        request: web.Request,
+        form: ReceivedForm | None = None,
+        *,
+        kept: Sequence[str] = (),
+        troubles: Sequence[str] = (),
+    ) -> web.Response:
+        spaces = await self.documents.spaces(_seen_by(request))
+        context: dict[str, object] = {"spaces": spaces, "troubles": troubles}
+        if form is not None:
+            context |= {"filled": form.texts, "kept": kept}
+        response = await self._show(request, "board/documents.html", spaces, context)
+        if troubles:
+            response.set_status(422)
+        return response
+
+    async def _show(
+        self,
+        request: web.Request,
+        template: str,
+        spaces: Sequence[Space],
+        context: dict[str, object],
+    ) -> web.Response:
+        shared = {
+            **_common(request),
+            **await self._runs(),
+            "targets": [one.name for one in spaces if one.takes_uploads],
+            "most_mb": self.bounds.bytes // 1024**2,
+            "most_files": self.bounds.files,
+            "filled": {},
+            "kept": request.query.getall("kept", [])[:SIZE],
+        }
+        return show(request, template, shared | context)
+
+    async def _runs(self) -> dict[str, object]:
+        newest = await self.reindexing.newest(_SHOWN_RUNS)
+        return {"runs": _worth_showing(newest), "active": any(run.active for run in newest)}
+
+    async def _names(self) -> set[str]:
+        return {one.name for one in await self.documents.spaces(None)}
+
+    async def _audit(self, person_id: str, act: str, subject: str, detail: str = "") -> None:
+        await self.audits.append(self.tenant, f"board:{person_id}", act, subject, detail=detail)
+
+
+def _common(request: web.Request) -> dict[str, object]:
+    return {"words": words, "tell": runs, "may_change": role_of(request) == "admin"}
+
+
+def _seen_by(request: web.Request) -> SeenBy:
+    """Return the principals whose documents are shown; admins are shown all."""
+    person = needs(request, "expert")
+    return None if role_of(request) == "admin" else person.principals | {EVERYONE}
+
+
+def _worth_showing(newest: Sequence[Run]) -> Sequence[Run]:
+    """Return what is under way and what ended last."""
+    active = [run for run in newest if run.active]
+    return active + [run for run in newest if not run.active][: max(1, 3 - len(active))]
+
+
+def _place(space: str, document_id: str = "") -> str:
+    place = f"{PATH}/{quote(space, safe='')}"
+    return f"{place}/{quote(document_id, safe='')}" if document_id else place
+
+
+def _after_delete(names: set[str], space: str) -> str:
+    return _place(space) if space in names else PATH
