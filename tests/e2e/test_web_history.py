@@ -158,6 +158,14 @@ async def test_on_a_phone_the_list_is_a_drawer_that_works_by_keyboard(visit: Vis
     await expect(drawer).to_be_focused()
 
 
+async def test_no_width_makes_the_page_scroll_sideways(visit: Visit) -> None:
+    await two_conversations(visit)
+    for width in (320, 360, 390, 540, 600, 735, 737, 1023, 1024, 1600):
+        await resize(visit, (width, 740))
+        wider = await visit.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wider <= 0, width
+
+
 async def test_days_are_those_of_the_reader(chromium: Browser, served: Served) -> None:
     context = await chromium.new_context(timezone_id="Pacific/Kiritimati")
     page = await context.new_page()
