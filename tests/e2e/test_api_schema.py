@@ -6,6 +6,7 @@ import json
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import schemathesis
@@ -73,7 +74,7 @@ def test_nothing_breaks_the_server_and_every_answer_is_documented(
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    def try_all(case: schemathesis.Case, here: bool) -> None:  # noqa: FBT001 - drawn
+    def try_all(case: schemathesis.Case[Any], here: bool) -> None:  # noqa: FBT001 - drawn
         if here and "/interactions/{id}" in operation.path and operation.handler != "withdraw":
             case.path_parameters = {**case.path_parameters, "id": known_id}
         case.call_and_validate(checks=CHECKS)
