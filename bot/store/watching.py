@@ -42,7 +42,11 @@ def at_a_glance(thread: Thread, limit: int) -> Select[Any]:
             EscalationRow.state,
             EscalationRow.version,
         )
-        .outerjoin(EscalationRow, EscalationRow.interaction_id == InteractionRow.id)
+        .outerjoin(
+            EscalationRow,
+            (EscalationRow.interaction_id == InteractionRow.id)
+            & InteractionRow.status.not_in(("cancelling", "cancelled")),
+        )
         .where(InteractionRow.tenant == thread.tenant, InteractionRow.thread == thread.key)
         .order_by(InteractionRow.number.desc())
         .limit(limit)
