@@ -27,6 +27,8 @@ PATH = "/board/parts"
 _CHECK_SECONDS = 15.0
 _COMMAND = re.compile(r"(?:python -m |make )\S.*$")
 
+_WORD = re.compile(r"[a-z]+[ .,:]")
+
 _STATES: Mapping[str, str] = {
     "failed": "Broken",
     "paused": "Paused",
@@ -107,7 +109,7 @@ class PartsPage:
             "platforms": len(self._platforms),
             "endpoints": list(_endpoints(self._settings)),
             "public": self._settings.public_url,
-            "facts": _facts(self._settings, at - self._began),
+            "facts": _facts(self._settings, _port(request), at - self._began),
         }
         return show(request, "board/parts.html", context)
 
@@ -117,7 +119,13 @@ def part_view(part: Part) -> PartView:
     found = _COMMAND.search(part.cure)
     command = found.group() if found else ""
     cure = part.cure.removesuffix(command).rstrip()
-    return PartView(part.name, part.state, _STATES[part.state], part.detail, cure, command)
+    detail = _sentence(part.detail)
+    return PartView(part.name, part.state, _STATES[part.state], detail, cure, command)
+
+
+def _sentence(text: str) -> str:
+    """Begin with a capital, unless the first word is a name such as ``all-MiniLM``."""
+    return text[:1].upper() + text[1:] if _WORD.match(text) else text
 
 
 async def _checked(platform: Checks) -> Part:
@@ -157,12 +165,18 @@ def _endpoints(settings: Settings) -> Iterator[Endpoint]:
         yield Endpoint("Entra, or another issuer: Redirect URI", f"{public}{CALLBACK}")
 
 
-def _facts(settings: Settings, up: timedelta) -> Sequence[tuple[str, str]]:
+def _port(request: web.Request) -> str:
+    """Return the port that the server really listens on; the setting may leave it open."""
+    own = request.transport.get_extra_info("sockname") if request.transport else None
+    return str(own[1]) if isinstance(own, tuple) else "unknown"
+
+
+def _facts(settings: Settings, port: str, up: timedelta) -> Sequence[tuple[str, str]]:
     return [
         ("Version", __version__),
         ("Running for", duration(up.total_seconds())),
         ("Public address", settings.public_url or "PUBLIC_URL is not set"),
-        ("Listens on", f"{settings.host}, port {settings.port}"),
+        ("Listens on", f"{settings.host}, port {port}"),
         ("Data directory", str(settings.data_dir.absolute())),
         ("Record", _record(settings)),
         ("Company (tenant)", settings.tenant),

@@ -52,11 +52,16 @@ def test_a_command_at_the_end_of_a_cure_can_be_copied() -> None:
         "knowledge",
         "absent",
         "Not set up",
-        "nothing yet.",
+        "Nothing yet.",
         "Add pages:",
         "python -m ingestion folder P",
     )
     assert part_view(Part("model", "absent", "", "Add OPENAI_MODEL to .env")).command == ""
+
+
+@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "small", "Off.", "238 chunks"])
+def test_a_name_keeps_its_letters(name: str) -> None:
+    assert part_view(Part("embedder", "ready", name)).detail == name
 
 
 async def test_every_part_is_shown_the_broken_first(store: Store, tmp_path: Path) -> None:
@@ -79,7 +84,7 @@ async def test_checking_again_asks_the_platforms_and_looking_does_not(
         shown = await again(client)
 
     assert platform.asked == 1
-    assert "bot @desk in team T1" in shown
+    assert "Bot @desk in team T1" in shown
     assert "events at /slack/events" not in shown
 
 
