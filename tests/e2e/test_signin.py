@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import aiohttp_jinja2
 import pytest
 from aiohttp import web
@@ -26,6 +27,7 @@ from tests.e2e.chromium import (
     launched,
     visiting,
 )
+from tests.e2e.conftest import Served
 from tests.oidc import CLIENT_ID, FakeIssuer
 
 pytestmark = [pytest.mark.browser, NEEDS_CHROMIUM]
@@ -163,3 +165,18 @@ async def test_one_can_be_an_invented_colleague(
         await page.locator("details.me summary").click()
         await page.get_by_role("button", name="You").click()
         await expect(page.get_by_text("admin", exact=True)).to_be_visible()
+
+
+async def test_of_the_invented_colleagues_each_reads_what_is_theirs(served: Served) -> None:
+    question = {"question": "What are the salary bands?", "show_pipeline": True}
+    seen = {}
+    for persona in ("mika", "ines", "tomas"):
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+            form = {"persona": persona}
+            headers = {"Origin": served.url}
+            async with session.post(f"{served.url}/session/demo", data=form, headers=headers) as on:
+                assert on.status == 200
+            async with session.post(f"{served.url}/api/v1/ask", json=question) as asked:
+                seen[persona] = "salary-bands" in await asked.text()
+
+    assert seen == {"mika": False, "ines": True, "tomas": False}
