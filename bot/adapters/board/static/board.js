@@ -10,7 +10,7 @@
     const button = document.getElementById(event.target.dataset?.send);
     if (!button || button.disabled) return;
     event.preventDefault();
-    button.form.requestSubmit(button);
+    button.click();
   });
 
   // A refusal comes with the whole form in it: it is shown like any other answer.

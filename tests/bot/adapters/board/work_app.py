@@ -39,6 +39,7 @@ from rag.types import EVERYONE, Chunk, ModelCall, Principal
 from tests.builders import chunk, message, route
 
 Client = TestClient[web.Request, web.Application]
+WHO: web.AppKey[str] = web.AppKey("who", str)
 
 HR = frozenset({Principal("group:hr")})
 SECRET = "Redundancy plan"
@@ -160,9 +161,24 @@ async def board(
     data_dir: Path, store: Store, shelf: Shelf | None = None, *, tenant: str = "default"
 ) -> AsyncIterator[Desk]:
     """Serve the working pages until the block ends."""
+    app = board_app(data_dir, store, shelf, tenant=tenant)
+    async with TestClient(TestServer(app)) as client:
+        yield Desk(client, store)
+
+
+def board_app(
+    data_dir: Path,
+    store: Store,
+    shelf: Shelf | None = None,
+    *,
+    tenant: str = "default",
+    who: str = "",
+) -> web.Application:
+    """Join the working pages; ``who`` looks where a request does not say."""
     app = web.Application()
     settings = load_settings(_env_file=None, data_dir=data_dir, admin_token="x" * 20)
     mount_doors(app, settings)
+    app[WHO] = who
     app.middlewares.append(_signed_in)
     mount_frame(app)
     readable = IndexReading(shelf or Shelf())
@@ -176,13 +192,12 @@ async def board(
         readable=readable,
         patience=timedelta(minutes=30),
     )
-    async with TestClient(TestServer(app)) as client:
-        yield Desk(client, store)
+    return app
 
 
 @web.middleware
 async def _signed_in(request: web.Request, handler: Handler) -> web.StreamResponse:
-    who = PEOPLE.get(request.headers.get("X-Who", ""))
+    who = PEOPLE.get(request.headers.get("X-Who", request.app[WHO]))
     if who is not None:
         request[SIGNED_IN] = who
     return await handler(request)

@@ -1,0 +1,222 @@
+"""People at work on the board, in a real Chromium: by keyboard, side by side, on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from aiohttp.test_utils import TestServer
+from playwright.async_api import Browser, Page, expect
+
+from bot.escalations.types import Actor
+from bot.feedback import judgement
+from bot.store import Store, open_store, sqlite_url
+from bot.types import Interaction, Reply
+from tests.bot.adapters.board.work_app import OPEN, SURE, TOLD_ALL, ask, board_app, source
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, launched, visiting
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.browser,
+    NEEDS_CHROMIUM,
+]
+PHONE = (390, 844)
+BEN = Actor("ben", "Ben Okafor", "expert")
+FOCUSED = "`${document.activeElement?.id} ${document.activeElement?.className}`"
+UNFOLD = "document.querySelectorAll('main details').forEach((fold) => { fold.open = true; })"
+TRANSFERRED = "performance.getEntries().reduce((sum, e) => sum + (e.decodedBodySize || 0), 0)"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    async with launched() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def record(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = await open_store(sqlite_url(tmp_path))
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def url(tmp_path: Path, record: Store) -> AsyncIterator[str]:
+    async with TestServer(board_app(tmp_path, record, who="anna")) as server:
+        yield str(server.make_url("/board/escalations"))
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def waiting(record: Store) -> Interaction:
+    await ask(record, "before", "is the vpn down?", response=TOLD_ALL)
+    return await ask(record, "waits", "vpn says error 809, what now?")
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def visit(chromium: Browser, url: str, waiting: Interaction) -> AsyncIterator[Visit]:
+    origin = url.removesuffix("/board/escalations")
+    async with visiting(chromium, url, DESKTOP, also=origin) as opened:
+        yield opened
+
+
+async def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the element with an id, or of a class, has the focus."""
+    for _ in range(60):
+        await page.keyboard.press("Tab")
+        if name in str(await page.evaluate(FOCUSED)):
+            return
+    pytest.fail(f"{name} can't be reached by keyboard")
+
+
+async def test_a_question_is_claimed_answered_and_resolved_by_keyboard_alone(
+    visit: Visit, record: Store, waiting: Interaction
+) -> None:
+    page = visit.page
+    await tab_to(page, "entry-name")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**/board/escalations/*")
+    await tab_to(page, "claim")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("You have it")).to_be_visible()
+    await expect(page.locator("#reply")).to_be_focused()
+
+    await page.keyboard.type("Use the blue socket.")
+    await page.keyboard.press("Control+Enter")
+    await expect(page.get_by_text("Your reply is on its way to Mika Salo.")).to_be_visible()
+    await expect(page.locator("#stands")).to_be_focused()
+    await expect(page.locator("#reply")).to_be_empty()
+    await expect(page.locator(".steps-taken")).to_contain_text("Use the blue socket.")
+
+    await tab_to(page, "resolve")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#stands")).to_contain_text("Resolved by Anna Lopez")
+    steps = await record.escalations.steps("default", waiting.id)
+    assert [step.step for step in steps] == ["open", "claim", "reply", "resolve"]
+
+
+async def test_who_was_slower_is_told_in_place_and_loses_no_word(
+    visit: Visit, record: Store, waiting: Interaction
+) -> None:
+    page = visit.page
+    await page.locator(".entry-name").first.click()
+    await page.locator("#reply").fill("A long and careful text.")
+    await record.escalations.act("default", waiting.id, "claim", BEN)
+
+    await page.keyboard.press("Control+Enter")
+
+    await expect(page.locator(".refusal")).to_contain_text("Ben Okafor has it already.")
+    await expect(page.locator(".refusal")).to_be_focused()
+    await expect(page.locator("#reply")).to_have_value("A long and careful text.")
+    await expect(page.locator("#claim")).to_have_count(0)
+    await visit.picture("board-taken")
+    assert all("409" in trouble for trouble in visit.troubles)
+    visit.troubles.clear()
+
+
+async def test_a_server_that_is_away_costs_no_word(visit: Visit) -> None:
+    page = visit.page
+    await page.locator(".entry-name").first.click()
+    await page.locator("#reply").fill("A long and careful text.")
+    await page.route("**/board/escalations/*", lambda route: route.abort())
+
+    await page.keyboard.press("Control+Enter")
+
+    await expect(page.locator("#trouble")).to_contain_text("Your text is still here")
+    await expect(page.locator("#reply")).to_have_value("A long and careful text.")
+    visit.troubles.clear()
+
+
+async def test_the_list_keeps_itself_up_to_date_and_the_focus_where_it_is(
+    visit: Visit, record: Store, waiting: Interaction, url: str
+) -> None:
+    page = visit.page
+    await page.clock.install()
+    await page.goto(url)
+    await page.locator(f"#case-{waiting.id}").focus()
+    await ask(record, "new", "my badge is broken")
+
+    await page.clock.fast_forward(11_000)
+
+    await expect(page.locator(".entry-name")).to_have_count(2)
+    await expect(page.locator("#tab-waiting")).to_contain_text("2")
+    await expect(page.locator(f"#case-{waiting.id}")).to_be_focused()
+
+
+async def test_an_open_case_says_that_another_was_quicker_and_shows_it_on_demand(
+    visit: Visit, record: Store, waiting: Interaction
+) -> None:
+    page = visit.page
+    await page.clock.install()
+    await page.goto(page.url.replace("/board/escalations", f"/board/escalations/{waiting.id}"))
+    await page.locator("#reply").fill("half a sentence")
+    await record.escalations.act("default", waiting.id, "claim", BEN)
+
+    await page.clock.fast_forward(11_000)
+    await expect(page.locator("#news")).to_contain_text("Ben Okafor has it now.")
+    await expect(page.locator("#reply")).to_be_focused()
+    await page.get_by_role("button", name="Show how it stands").click()
+
+    await expect(page.locator("#stands")).to_contain_text("Claimed by Ben Okafor")
+    await expect(page.locator("#reply")).to_have_value("half a sentence")
+
+
+async def test_it_works_without_javascript(
+    chromium: Browser, url: str, record: Store, waiting: Interaction
+) -> None:
+    context = await chromium.new_context(java_script_enabled=False)
+    page = await context.new_page()
+    await page.goto(url)
+    await page.locator(".entry-name").first.click()
+    await page.locator("#claim").click()
+    await page.locator("#reply").fill("Use the blue socket.")
+    await page.get_by_role("button", name="Reply").click()
+
+    await expect(page.locator(".steps-taken")).to_contain_text("Use the blue socket.")
+    await context.close()
+
+
+@NEEDS_AXE
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+async def test_no_page_shuts_anybody_out(
+    visit: Visit, record: Store, waiting: Interaction, size: tuple[int, int]
+) -> None:
+    origin = visit.page.url.removesuffix("/board/escalations")
+    await visit.page.set_viewport_size({"width": size[0], "height": size[1]})
+    for name, path in (await filled(record, waiting)).items():
+        await visit.page.goto(origin + path)
+        await visit.page.evaluate(UNFOLD)
+        assert await found_in_both_schemes(visit, f"board-{name}-{size[0]}") == []
+        assert await visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert await visit.page.evaluate(TRANSFERRED) <= 150_000
+
+
+async def filled(record: Store, waiting: Interaction) -> dict[str, str]:
+    """Fill a record with something of everything; return the pages that show it."""
+    long = "x" * 300 + " is what the log says.\n" * 20
+    private = Reply("So [1].", "answer", (source(OPEN),))
+    await ask(record, "long", long, response=SURE, private=private)
+    answered = await ask(record, "answered", "who approves travel?", response=SURE)
+    await record.interactions.rate(
+        judgement(answered.id, "mika", "down", reason="outdated", comment="It says 2019. " * 30)
+    )
+    for act, text in (("claim", ""), ("reply", "See https://wiki.example/vpn\n\nand call us.")):
+        await record.escalations.act("default", waiting.id, act, BEN, text)  # type: ignore[arg-type]  # an act
+    return {
+        "escalations": "/board/escalations?state=all",
+        "escalation": f"/board/escalations/{waiting.id}",
+        "questions": "/board/questions",
+        "question-handed-over": f"/board/questions/{waiting.id}",
+        "question-answered": f"/board/questions/{answered.id}",
+        "feedback": "/board/feedback",
+    }
+
+
+async def found_in_both_schemes(visit: Visit, picture: str) -> list[str]:
+    found: list[str] = []
+    for scheme in ("light", "dark"):
+        await visit.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        await visit.picture(f"{picture}-{scheme}")
+        found += await visit.findings()
+    return found
