@@ -110,7 +110,7 @@ class Uploads:
         Return its name there, and whether it replaced one of that name.
         """
         async with self._alone(space):
-            return await asyncio.to_thread(_keep, self._root / space, arrived)
+            return await asyncio.to_thread(put_in_place, self._root / space, arrived)
 
     async def remove(self, space: str, name: str) -> None:
         """Remove a document. Raises DocumentUnknown."""
@@ -170,7 +170,8 @@ def both(first: Readers, second: Readers | None) -> Readers:
     return tuple(sorted(narrow, key=sorted)) or (frozenset({EVERYONE}),)
 
 
-def _keep(folder: Path, arrived: Arrived) -> tuple[str, bool]:
+def put_in_place(folder: Path, arrived: Arrived) -> tuple[str, bool]:
+    """Do what ``Uploads.keep`` does, alone on the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     name = stored_name(arrived.name, arrived.kind)
     digest = digest_of_file(arrived.path)

@@ -1,0 +1,246 @@
+"""Runs in the background: one at a time on a space, told, cancelled, resumed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from ingestion.errors import (
+    DocumentInTheWay,
+    DocumentUnknown,
+    IngestionError,
+    RunInProgress,
+    TooManyRemoved,
+)
+from ingestion.ledger import Ledger, Run
+from ingestion.ports import Progress, Source
+from ingestion.runs import Runs
+from ingestion.types import Finding, Report
+
+
+class Named:
+    """Sources by name; none is ever read."""
+
+    def __init__(self, *spaces: str) -> None:
+        self._spaces = spaces
+
+    async def spaces(self) -> Sequence[str]:
+        return self._spaces
+
+    async def of(self, space: str) -> Source:
+        if space not in self._spaces:
+            raise DocumentUnknown(space)
+        return None  # type: ignore[return-value]  # nobody reads it
+
+
+class Work:
+    """Work that waits to be let on; notes what it was asked, and how much went on at once."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.begun = asyncio.Event()
+        self.on = asyncio.Event()
+        self.errors: list[Exception] = []
+        self.at_once: dict[str, int] = {}
+        self.most = 0
+
+    async def __call__(self, space: str, progress: Progress, run: Run) -> Report:
+        self.at_once[space] = self.at_once.get(space, 0) + 1
+        self.most = max(self.most, *self.at_once.values())
+        try:
+            if self.errors:
+                raise self.errors.pop(0)
+            progress.begin(space, 2)
+            progress.advance(pages=1, chunks=3)
+            progress.fail("b.pdf", "is encrypted; save it without a password")
+            self.begun.set()
+            await self.on.wait()
+            self.done.append(space)
+            failed = (Finding("b.pdf", "is encrypted; save it without a password"),)
+            return Report(space, added=("a.md",), failed=failed, dry_run=run.dry_run)
+        finally:
+            self.at_once[space] -= 1
+
+
+@pytest.fixture
+def work() -> Work:
+    return Work()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path, "acme")
+
+
+@pytest.fixture
+async def runs(ledger: Ledger, work: Work) -> AsyncIterator[Runs]:
+    made = Runs(ledger, Named("HR", "IT"), work)
+    yield made
+    await made.stop()
+
+
+async def only(runs: Runs) -> Run:
+    (run,) = await runs.newest(10)
+    return run
+
+
+async def test_a_run_tells_what_it_did_and_what_failed_with_the_cure(
+    runs: Runs, work: Work, ledger: Ledger
+) -> None:
+    work.on.set()
+    run_id = await runs.start("HR", by="anna")
+    await runs.settled()
+
+    run = await only(runs)
+    assert (run.id, run.state, run.added, run.pages, run.total, run.chunks) == (
+        run_id,
+        "done",
+        1,
+        1,
+        2,
+        3,
+    )
+    assert run.failed == 1
+    (failure,) = run.failures
+    assert (failure.reason, failure.cure) == ("is encrypted", "Save it without a password.")
+    assert (await ledger.synced())["HR"].failures == run.failures
+
+
+async def test_a_run_over_all_takes_space_after_space(runs: Runs, work: Work) -> None:
+    work.on.set()
+    await runs.start(None, by="anna")
+    await runs.settled()
+
+    assert work.done == ["HR", "IT"]
+    assert (await only(runs)).added == 2
+
+
+async def test_a_dry_run_is_no_bringing_up_to_date(runs: Runs, work: Work, ledger: Ledger) -> None:
+    work.on.set()
+    await runs.start("HR", by="anna", dry_run=True)
+    await runs.settled()
+
+    assert (await only(runs)).dry_run
+    assert await ledger.synced() == {}
+
+
+@pytest.mark.parametrize(("first", "second"), [("HR", "HR"), ("HR", None), (None, "HR")])
+async def test_a_second_run_over_the_same_is_refused(
+    runs: Runs, work: Work, first: str | None, second: str | None
+) -> None:
+    await runs.start(first, by="anna")
+    await work.begun.wait()
+
+    with pytest.raises(DocumentInTheWay, match="under way"):
+        await runs.start(second, by="bea")
+
+
+async def test_what_is_not_known_can_not_be_read(runs: Runs) -> None:
+    with pytest.raises(DocumentUnknown):
+        await runs.start("NONE", by="anna")
+    with pytest.raises(DocumentUnknown):
+        await runs.cancel("none")
+
+
+async def test_many_requests_share_the_run_that_waits_and_none_joins_the_one_that_reads(
+    runs: Runs, work: Work
+) -> None:
+    first = await runs.request("HR", by="anna")
+    await work.begun.wait()
+    later = {await runs.request("HR", by="bea") for _ in range(5)}
+    work.on.set()
+    await runs.settled()
+
+    assert len(later) == 1
+    assert first not in later
+    assert work.done == ["HR", "HR"]
+    assert work.most == 1
+
+
+async def test_a_cancelled_run_ends_and_the_next_can_begin(runs: Runs, work: Work) -> None:
+    run_id = await runs.start("HR", by="anna")
+    await work.begun.wait()
+
+    await runs.cancel(run_id)
+
+    assert (await only(runs)).state == "cancelled"
+    await runs.cancel(run_id)
+    assert (await only(runs)).state == "cancelled"
+    await runs.start("HR", by="anna")
+
+
+async def test_another_process_can_cancel_a_run(
+    runs: Runs, work: Work, ledger: Ledger, tmp_path: Path
+) -> None:
+    run_id = await runs.start("HR", by="anna")
+    await work.begun.wait()
+
+    await Runs(Ledger(tmp_path, "acme"), Named("HR"), work).cancel(run_id)
+    await runs.settled()
+
+    assert (await ledger.get(run_id)) is not None
+    assert (await only(runs)).state == "cancelled"
+
+
+async def test_a_space_that_another_process_works_on_is_waited_for(
+    runs: Runs, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingestion.runs._LEASE_SECONDS", 0.01)
+    work.errors = [RunInProgress("busy"), RunInProgress("busy")]
+    work.on.set()
+
+    await runs.start("HR", by="anna")
+    await runs.settled()
+
+    assert (await only(runs)).state == "done"
+    assert work.done == ["HR"]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (IngestionError("'/srv' is no folder; name an existing one"), "Name an existing one."),
+        (TooManyRemoved("9 pages are gone. If they are meant to go, --x"), "If they are meant"),
+        (RuntimeError("password=hunter2"), "It is in the log."),
+    ],
+)
+async def test_a_space_that_can_not_be_read_is_told_and_the_others_go_on(
+    runs: Runs, work: Work, error: Exception, told: str
+) -> None:
+    work.errors = [error]
+    work.on.set()
+    await runs.start(None, by="anna")
+    await runs.settled()
+
+    run = await only(runs)
+    assert run.state == "failed"
+    assert any(failure.cure.startswith(told) for failure in run.failures)
+    assert "hunter2" not in repr(run)
+    assert "--x" not in repr(run)
+    assert work.done == ([] if isinstance(error, RuntimeError) else ["IT"])
+
+
+async def test_what_was_interrupted_is_resumed_by_the_next_start_and_nothing_else(
+    runs: Runs, work: Work, tmp_path: Path
+) -> None:
+    await runs.start("IT", by="anna")
+    await runs.start("HR", by="anna", dry_run=True)
+    await work.begun.wait()
+    await runs.stop()
+    work.on.set()
+
+    again = Runs(Ledger(tmp_path, "acme"), Named("HR", "IT"), work)
+    assert [run.state for run in await again.newest(10)] == ["interrupted", "interrupted"]
+    await again.resume([])
+    await again.settled()
+
+    assert work.done == ["IT"]
+    await again.resume([])
+    await again.settled()
+    assert work.done == ["IT"]
+    await again.resume(["HR", "GONE"])
+    await again.settled()
+    assert work.done == ["IT", "HR"]
