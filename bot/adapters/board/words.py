@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from textwrap import shorten
 from typing import get_args
 
 from bot.adapters.board.amounts import duration
 from bot.escalations.types import State
 from bot.feedback import Reason
+from bot.markdown import clip
 from bot.outcomes import AnswerType, answer_type
 from bot.searching import AskedQuestion
 from bot.types import EscalationReason, Intent, Interaction, Status
@@ -63,6 +63,9 @@ _CASES: Mapping[State, str] = {
     "resolved": "Resolved by a person",
     "declined": "Declined by people",
 }
+_VISITOR = "visitor-"
+_VISITOR_SHOWN = 6
+
 _ENDED: Mapping[Status, str] = {
     "working": "Being worked on",
     "failed": "Could not be delivered",
@@ -98,8 +101,13 @@ def place(channel: str, *, private: bool) -> str:
 
 
 def who(name: str, person_id: str) -> str:
-    """Name somebody, by what a platform calls them where it tells no name."""
-    return name or person_id
+    """Name somebody, by what a platform calls them where it tells no name.
+
+    Browsers without a sign-in are told apart by the beginning of their id.
+    """
+    visitor = person_id.removeprefix(_VISITOR)
+    short = f"Visitor {visitor[:_VISITOR_SHOWN]}" if visitor != person_id else person_id
+    return name or short
 
 
 def judged(reason: str | None) -> str:
@@ -111,7 +119,7 @@ def judged(reason: str | None) -> str:
 
 def one_line(text: str) -> str:
     """Return a text short enough for a list."""
-    return shorten(text, _LONGEST_LINE, placeholder=" \u2026") or "(no words)"
+    return clip(text, _LONGEST_LINE) or "(no words)"
 
 
 def age(span: timedelta) -> str:
