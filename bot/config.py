@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from bot.addresses import confidential
+from bot.addresses import confidential, origin_of
 from bot.database_url import with_driver
 from bot.errors import SettingInvalid
 
@@ -300,6 +301,13 @@ def _check_signing_in(settings: Settings) -> None:
             "Signing in needs OIDC_ISSUER and OIDC_CLIENT_ID, and only one is set. Set both, or "
             "none."
         )
+    for name, address in _addresses(settings):
+        try:
+            origin_of(address)
+        except ValueError as error:
+            raise SettingInvalid(
+                f"{name}={address!r} is no address. It needs a host, such as https://desk.example."
+            ) from error
     if settings.oidc_issuer is None:
         return
     if settings.public_url is None:
@@ -307,15 +315,17 @@ def _check_signing_in(settings: Settings) -> None:
             "OIDC_ISSUER is set and PUBLIC_URL is not. Set it to where colleagues reach this "
             "server, such as https://frontdesk.example.com; they come back there signed in."
         )
-    for name, address in (
-        ("OIDC_ISSUER", settings.oidc_issuer),
-        ("PUBLIC_URL", settings.public_url),
-    ):
+    for name, address in _addresses(settings):
         if not confidential(address):
             raise SettingInvalid(
                 f"{name}={address!r} is plain HTTP, and others could read who signs in. Use "
                 "https://; http:// is for this machine alone."
             )
+
+
+def _addresses(settings: Settings) -> Iterator[tuple[str, str]]:
+    given = ("OIDC_ISSUER", settings.oidc_issuer), ("PUBLIC_URL", settings.public_url)
+    return ((name, address) for name, address in given if address is not None)
 
 
 def _explain(error: ValidationError) -> list[str]:

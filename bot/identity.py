@@ -43,7 +43,7 @@ NEWCOMER = web.RequestKey("newcomer", str)
 """The id of a browser that has no cookie yet."""
 SIGNED_IN = web.RequestKey("signed_in", SignedIn)
 """Who is signed in; put there by the doors, absent for everybody else."""
-_ASK_FOR_ROLE = "Ask whoever runs Frontdesk for it, or sign in with the admin token at /session."
+_ASK_FOR_ROLE = "Ask whoever runs Frontdesk for it, or sign in at /session as somebody who has it."
 VISITOR_SECONDS = 365 * 24 * 3600
 
 LOCAL = "local"

@@ -101,7 +101,8 @@ def doors(settings: Settings) -> Part:
         return Part("doors", "ready", "open on this machine only")
     if settings.oidc_issuer is not None:
         issuer = urlsplit(settings.oidc_issuer).hostname
-        return Part("doors", "ready", f"web page and API need a sign-in at {issuer}, or the token")
+        token = ", or the admin token" if settings.admin_token is not None else ""
+        return Part("doors", "ready", f"web page and API need a sign-in at {issuer}{token}")
     if settings.admin_token is None:
         cure = "Add FRONTDESK_ADMIN_TOKEN (32 random characters) to .env"
         return Part("doors", "absent", "web page and API are closed.", cure)

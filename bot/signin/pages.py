@@ -70,8 +70,8 @@ class SignInPages:
         app.router.add_post(PATH, self.begin)
         app.router.add_post(END, self.end)
         if self._flow is not None:
-            app.router.add_get(BEGIN, self.leave)
-            app.router.add_get(CALLBACK, self.come_back)
+            app.router.add_get(BEGIN, self.leave, allow_head=False)
+            app.router.add_get(CALLBACK, self.come_back, allow_head=False)
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         """Show the sign-in page; one who is signed in goes on."""

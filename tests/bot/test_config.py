@@ -129,6 +129,8 @@ OIDC = {
         ({"PUBLIC_URL": ""}, "PUBLIC_URL is not"),
         ({"PUBLIC_URL": "http://desk.example"}, "PUBLIC_URL='http://desk.example' is plain HTTP"),
         ({"OIDC_ISSUER": "http://id.example"}, "OIDC_ISSUER='http://id.example' is plain HTTP"),
+        ({"OIDC_ISSUER": "https://[id"}, "OIDC_ISSUER='https://[id' is no address"),
+        ({"PUBLIC_URL": "https://desk:port"}, "PUBLIC_URL='https://desk:port' is no address"),
         ({"OIDC_ISSUER": "id.example"}, "OIDC_ISSUER='id.example' is wrong"),
     ],
 )
