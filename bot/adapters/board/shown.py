@@ -59,6 +59,7 @@ def response_view(response: Response, name: str, sight: Sight) -> ResponseView:
         html=answer_html(response.text, name, len(sources) if cited else 0),
         options=response.options if isinstance(response, Clarification) else (),
         pages=pages,
+        hidden=hidden,
         cited=cited,
     )
 

@@ -11,7 +11,7 @@ import structlog
 
 from bot.escalations.finding import is_open
 from bot.escalations.reading import Readable
-from bot.types import FoundPassage, Interaction, Outcome, Reply, Response, Source
+from bot.types import Escalation, FoundPassage, Interaction, Outcome, Reply, Response, Source
 from rag.errors import RagError
 from rag.types import Chunk, Principal
 
@@ -38,8 +38,12 @@ class Sight:
         return len(found) - len(self.seen(found))
 
     def shows(self, response: Response) -> bool:
-        """Tell whether the words of a response may be seen: they quote or name its sources."""
-        return all(
+        """Tell whether the words of a response may be seen.
+
+        An answer quotes its sources and a question back may name them; what is said when a
+        question is handed over is always the same.
+        """
+        return isinstance(response, Escalation) or all(
             is_open(each, self.passages) and self.quotes(each) for each in sources_of(response)
         )
 

@@ -4,6 +4,9 @@
   const trouble = document.getElementById("trouble");
   const say = (text) => { if (trouble && trouble.textContent !== text) trouble.textContent = text; };
 
+  // On a phone not all sections fit: the open one is in view.
+  document.querySelector(".sections [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   // Ctrl + Enter presses the button that belongs to the box.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat) return;
