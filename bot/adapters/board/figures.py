@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from bot.adapters.board.amounts import several, usd
 from bot.adapters.board.sight import Sight
+from bot.pages.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from bot.types import Trace
 from rag.types import FilterVerdict, ModelCall
 
-_SIGNALS = {"keyword": "Same words", "vector": "Same meaning", "fused": "Together"}
 _MICRO = 1_000_000
 
 
@@ -42,9 +42,9 @@ def _passages(trace: Trace, sight: Sight) -> Table:
     hidden = sight.hidden(trace.passages)
     return Table(
         title="Passages that were read, best first",
-        head=("Page", "Section", *_SIGNALS.values()),
+        head=("Page", "Section", *FOUND_BY.values()),
         rows=tuple(
-            (each.title, each.section, *(_figure(each.signals.get(name)) for name in _SIGNALS))
+            (each.title, each.section, *(_figure(each.signals.get(name)) for name in FOUND_BY))
             for each in sight.seen(trace.passages)
         ),
         named=2,
@@ -53,10 +53,9 @@ def _passages(trace: Trace, sight: Sight) -> Table:
 
 
 def _features(features: Mapping[str, float]) -> Table:
-    rows = tuple(
-        (name.replace("_", " "), _figure(value)) for name, value in sorted(features.items())
-    )
-    return Table("What the gate weighed", ("Signal", "Value"), rows)
+    named = [(signal_of(name), name, value) for name, value in features.items()]
+    rows = sorted((signal.name, written(signal, value), name) for signal, name, value in named)
+    return Table("What the gate weighed", ("Signal", "Value", "Name"), tuple(rows))
 
 
 def _calls(calls: tuple[ModelCall, ...]) -> Table:
@@ -72,7 +71,7 @@ def _calls(calls: tuple[ModelCall, ...]) -> Table:
 def _call(call: ModelCall) -> tuple[str, ...]:
     price = call.cost_micro_usd
     return (
-        call.purpose,
+        CALLS.get(call.purpose, call.purpose),
         call.model,
         call.prompt,
         f"{call.input_tokens:,}",
@@ -102,7 +101,7 @@ def _filters(verdicts: Iterable[FilterVerdict]) -> Table:
 
 
 def _timings(timings_ms: Mapping[str, float]) -> Table:
-    rows = tuple((name.replace("_", " "), f"{took:,.1f} ms") for name, took in timings_ms.items())
+    rows = tuple((TIMES.get(name, name), f"{took:,.1f} ms") for name, took in timings_ms.items())
     return Table("How long each step took", ("Step", "Time"), rows)
 
 

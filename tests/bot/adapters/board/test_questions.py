@@ -137,10 +137,10 @@ async def test_the_record_shows_everything_that_is_known(desk: Desk, store: Stor
         "Delivered not yet",
         "Wrong",
         "It is the red <b> one.",
-        "answer large answer@3 900 80 700 ms 0.0015 USD",
+        "Composing the answer large answer@3 900 80 700 ms 0.0015 USD",
         "Together 980 tokens, 0.0015 USD.",
-        "search 12.5 ms",
-        "score best 0.900",
+        "Searching 12.5 ms",
+        "Strength of the best passage 90% score_best",
         "limit:none",
     ):
         assert expected in words

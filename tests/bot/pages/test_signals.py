@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.web.signals import CALLS, SIGNALS, Signal, signal_of, written
 from bot.gate import load_gate_file
+from bot.pages.signals import CALLS, SIGNALS, Signal, signal_of, written
 from prompts import load_prompt
 from rag.confidence import features
 from rag.extractive import ExtractiveComposer
