@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.adapters.board.amounts import duration
 from bot.documents import Run
+
+_MINUTES = 120
+"""From so many on hours are told."""
 
 SOURCES: Mapping[str, str] = {
     "upload": "Uploaded documents",
@@ -55,8 +57,15 @@ def _progress(run: Run) -> str:
     if run.chunks_per_second >= 1:
         parts.append(f"{run.chunks_per_second:.0f} a second")
     if run.remaining_seconds is not None:
-        parts.append(f"about {duration(max(1.0, run.remaining_seconds))} left")
+        parts.append(f"{_about(run.remaining_seconds)} left")
     return place + ", ".join(parts)
+
+
+def _about(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute"
+    return f"about {minutes} min" if minutes < _MINUTES else f"about {minutes / 60:.1f} h"
 
 
 def _report(run: Run) -> str:

@@ -1,0 +1,154 @@
+"""Documents on the board in a real Chromium: upload, watch, find, delete; also without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from urllib.parse import quote
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, FilePayload, Page, expect
+
+from tests.e2e.chromium import (
+    DESKTOP,
+    NEEDS_AXE,
+    NEEDS_CHROMIUM,
+    PHONE,
+    Visit,
+    launched,
+    visiting,
+)
+from tests.e2e.conftest import ALMOST_ANYTHING, Served, serving
+from tests.ingestion.fakes import pdf
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.browser,
+    pytest.mark.xdist_group("board-documents"),
+    NEEDS_CHROMIUM,
+]
+GYM = FilePayload(
+    name="gym ü.md",
+    mimeType="text/markdown",
+    buffer=b"# Gym\n\nThe gym on floor three opens at half past six. Bring the zebra card.\n",
+)
+POLICY = FilePayload(
+    name="policy", mimeType="", buffer=pdf(["Parking", "Visitors park in the yard."])
+)
+BROKEN = FilePayload(name="broken.pdf", mimeType="application/pdf", buffer=b"%PDF-1.4 no")
+PLACE = "/board/documents"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of these tests' own, for they change what is indexed."""
+    data_dir = tmp_path_factory.mktemp("documents")
+    yield from serving(data_dir, CONFIDENCE_THRESHOLD=ALMOST_ANYTHING)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    async with launched() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def visit(chromium: Browser, own: Served) -> AsyncIterator[Visit]:
+    async with visiting(chromium, own.url, DESKTOP) as opened:
+        await opened.page.goto(own.url + PLACE)
+        yield opened
+
+
+async def upload(page: Page, space: str, *files: FilePayload, readers: str = "everyone") -> None:
+    if await page.get_by_label("Space").count():
+        await page.get_by_label("Space").fill(space)
+    await page.get_by_label("Who may read them").fill(readers)
+    await page.get_by_label("Files").set_input_files(list(files))
+    await page.get_by_role("button", name="Upload").click()
+
+
+async def test_an_upload_is_kept_indexed_before_ones_eyes_and_answers_questions(
+    visit: Visit, own: Served
+) -> None:
+    page = visit.page
+    await upload(page, "HOUSE", GYM, POLICY)
+
+    await expect(page.get_by_text("“gym ü.md”, “policy.pdf” are kept")).to_be_visible()
+    await expect(page.locator("#documents .entry")).to_have_count(2, timeout=60_000)
+    await expect(page.locator("#runs")).to_contain_text("Done: ")
+    await visit.picture("documents-space")
+    kept = own.data_dir / "documents" / "HOUSE" / "gym ü.md"
+    assert kept.read_bytes() == GYM["buffer"]
+    await page.goto(own.url)
+    await visit.ask("When does the gym on floor three open?")
+    await expect(page.locator(".answer").last).to_contain_text("half past six")
+
+
+async def test_what_can_not_be_read_is_told_in_place(visit: Visit) -> None:
+    page = visit.page
+    await upload(page, "ODD", BROKEN)
+
+    await expect(page.get_by_role("alert").filter(has_text="broken PDF")).to_be_visible()
+    await expect(page.get_by_label("Space")).to_have_value("ODD")
+    visit.troubles.clear()  # the browser notes the status 422
+
+
+async def test_a_file_can_be_dropped(visit: Visit) -> None:
+    page = visit.page
+    await page.get_by_label("Space").fill("DROPPED")
+    drop = await page.evaluate_handle(
+        "() => { const d = new DataTransfer();"
+        " d.items.add(new File(['Dropped text'], 'dropped.txt')); return d; }"
+    )
+    # A browser gives a drop to its file field by itself; here the files are put in.
+    await page.evaluate(
+        "([field, drop]) => { field.files = drop.files; }",
+        [await page.get_by_label("Files").element_handle(), drop],
+    )
+    await page.get_by_role("button", name="Upload").click()
+
+    await expect(page.get_by_text("“dropped.txt” is kept")).to_be_visible()
+    await expect(page.locator("#documents .entry")).to_have_count(1, timeout=60_000)
+
+
+async def test_a_document_is_deleted_only_after_a_second_word(visit: Visit, own: Served) -> None:
+    page = visit.page
+    await upload(page, "GONE", GYM)
+    await expect(page.locator("#documents .entry")).to_have_count(1, timeout=60_000)
+    await page.goto(f"{own.url}{PLACE}/GONE/{quote('gym ü.md')}")
+
+    delete = page.get_by_role("button", name="Delete it")
+    await expect(delete).to_be_hidden()
+    await page.get_by_text("Delete …").click()
+    await delete.click()
+
+    await expect(page).to_have_url(f"{own.url}{PLACE}/GONE")
+    await expect(page.locator("#documents")).to_contain_text("Nothing is indexed")
+
+
+async def test_it_works_without_javascript(chromium: Browser, own: Served) -> None:
+    context = await chromium.new_context(java_script_enabled=False)
+    page = await context.new_page()
+    await page.goto(own.url + PLACE)
+    await upload(page, "PLAIN", GYM)
+
+    await expect(page.get_by_text("“gym ü.md” is kept")).to_be_visible()
+    await expect(page.locator("#documents .entry")).to_have_count(1, timeout=60_000)
+    await context.close()
+
+
+@NEEDS_AXE
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_nothing_keeps_people_out(
+    chromium: Browser, own: Served, size: tuple[int, int], scheme: str
+) -> None:
+    async with visiting(chromium, own.url, size) as visit:
+        await visit.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        document = f"{PLACE}/HOUSE/{quote('gym ü.md')}"
+        for place in (PLACE, f"{PLACE}/HOUSE", document):
+            await visit.page.goto(own.url + place)
+            assert await visit.findings() == [], place
+            overflow = "document.documentElement.scrollWidth - innerWidth"
+            assert await visit.page.evaluate(overflow) <= 0, place
+        await visit.picture(f"documents-{scheme}-{size[0]}")
