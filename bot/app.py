@@ -30,6 +30,8 @@ from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown, Store
 from bot.escalations.announcing import AnnouncedCases
 from bot.escalations.casework import Casework
 from bot.escalations.news import News, utc_now
+from bot.escalations.origin import Origins
+from bot.escalations.ports import LinksBack
 from bot.escalations.reading import IndexReading
 from bot.escalations.telling import Teller
 from bot.gate import load_gate
@@ -235,6 +237,10 @@ def build(
         searches=store.searches,
         record=store.interactions,
         readable=readable,
+        origins=Origins(
+            store.interactions,
+            {each.platform: each for each in channels if isinstance(each, LinksBack)},
+        ),
         patience=timedelta(minutes=settings.escalation_ping_minutes),
     )
     DocumentPages(

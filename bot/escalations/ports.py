@@ -84,3 +84,12 @@ class AsksPeople(Protocol):
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Post a reminder; None where no such place is configured. Raises DeliveryFailed."""
         ...
+
+
+@runtime_checkable
+class LinksBack(Protocol):
+    """Optional capability of a channel: the address at which a question can be opened."""
+
+    async def link(self, message: Message) -> str | None:
+        """Return it; None for what others can't open. Raises bot.errors.DeliveryFailed."""
+        ...

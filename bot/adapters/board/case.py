@@ -44,6 +44,12 @@ class Works(Protocol):
     ) -> CaseView: ...
 
 
+class FindsOrigin(Protocol):
+    """Where a question can be opened on its platform: bot.escalations.origin.Origins."""
+
+    async def of(self, case_id: InteractionId) -> str | None: ...
+
+
 class CasePage:
     """Handlers of one case. See Escalations for the arguments."""
 
@@ -53,12 +59,14 @@ class CasePage:
         tenant: str,
         works: Works,
         cases: Cases,
+        origins: FindsOrigin,
         patience: timedelta,
         clock: Callable[[], datetime],
     ) -> None:
         self._tenant = tenant
         self._works = works
         self._cases = cases
+        self._origins = origins
         self._patience = patience
         self._clock = clock
 
@@ -136,6 +144,7 @@ class CasePage:
         view, blind = await self._view(_case_id(request), person.principals | {EVERYONE})
         context = {
             "work": work_view(view, actor_of(person), self._clock(), self._patience),
+            "origin": await self._origins.of(view.case.interaction_id),
             "blind": blind,
             "draft": draft or Draft(),
             "trouble": trouble,

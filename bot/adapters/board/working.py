@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from aiohttp import web
 
-from bot.adapters.board.case import CasePage, Works
+from bot.adapters.board.case import CasePage, FindsOrigin, Works
 from bot.adapters.board.escalations import Escalations
 from bot.adapters.board.feedback import FeedbackPage
 from bot.adapters.board.ports import Record
@@ -31,6 +31,7 @@ def mount_work(
     searches: Searches,
     record: Record,
     readable: Readable,
+    origins: FindsOrigin,
     patience: timedelta,
     clock: Callable[[], datetime] = now,
 ) -> None:
@@ -44,13 +45,16 @@ def mount_work(
         searches: finds questions, judgements and counts.
         record: what was asked and what hangs on it.
         readable: what may be read of what was found.
+        origins: where a question can be opened on its platform.
         patience: how long a case may wait before its age is shown as too long; zero: for ever.
         clock: the time.
     """
     Escalations(
         tenant=tenant, cases=cases, searches=searches, patience=patience, clock=clock
     ).mount(app)
-    CasePage(tenant=tenant, works=works, cases=cases, patience=patience, clock=clock).mount(app)
+    CasePage(
+        tenant=tenant, works=works, cases=cases, origins=origins, patience=patience, clock=clock
+    ).mount(app)
     Questions(
         tenant=tenant, searches=searches, record=record, cases=cases, readable=readable
     ).mount(app)

@@ -56,7 +56,9 @@ def connect(settings: Settings, *, caller: Caller | None = None) -> SlackChannel
 
 
 class SlackChannel:
-    """Implements bot.ports.Channel and Withdraws, bot.escalations.ports.Tells and AsksPeople.
+    """Implements bot.ports.Channel and Withdraws; bot.escalations.ports has the other three.
+
+    These are Tells, AsksPeople and LinksBack.
 
     A delivery may have several messages; the posted reference names the last, which carries the
     sources. The card for people is posted before the first of them, so that a complete reply says
@@ -161,6 +163,12 @@ class SlackChannel:
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Say in the people's channel that a case waits, with the way to it."""
         return await self._people.remind(case, notice)
+
+    async def link(self, message: Message) -> str | None:
+        """Return where a question can be opened; a direct message nobody else can open."""
+        if message.private:
+            return None
+        return await self._people.permalink(message.thread.channel, message.id)
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete what is recorded, then what else the thread and the people's channel hold."""

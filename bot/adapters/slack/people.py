@@ -111,7 +111,7 @@ class People:
         """Return the ways to a case: its card in this channel, and the board."""
         links = []
         shown = next((each for each in there if each.label.part == CARD), None)
-        permalink = await self._permalink(shown.channel, shown.ts) if shown else None
+        permalink = await self.permalink(shown.channel, shown.ts) if shown else None
         if permalink is not None:
             links.append(link(permalink, "See the question"))
         if self._board is not None:
@@ -120,10 +120,11 @@ class People:
 
     async def _card(self, message: Message, asked: HandOver) -> Forms:
         private = message.private
-        permalink = None if private else await self._permalink(message.thread.channel, message.id)
+        permalink = None if private else await self.permalink(message.thread.channel, message.id)
         return card(asked, author=message.author.id, permalink=permalink)
 
-    async def _permalink(self, channel: str, ts: str) -> str | None:
+    async def permalink(self, channel: str, ts: str) -> str | None:
+        """Return the address of a message; None where Slack gives none."""
         try:
             answer = await self._caller.call(
                 "chat.getPermalink",

@@ -44,6 +44,7 @@ async def test_a_waiting_case_shows_what_is_known_and_what_may_be_done(
     assert "vpn 809?" in page
     assert "Mika Salo" in page
     assert "Slack, channel C1" in page
+    assert 'href="https://slack.example/C1/m1"' in page
     assert "Not sure enough" in page
     assert "put at 20%. That is not enough: answers are given from 65% up." in page
     assert "VPN guide" in page

@@ -17,6 +17,7 @@ from bot.adapters.board.working import mount_work
 from bot.config import load_settings
 from bot.doors import mount_doors
 from bot.escalations.casework import Casework
+from bot.escalations.origin import Origins
 from bot.escalations.reading import IndexReading
 from bot.identity import SIGNED_IN
 from bot.roles import SignedIn
@@ -123,6 +124,13 @@ class Shelf:
         ]
 
 
+class Links:
+    """Implements bot.escalations.ports.LinksBack."""
+
+    async def link(self, message: Message) -> str | None:
+        return f"https://slack.example/{message.thread.channel}/{message.id}"
+
+
 @dataclass
 class Desk:
     """The board as one person's browser uses it; ``who`` is that one."""
@@ -190,6 +198,7 @@ def board_app(
         searches=store.searches,
         record=store.interactions,
         readable=readable,
+        origins=Origins(store.interactions, {"slack": Links()}),
         patience=timedelta(minutes=30),
     )
     return app

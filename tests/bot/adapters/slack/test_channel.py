@@ -94,6 +94,17 @@ async def test_refused_blocks_become_plainer_and_lose_nothing(
     assert "<https://wiki.example.com/vpn?a=1&b=2|VPN guide" in post.shown
 
 
+async def test_a_question_in_a_channel_has_an_address_and_a_direct_message_none(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    there = f"https://acme.slack.com/archives/{HELP}/p1700000000000100"
+    assert await channel.link(question()) == there
+    assert await channel.link(replace(question(), private=True)) is None
+
+    slack.fail("chat.getPermalink", Fault(error="message_not_found"))
+    assert await channel.link(question()) is None
+
+
 async def test_an_escalation_is_told_in_the_thread_and_asked_in_the_peoples_channel(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
