@@ -35,10 +35,10 @@ def test_an_outcome_is_counted_with_its_time_and_what_it_cost() -> None:
     metrics = Metrics()
     trace = Trace(route=route(Intent.DOMAIN, "?"), calls=(CALL, CALL))
 
-    metrics.answered(message("?"), Outcome(Reply("Yes.", "answer"), trace), 1500)
+    metrics.answered(message("?"), Outcome(Reply("Yes.", "generic"), trace), 1500)
 
     page = samples(metrics.page((), {}))
-    assert page["frontdesk_answers_total['DOMAIN', 'RAG', 'web']"] == 1
+    assert page["frontdesk_answers_total['DOMAIN', 'GENERIC', 'web']"] == 1
     assert page["frontdesk_answer_seconds_sum['web']"] == 1.5
     assert page["frontdesk_model_calls_total['answer', 'gpt-x']"] == 2
     assert page["frontdesk_model_tokens_total['gpt-x', 'in']"] == 200
@@ -84,7 +84,7 @@ async def test_requests_are_timed_by_route_and_not_by_what_is_in_their_path() ->
     async with TestClient(TestServer(app)) as client:
         for path in ("/things/a", "/things/b", "/things/gone", "/none/of/ours"):
             await client.get(path)
-        await client.request("BREW", "/things/a")
+        await client.request("PROPFIND", "/things/a")
         shown = await client.get(PATH)
         page = samples(await shown.text())
 

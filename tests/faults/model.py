@@ -18,10 +18,11 @@ from aiohttp import web
 from tests.rag.models.openai_server import completion
 
 _PASSAGE = re.compile(r"<<passages 1 \w+>>\n\(.*\)\n(.*?)\n<</passages 1", re.DOTALL)
+_MARKER = re.compile(r"^\s*(?:\d+[.)]|[-*>])\s+")
 
 
 class QuotingModel:
-    """Answers every question from its first passage, word for word.
+    """Answers every question with a line of its first passage, word for word.
 
     Args:
         seconds: How long each answer takes.
@@ -75,10 +76,16 @@ def _said(body: dict[str, Any]) -> str:
     found = _PASSAGE.search(str(body["messages"][-1]["content"]))
     if found is None:
         return "DOMAIN"
-    fact = found.group(1)
+    fact = _first_line(found.group(1))
     claim = {"text": fact, "sources": [{"id": 1, "quote": fact}]}
     answer = {"answerable": True, "reading": None, "claims": [claim], "missing": None}
     return json.dumps({**answer, "certainty": "high"})
+
+
+def _first_line(passage: str) -> str:
+    """Return the first line that says something: no heading, no row of a table."""
+    lines = (_MARKER.sub("", line).strip() for line in passage.splitlines())
+    return next((line for line in lines if len(line) > 20 and line[0] not in "#|`"), passage)
 
 
 async def _serve(seconds: float) -> None:

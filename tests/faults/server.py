@@ -7,7 +7,7 @@ import json
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,11 @@ class Server:
     ``said`` and ``logged`` are what it wrote to standard output and standard error, in lines.
     """
 
-    def __init__(self, data_dir: Path, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, data_dir: Path, settings: Mapping[str, str], arguments: Sequence[str] = ()
+    ) -> None:
         self.data_dir = data_dir
+        self._arguments = arguments
         self.settings = {**UNLIMITED, **settings}
         self.url = ""
         self.said: list[str] = []
@@ -93,7 +96,7 @@ class Server:
         """Start without waiting for anything."""
         self._serving.clear()
         process = self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bot", "serve"),
+            *(sys.executable, "-m", "bot", "serve", *self._arguments),
             cwd=ROOT,
             env=environment(self.data_dir, **self.settings),
             stdout=asyncio.subprocess.PIPE,

@@ -1,0 +1,175 @@
+"""The whole journey on a real server with a model: asked, doubted, killed, handed over, closed."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Mapping
+from typing import Literal
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.e2e.chromium import (
+    DESKTOP,
+    NEEDS_AXE,
+    NEEDS_CHROMIUM,
+    PHONE,
+    Visit,
+    launched,
+    visiting,
+)
+from tests.faults.model import QuotingModel
+from tests.faults.server import Server, on_model
+from tests.faults.watching import until
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.xdist_group("journey"),
+    NEEDS_CHROMIUM,
+    NEEDS_AXE,
+]
+
+FIRST = "vpn says error 809, what now?"
+REPLY = "Use the blue socket until Friday.\n\nThen the new router is in."
+WAYS: Mapping[str, tuple[tuple[int, int], Literal["light", "dark"]]] = {
+    "desktop-light": (DESKTOP, "light"),
+    "desktop-dark": (DESKTOP, "dark"),
+    "phone-light": (PHONE, "light"),
+    "phone-dark": (PHONE, "dark"),
+}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    async with launched() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def model() -> AsyncIterator[QuotingModel]:
+    async with QuotingModel().serving() as serving:
+        yield serving
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def running(
+    tmp_path_factory: pytest.TempPathFactory, model: QuotingModel
+) -> AsyncIterator[Server]:
+    """A server that comes back at the same address when it is started again."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = {**on_model(model.url), "FRONTDESK_ADMIN_TOKEN": "", "PORT": str(port)}
+    made = Server(tmp_path_factory.mktemp("journey"), settings, ("--sample",))
+    try:
+        await made.start()
+        yield made
+    finally:
+        await made.kill()
+
+
+async def become(page: Page, name: str) -> None:
+    """Play one of the invented colleagues."""
+    await page.locator("details.me summary").click()
+    await page.get_by_role("button", name=name).click()
+    await expect(page.locator("details.me summary")).to_contain_text(name)
+
+
+async def nothing_serious(visit: Visit, name: str) -> None:
+    await visit.picture(name)
+    assert await visit.findings() == []
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not await visit.page.evaluate(wide), f"{name} scrolls sideways"
+
+
+async def open_source(visit: Visit) -> None:
+    """Open the first source's page, and see the quote on it."""
+    answer = visit.page.locator(".answer").last
+    await answer.locator("a.mark").first.click()
+    async with visit.page.context.expect_page() as opening:
+        await answer.get_by_role("link", name="Open the page").first.click()
+    opened = await opening.value
+    await expect(opened.locator("#quote")).to_be_in_viewport()
+    await opened.close()
+
+
+async def say_what_was_wrong(page: Page) -> None:
+    await page.get_by_role("button", name="No, this did not help").last.click()
+    await page.get_by_text("Outdated").last.click()
+    await (
+        page.get_by_role("button", name="Send")
+        .or_(page.get_by_role("button", name="Save"))
+        .last.click()
+    )
+    await expect(page.locator(".reasons > summary").last).to_contain_text("Noted: Outdated")
+
+
+async def be_answered_by_the_next_server(
+    visit: Visit, running: Server, model: QuotingModel
+) -> None:
+    """Ask; the server is killed in the middle; the page shows the answer of the next one."""
+    model.hold()
+    waiting = model.waiting
+    await visit.send("How do I reset my password?")
+    await until(lambda: model.waiting > waiting, within_seconds=20)
+    await running.kill()
+    await running.start()
+    model.let_go()
+    await expect(visit.page.locator(".working")).to_have_count(0, timeout=45_000)
+    await expect(visit.page.locator(".answer").last).to_contain_text("Source")
+    visit.troubles.clear()
+
+
+async def ask_a_person(visit: Visit) -> Locator:
+    await visit.page.locator(".answer").last.get_by_role("button", name="Ask a person").click()
+    card = visit.page.locator(".case").last
+    await expect(card).to_contain_text("Waiting for a person")
+    return card
+
+
+async def take_over(page: Page) -> None:
+    """Claim the newest case of those that wait."""
+    await page.goto(page.url.split("/board")[0].rstrip("/") + "/board/escalations")
+    await page.locator(".entry-name").last.click()
+    await page.locator("#claim").click()
+    await expect(page.get_by_text("You have it")).to_be_visible()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_question_goes_all_the_way(
+    chromium: Browser, running: Server, model: QuotingModel, way: str
+) -> None:
+    size, scheme = WAYS[way]
+    async with (
+        visiting(chromium, running.url, size) as asker,
+        visiting(chromium, running.url, size) as expert,
+    ):
+        for visit, name in ((asker, "Mika"), (expert, "Tomas")):
+            await visit.page.emulate_media(color_scheme=scheme)
+            await become(visit.page, name)
+
+        await asker.ask(FIRST)
+        await open_source(asker)
+        await say_what_was_wrong(asker.page)
+        await nothing_serious(asker, f"journey-answer-{way}")
+
+        await be_answered_by_the_next_server(asker, running, model)
+        card = await ask_a_person(asker)
+        await nothing_serious(asker, f"journey-waiting-{way}")
+
+        await take_over(expert.page)
+        await expect(card).to_contain_text("Tomas", timeout=15_000)
+        await expert.page.locator("#reply").fill(REPLY)
+        await expert.page.keyboard.press("Control+Enter")
+        await expect(card.locator(".theirs")).to_contain_text("blue socket", timeout=15_000)
+        await nothing_serious(expert, f"journey-board-{way}")
+        await nothing_serious(asker, f"journey-answered-{way}")
+
+        await expert.page.locator("#resolve").click()
+        await expect(expert.page.locator("#stands")).to_contain_text("Resolved by Tomas")
+        await expect(card).to_contain_text("closed", ignore_case=True, timeout=15_000)
+        asker.troubles.clear()
+        expert.troubles.clear()
