@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from bot.feedback import judgement
 from bot.store import Store
+from bot.store.searching import StoredSearches
 from bot.types import Clarification, Reply
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.work_app import (
@@ -23,6 +25,7 @@ from tests.bot.adapters.board.work_app import (
     Desk,
     Shelf,
     ask,
+    board,
     source,
 )
 from tests.builders import message
@@ -112,6 +115,24 @@ async def test_pages_of_the_search_follow_each_other(desk: Desk, store: Store) -
     expected = [f"vpn {number}" for number in range(26, -1, -1)]
     assert names(first) + names(second) == expected
     assert 'rel="next"' not in second
+
+
+async def test_a_search_that_stops_says_how_far_back_it_came_and_goes_on(
+    store: Store, tmp_path: Path
+) -> None:
+    await ask(store, "m0", "zirconium")
+    for number in range(1, 4):
+        await ask(store, f"m{number}", "vpn")
+    few = StoredSearches(store.transactions, window=2, windows=1)
+    async with board(tmp_path, store, searches=few) as desk:
+        first = await desk.get(f"{LIST}?words=zirconium")
+        more = re.search(r'href="([^"]+)" rel="next"', first)
+        assert more
+        second = await desk.get(html.unescape(more[1]))
+
+    assert names(first) == []
+    assert "Nothing so far, back to" in first
+    assert names(second) == ["zirconium"]
 
 
 async def test_the_record_shows_everything_that_is_known(desk: Desk, store: Store) -> None:

@@ -21,6 +21,7 @@ from bot.escalations.origin import Origins
 from bot.escalations.reading import IndexReading
 from bot.identity import SIGNED_IN
 from bot.roles import SignedIn
+from bot.searching import Searches
 from bot.store import Store
 from bot.types import (
     Escalation,
@@ -166,10 +167,15 @@ class Desk:
 
 @asynccontextmanager
 async def board(
-    data_dir: Path, store: Store, shelf: Shelf | None = None, *, tenant: str = "default"
+    data_dir: Path,
+    store: Store,
+    shelf: Shelf | None = None,
+    *,
+    tenant: str = "default",
+    searches: Searches | None = None,
 ) -> AsyncIterator[Desk]:
     """Serve the working pages until the block ends."""
-    app = board_app(data_dir, store, shelf, tenant=tenant)
+    app = board_app(data_dir, store, shelf, tenant=tenant, searches=searches)
     async with TestClient(TestServer(app)) as client:
         yield Desk(client, store)
 
@@ -181,6 +187,7 @@ def board_app(
     *,
     tenant: str = "default",
     who: str = "",
+    searches: Searches | None = None,
 ) -> web.Application:
     """Join the working pages; ``who`` looks where a request does not say."""
     app = web.Application()
@@ -195,7 +202,7 @@ def board_app(
         tenant=tenant,
         works=Casework(cases=store.escalations, interactions=store.interactions, readable=readable),
         cases=store.escalations,
-        searches=store.searches,
+        searches=searches or store.searches,
         record=store.interactions,
         readable=readable,
         origins=Origins(store.interactions, {"slack": Links()}),
