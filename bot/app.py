@@ -24,7 +24,7 @@ from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
 from bot.audit import Observes
 from bot.config import Settings
-from bot.documents import ToldDocuments, ToldReindex, Translation
+from bot.documents_told import ToldDocuments, ToldReindex, Translation
 from bot.doors import mount_doors
 from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown, StoreUnavailable
 from bot.escalations.announcing import AnnouncedCases

@@ -7,6 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import structlog
+
+from ingestion.errors import IngestionError
 from ingestion.folder import LARGEST_FILE
 from ingestion.ledger import Ledger
 from ingestion.library import Library, ListedIndex
@@ -14,6 +17,9 @@ from ingestion.runs import Runs, SyncSpace
 from ingestion.sources import KnownSources
 from ingestion.uploads import Uploads
 from ingestion.worker import in_a_process
+from rag.errors import RagError
+
+log = structlog.get_logger(__name__)
 
 
 def library_of(
@@ -46,8 +52,12 @@ def library_of(
 @asynccontextmanager
 async def open_library(library: Library) -> AsyncIterator[None]:
     """Mend what was interrupted, in the background; at the end leave the rest to the next start."""
-    await asyncio.to_thread(library.uploads.tidy)
-    await library.runs.resume(await library.to_mend())
+    try:
+        await asyncio.to_thread(library.uploads.tidy)
+        await library.runs.resume(await library.to_mend())
+    except (IngestionError, RagError, OSError) as error:
+        # Questions can be answered all the same.
+        log.error("documents.not_mended", why=str(error))  # noqa: TRY400 - its text says all
     try:
         yield
     finally:
