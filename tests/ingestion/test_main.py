@@ -282,3 +282,20 @@ def test_a_killed_run_leaves_whole_pages_and_the_next_one_ends_like_a_fresh_one(
             assert process.returncode == 0, err
     assert "24 added" in out
     assert indexed(state) == indexed(fresh)
+
+
+def test_uploads_are_not_dropped_by_a_folder_and_go_with_their_space(
+    docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uploaded = tmp_path / "state" / "documents" / "HR"
+    uploaded.mkdir(parents=True)
+    (uploaded / "a.md").write_text("Text")
+
+    assert main(["folder", str(docs), "--space", "HR"]) == 2
+    assert "filled by uploads" in capsys.readouterr().err
+
+    assert main(["forget", "HR"]) == 2
+    assert "what was uploaded into it" in capsys.readouterr().err
+    assert uploaded.exists()
+    assert main(["forget", "HR", "--yes"]) == 0
+    assert not uploaded.exists()

@@ -1,0 +1,139 @@
+"""The library over a real index, with spaces read in processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ingestion.assembly import library_of, open_library
+from ingestion.errors import DocumentUnknown, SourceUnavailable
+from ingestion.ledger import FolderEntry, Ledger, Run
+from ingestion.library import Library
+from ingestion.progress import Silent
+from ingestion.worker import in_a_process
+from rag.index.embedded import EmbeddedIndex, open_index
+from rag.types import EVERYONE, Principal
+
+EVERYBODY = frozenset({EVERYONE})
+OF_HR = frozenset({EVERYONE, Principal("group:hr")})
+RUN = Run("r", "WIKI", False, False, "anna", "running", datetime.now(UTC))  # noqa: FBT003 - a value
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
+    opened = await open_index(tmp_path / "index.sqlite", None)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def library(tmp_path: Path, index: EmbeddedIndex) -> AsyncIterator[Library]:
+    made = library_of(index, tenant="acme", data_dir=tmp_path)
+    async with open_library(made):
+        yield made
+
+
+@pytest.fixture
+async def wiki(tmp_path: Path) -> Path:
+    """A folder that the command line was told of."""
+    folder = tmp_path / "wiki"
+    (folder / "it").mkdir(parents=True)
+    (folder / "it" / "vpn.md").write_text("# VPN\n\nInstall the client first.\n")
+    (folder / "pay.md").write_text("---\nreaders: group:hr\n---\n# Pay\n\nOn Friday.\n")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+    await Ledger(tmp_path, "acme").note_folder("WIKI", FolderEntry(str(folder), (("everyone",),)))
+    return folder
+
+
+@pytest.mark.usefixtures("wiki")
+async def test_a_folder_is_read_again_and_shown_to_each_as_far_as_they_may_see(
+    library: Library,
+) -> None:
+    await library.runs.start("WIKI", by="anna")
+    await library.runs.settled()
+
+    (seen,) = await library.spaces(EVERYBODY)
+    (whole,) = await library.spaces(None)
+    assert (seen.pages, seen.failures) == (1, ())
+    assert (whole.pages, whole.source, whole.reindexable) == (2, "folder", True)
+    assert [failure.page for failure in whole.failures] == ["broken.pdf"]
+    assert [one.id for one in await library.documents("WIKI", EVERYBODY)] == ["it/vpn.md"]
+    assert [one.id for one in await library.documents("WIKI", OF_HR)] == ["it/vpn.md", "pay.md"]
+    with pytest.raises(DocumentUnknown):
+        await library.document("WIKI", "pay.md", EVERYBODY)
+    assert (await library.document("WIKI", "pay.md", OF_HR)).readers == "group:hr"
+
+
+async def test_the_brake_holds_and_can_be_let_go(library: Library, wiki: Path) -> None:
+    for number in range(10):
+        (wiki / f"{number}.md").write_text("Text")
+    await library.runs.start("WIKI", by="anna")
+    await library.runs.settled()
+    for number in range(10):
+        (wiki / f"{number}.md").unlink()
+
+    await library.runs.start("WIKI", by="anna")
+    await library.runs.settled()
+    (braked, _) = await library.runs.newest(10)
+    await library.runs.start("WIKI", by="anna", allow_mass_delete=True)
+    await library.runs.settled()
+
+    assert braked.state == "failed"
+    assert "10 of 12 pages" in braked.failures[-1].reason
+    assert (await library.runs.newest(1))[0].removed == 10
+
+
+async def test_a_document_that_is_not_indexed_yet_is_hidden_from_those_it_may_not_be_for(
+    library: Library, tmp_path: Path
+) -> None:
+    path = tmp_path / "incoming"
+    path.write_text("Text")
+    added = await library.add("HR", path, name="a.md", readers="group:hr", by="anna")
+
+    with pytest.raises(DocumentUnknown):
+        await library.document("HR", "a.md", EVERYBODY)
+    assert (await library.document("HR", "a.md", None)).state in {"waiting", "indexed"}
+    await library.runs.settled()
+    assert (await library.document("HR", "a.md", None)).state == "indexed"
+    assert (await library.runs.get(added.run_id) or RUN).state == "done"
+
+
+@pytest.mark.usefixtures("index")
+async def test_what_goes_wrong_in_the_other_process_is_raised_here(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, "acme")
+    await ledger.note_folder("WIKI", FolderEntry(str(tmp_path / "gone"), ((),)))
+    sync = in_a_process(tmp_path, "acme", 1000)
+
+    with pytest.raises(SourceUnavailable, match="is no folder"):
+        await sync("WIKI", Silent(), RUN)
+    with pytest.raises(DocumentUnknown):
+        await sync("NONE", Silent(), replace(RUN, space="NONE"))
+
+
+@pytest.mark.usefixtures("wiki")
+async def test_a_run_that_is_cancelled_takes_its_process_along(library: Library) -> None:
+    run_id = await library.runs.start("WIKI", by="anna")
+    async with asyncio.timeout(30):
+        while (run := await library.runs.get(run_id)) and run.state == "waiting":  # noqa: ASYNC110 - a process
+            await asyncio.sleep(0.01)
+
+    await library.runs.cancel(run_id)
+    again = await library.runs.start("WIKI", by="anna")
+    await library.runs.settled()
+
+    assert (await library.runs.get(run_id) or RUN).state in {"cancelled", "done"}
+    assert (await library.runs.get(again) or RUN).state == "done"
+
+
+async def test_a_server_starts_though_the_ledger_is_damaged(
+    tmp_path: Path, index: EmbeddedIndex
+) -> None:
+    (tmp_path / "ingestion.sqlite").write_bytes(b"no database" * 1000)
+
+    async with open_library(library_of(index, tenant="acme", data_dir=tmp_path)):
+        pass
