@@ -11,7 +11,7 @@ from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.figures import Table, tables
 from bot.adapters.board.shown import ExchangeView, ResponseView, exchange_views, response_view
 from bot.adapters.board.sight import Sight
-from bot.types import Feedback, Interaction, Outcome
+from bot.types import Feedback, Interaction, Outcome, PostedRef
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -120,7 +120,7 @@ def _delivery(asked: Interaction) -> Iterable[tuple[str, str]]:
         took = (asked.finished_at - asked.created_at).total_seconds()
         yield "Worked out", f"{duration(max(0.0, took))} after it was asked"
     if asked.posted is not None:
-        yield "Delivered", f"to {asked.posted.channel} as {asked.posted.id}"
+        yield "Delivered", _where(asked, asked.posted)
     elif asked.status == "done":
         tries = several(asked.attempts, "attempt")
         yield "Delivered", f"not yet, after {tries}" if asked.attempts else "not yet"
@@ -132,6 +132,13 @@ def _delivery(asked: Interaction) -> Iterable[tuple[str, str]]:
         yield "Given up", asked.failure
     if asked.revision:
         yield "Edited", several(asked.revision, "time")
+
+
+def _where(asked: Interaction, posted: PostedRef) -> str:
+    """Say where the reply is; a page of our own shows it from the record."""
+    if asked.message.thread.platform in {"web", "rest"}:
+        return "yes"
+    return f"to {posted.channel} as {posted.id}"
 
 
 def _judgement(feedback: Feedback) -> JudgementView:

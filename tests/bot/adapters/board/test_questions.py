@@ -13,7 +13,7 @@ import pytest
 from bot.feedback import judgement
 from bot.store import Store
 from bot.store.searching import StoredSearches
-from bot.types import Clarification, Reply
+from bot.types import Clarification, PostedRef, Reply
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.work_app import (
     CLOSED,
@@ -208,6 +208,16 @@ async def test_nothing_that_may_quote_is_shown_while_the_index_is_away(
     assert "The index can't be asked right now" in page
     assert OPEN.title not in page
     assert "blocked" not in page
+
+
+async def test_a_delivery_says_where_the_reply_is(desk: Desk, store: Store) -> None:
+    on_slack = await ask(store, "m1", response=SURE)
+    on_the_web = await ask(store, response=SURE, asked=message("hi", message_id="m2"))
+    for each in (on_slack, on_the_web):
+        await store.work.posted(each.id, PostedRef("C1", "17.5"))
+
+    assert "Delivered to C1 as 17.5" in plain(await desk.get(f"{LIST}/{on_slack.id}"))
+    assert "Delivered yes" in plain(await desk.get(f"{LIST}/{on_the_web.id}"))
 
 
 async def test_a_failed_delivery_says_why(desk: Desk, store: Store) -> None:
