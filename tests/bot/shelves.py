@@ -12,7 +12,7 @@ from bot.documents import SeenBy
 from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from bot.ports import Audits
 from bot.receiving import upload_bounds
-from ingestion.ledger import Run
+from ingestion.ledger import Failure, Run
 from ingestion.library import Added, LibraryDocument, Space
 from rag.types import EVERYONE
 
@@ -37,6 +37,7 @@ class Shelf:
         self.kept: dict[tuple[str, str], LibraryDocument] = {}
         self.contents: dict[tuple[str, str], bytes] = {}
         self.runs = list(runs)
+        self.failures: tuple[Failure, ...] = ()
 
     async def spaces(self, seen_by: SeenBy) -> Sequence[Space]:
         names = sorted({space for space, _ in self.kept})
@@ -106,7 +107,9 @@ class Shelf:
         self.runs[self.runs.index(run)] = replace(run, state=state)
 
     def _space(self, name: str, pages: int) -> Space:
-        return Space(name, pages, pages, "upload", name != "FOLDER", reindexable=True)
+        uploads = name != "FOLDER"
+        kind = "upload" if uploads else "folder"
+        return Space(name, pages, pages, kind, uploads, reindexable=True, failures=self.failures)
 
 
 def document(

@@ -221,6 +221,19 @@ async def test_failures_are_shown_with_reason_and_cure(store: Store, tmp_path: P
     assert "Save it without a password." in page
 
 
+async def test_a_failed_upload_leads_to_where_it_can_be_deleted(
+    store: Store, tmp_path: Path
+) -> None:
+    kept = shelf()
+    kept.failures = (Failure("HR", "pay.md", "is broken", "Mend it."),)
+    async with serving(store, tmp_path, kept) as client:
+        page = await seen(client, f"{PATH}/HR")
+        one = await seen(client, f"{PATH}/HR/pay.md")
+
+    assert f'<a href="{PATH}/HR/pay.md">pay.md</a>' in page
+    assert f'action="{PATH}/HR/pay.md/delete"' in one
+
+
 @pytest.mark.parametrize(
     ("run", "told"),
     [
