@@ -23,8 +23,8 @@ from bot.store.pauses import StoredPauses
 from bot.store.policies import StoredPolicies
 from bot.store.replicas import StoredReplicas
 from bot.store.retention import StoredRetention
-from bot.store.sessions import StoredSessions
 from bot.store.searching import StoredSearches
+from bot.store.sessions import StoredSessions
 from bot.store.statistics import StoredStatistics
 from bot.store.threads import StoredThreads
 from bot.store.transactions import (
