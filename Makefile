@@ -39,7 +39,7 @@ chaos: $(DEV) ## Kill servers while questions are asked; writes docs/reliability
 	@$(BIN)/python -m tests.chaos.run $(ARGS)
 
 train: $(EVALS) ## Train the router's classifier and the gate again
-	@$(BIN)/python -m bot.intents.training
+	@$(BIN)/python -m bot.routing.intents.training
 	@$(BIN)/python -m tests.evals.run --train
 
 lock: $(DEV) ## Resolve requirements*.in into exact, hashed requirements*.txt

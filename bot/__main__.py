@@ -12,8 +12,8 @@ from pathlib import Path
 from bot.commands.arguments import add_channels
 from bot.config import Settings, load_settings
 from bot.errors import BotError
-from bot.logs import set_up_logs
-from bot.settings_page import settings_page
+from bot.observing.logs import set_up_logs
+from bot.settings.page import settings_page
 from rag.errors import RagError
 
 _MOST = 1_000_000

@@ -22,10 +22,14 @@ from bot.adapters.board.state import mount_state
 from bot.adapters.board.working import mount_work
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
-from bot.audit import Observes
 from bot.config import Settings
-from bot.documents_told import ToldDocuments, ToldReindex, Translation
-from bot.doors import mount_doors
+from bot.documents.told import ToldDocuments, ToldReindex, Translation
+from bot.doors.doors import mount_doors
+from bot.doors.identity import person_of
+from bot.doors.receiving import upload_bounds
+from bot.durable.joining import DurableEngine, Opened, Surroundings, durable_inbox
+from bot.durable.keeper import Keeper
+from bot.durable.work import Limits
 from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown, StoreUnavailable
 from bot.escalations.announcing import AnnouncedCases
 from bot.escalations.casework import Casework
@@ -34,26 +38,22 @@ from bot.escalations.origin import Origins
 from bot.escalations.ports import LinksBack
 from bot.escalations.reading import IndexReading
 from bot.escalations.telling import Teller
-from bot.gate import load_gate
-from bot.identity import person_of
-from bot.inboxes import DurableEngine, Opened, Surroundings, durable_inbox
-from bot.keeper import Keeper
-from bot.limits import LimitedAdmission
-from bot.limits_part import limits_part
-from bot.metrics import Metrics, mount_metrics
-from bot.notices import Notices
+from bot.gating.gate import load_gate
+from bot.limits.limits import LimitedAdmission
+from bot.limits.notices import Notices
+from bot.limits.part import limits_part
+from bot.limits.usage import use_limits
+from bot.observing.audit import Observes
+from bot.observing.metrics import Metrics, mount_metrics
+from bot.observing.tracing import continue_trace, tracing_part
 from bot.parts import Parts, gate_path
 from bot.platforms import adapters
 from bot.ports import Channel
-from bot.receiving import upload_bounds
-from bot.records import Swept
-from bot.settings_source import Source
+from bot.records.sums import Swept
+from bot.settings.source import Source
 from bot.startup import Part
 from bot.store import Store, database_url, prepare
-from bot.tracing import continue_trace, tracing_part
 from bot.types import Policy
-from bot.usage import use_limits
-from bot.work import Limits
 from ingestion.assembly import library_of, open_library
 from ingestion.errors import DocumentInTheWay as InTheWay
 from ingestion.errors import DocumentRefused as Refused
@@ -163,7 +163,7 @@ def build(
 ) -> web.Application:
     """Join all parts into one application. Raises SettingInvalid.
 
-    ``sample``: the sample company is served, whose colleagues may be played (bot.demo).
+    ``sample``: the sample company is served, whose colleagues may be played (bot.doors.demo).
     ``sources``: where each setting comes from, to be shown.
     """
     app = web.Application()

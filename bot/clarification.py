@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bot.rendering.wording import suggestions_of
 from bot.types import Clarification
-from bot.wording import suggestions_of
 from rag.types import Passage
 from rag.words import stems
 

@@ -10,8 +10,8 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from bot.addresses import confidential, origin_of
 from bot.database_url import with_driver
+from bot.doors.addresses import confidential, origin_of
 from bot.errors import SettingInvalid
 
 NOT_FOUND = "I don't have that information in the provided knowledge base."

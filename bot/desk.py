@@ -10,9 +10,10 @@ from typing import Literal, Protocol
 import structlog
 
 from bot.clarification import clarify
-from bot.escalation import EscalationWording
-from bot.explaining import Grounded, explained, noted, of_gate, of_route, with_calls
+from bot.escalations.handover import EscalationWording
+from bot.observing.explaining import Grounded, explained, noted, of_gate, of_route, with_calls
 from bot.ports import ReportStage
+from bot.rendering.wording import refusal_of, reply_of, suggestions_of
 from bot.types import (
     Escalation,
     EscalationReason,
@@ -25,7 +26,6 @@ from bot.types import (
     Stage,
     Trace,
 )
-from bot.wording import refusal_of, reply_of, suggestions_of
 from rag import telemetry
 from rag.errors import RagError
 from rag.pipeline import Pipeline, Retrieval, Scope

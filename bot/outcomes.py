@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
-from bot.escalation import OFFERED
+from bot.escalations.handover import OFFERED
 from bot.types import (
     Clarification,
     Escalation,

@@ -10,11 +10,11 @@ from pathlib import Path
 from bot.config import Settings
 from bot.desk import Desk
 from bot.errors import SettingInvalid
-from bot.escalation import EscalationWording
-from bot.gate import GATE_FILE, load_gate
-from bot.generic import GenericAnswers
-from bot.intents.classifier import load_classifier
-from bot.router import Router
+from bot.escalations.handover import EscalationWording
+from bot.gating.gate import GATE_FILE, load_gate
+from bot.routing.generic import GenericAnswers
+from bot.routing.intents.classifier import load_classifier
+from bot.routing.router import Router
 from prompts import load_prompt
 from rag.errors import ModelFilesInvalid
 from rag.extractive import ExtractiveComposer

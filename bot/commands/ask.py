@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from bot.admission import audience_of
 from bot.config import Settings
 from bot.parts import open_parts
-from bot.rendering import Rendered, SourceLine, render
+from bot.rendering.rendering import Rendered, SourceLine, render
 from bot.types import Inquiry, Message, Person, Policy, Stage, Thread
 from rag.types import EVERYONE, Principal
 

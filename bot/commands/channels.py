@@ -6,7 +6,7 @@ import argparse
 
 from bot.commands.pausing import operator
 from bot.config import Settings
-from bot.records import PolicyRecord
+from bot.records.sums import PolicyRecord
 from bot.store import Store, database_url, open_store
 from bot.types import Policy
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from bot import startup
 from bot.config import Settings
 from bot.errors import BotError
-from bot.limits_part import limits_part
+from bot.limits.part import limits_part
 from bot.parts import Parts, open_parts
 from bot.startup import Part
 from bot.store import database_url, open_store

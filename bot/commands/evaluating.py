@@ -11,10 +11,10 @@ from tqdm import tqdm
 
 from bot.config import Settings
 from bot.evaluating.asking import Subject
+from bot.evaluating.evaluation import certify, evaluate
 from bot.evaluating.recording import RecordingComposer
 from bot.evaluating.rendering import markdown
-from bot.evaluation import certify, evaluate
-from bot.gate import GATE_FILE
+from bot.gating.gate import GATE_FILE
 from bot.parts import gate_path, open_parts
 from rag.ports import Composer
 

@@ -16,18 +16,18 @@ from bot import __version__
 from bot.app import STATUS, build, executor_of, reindex_sample
 from bot.config import Settings
 from bot.errors import SettingInvalid
+from bot.observing.tracing import set_up_tracing
 from bot.parts import open_parts
-from bot.settings_source import sources_of
+from bot.settings.source import sources_of
 from bot.store import database_url, reminders_of, unopened
 from bot.store.lock import held
-from bot.tracing import set_up_tracing
 
 _COLLECTED_AFTER = (20_000, 20, 20)
 """Objects made and kept before the young are looked at, and how often before the older ones are;
 Python's own 700, 10, 10 suit short programs."""
 
 _CLOSE_SECONDS = 3.0
-"""For requests in hand after the inbox has finished (bot.work.Limits), twice; all ends in 25 s."""
+"""For requests in hand after the inbox has finished, twice; with its own time all ends in 25 s."""
 _OTHER_HOST = "Set HOST to an address of this machine: 127.0.0.1, or 0.0.0.0 for all."
 _BIND_CURES = {
     errno.EADDRINUSE: "Stop the other server, or choose another: PORT=4000 make run",
@@ -40,7 +40,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
 
     ``started`` is when the process began (time.perf_counter), imports included.
     """
-    from bot.durable import DbosEngine, engine_url
+    from bot.durable.engine import DbosEngine, engine_url
 
     print(f"Frontdesk {__version__}", flush=True)
     sources = sources_of(settings)

@@ -8,7 +8,7 @@ from typing import Literal, assert_never
 
 from bot.errors import ActRefused, EscalationTaken
 from bot.escalations.types import Act, Actor, Standing, State
-from bot.markdown import clip
+from bot.rendering.markdown import clip
 
 WAITING: frozenset[State] = frozenset({"open", "reopened"})
 """Nobody has it; people are reminded of it."""

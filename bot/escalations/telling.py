@@ -9,12 +9,12 @@ from typing import Protocol
 
 import structlog
 
+from bot.durable.posting import pause_before
 from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.escalations.life import WAITING
 from bot.escalations.ports import AsksPeople, Cases, Outbox, Tells
 from bot.escalations.types import Notice
 from bot.ports import Channel, Withdraws
-from bot.posting import pause_before
 from bot.types import Interaction, InteractionId, Message, Platform, PostedRef
 
 _DEADLINE_SECONDS = 40.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bot.escalations.life import called
 from bot.escalations.types import Notice, Step
-from bot.markdown import disarm
+from bot.rendering.markdown import disarm
 
 _DID: Mapping[Step, str] = {
     "claim": "has taken your question",

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from bot.evaluating.samples import Asked, Sample, samples_of
-from bot.gate_file import Calibration, Feature, GateFile, TrainedOn
+from bot.gating.gate_file import Calibration, Feature, GateFile, TrainedOn
 from rag.evaluation.calibration import aurc
 from rag.evaluation.ranking import Pairs
 

@@ -10,8 +10,8 @@ import jinja2
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from bot.demo import demo_of
-from bot.identity import role_of, signed_in_of
+from bot.doors.demo import demo_of
+from bot.doors.identity import role_of, signed_in_of
 from bot.pages.assets import Assets
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Insert, Select, insert, select
 
-from bot.records import AuditRecord
+from bot.records.sums import AuditRecord
 from bot.store.codec import storable
 from bot.store.tables import AuditRow
 from bot.store.transactions import Transactions

@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, func, select
 
 from bot.escalations.life import OWNED, WAITING
+from bot.limits.usage import Arrival, Spent
 from bot.store.codec import storable
 from bot.store.tables import EscalationRow, InteractionRow, UsageRow
 from bot.store.transactions import Transactions
-from bot.usage import Arrival, Spent
 
 
 class StoredCounting:
-    """Implements bot.limits.CountsUse."""
+    """Implements bot.limits.limits.CountsUse."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Select, case, func, select
 
-from bot.records import Span
+from bot.records.sums import Span
 from bot.store.tables import (
     EscalationRow,
     EscalationStepRow,

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute
 
 from bot.escalations.life import OWNED
-from bot.searching import FeedbackQuery, Place, QuestionQuery
+from bot.records.searching import FeedbackQuery, Place, QuestionQuery
 from bot.store.codec import storable
 from bot.store.tables import EscalationRow, FeedbackRow, InteractionRow, TurnRow, Utc
 

@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from sqlalchemy import Insert, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from bot.limits.usage import Pause
 from bot.store.audits import audited
 from bot.store.codec import storable
 from bot.store.tables import PauseRow
 from bot.store.transactions import Transactions
-from bot.usage import Pause
 
 _SUBJECT = "answers"
 
 
 class StoredPauses:
-    """Implements bot.limits.KnowsPause. Each change leaves an audit row in its transaction."""
+    """Implements bot.limits.limits.KnowsPause; each change leaves an audit row with it."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Delete, Insert, Select, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.records import PolicyRecord
+from bot.records.sums import PolicyRecord
 from bot.store.audits import audited
 from bot.store.codec import Codec, storable
 from bot.store.tables import PolicyRow

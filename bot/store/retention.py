@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from bot.escalations.life import SETTLED
-from bot.records import Swept
+from bot.records.sums import Swept
 from bot.store.claims import UNFINISHED
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
 from bot.store.transactions import Transactions

@@ -11,7 +11,7 @@ from sqlalchemy import Row, Select
 
 from bot.escalations.types import State
 from bot.outcomes import AnswerType
-from bot.searching import (
+from bot.records.searching import (
     AskedQuestion,
     CaseCounts,
     FeedbackCounts,
@@ -35,7 +35,7 @@ WINDOWS = 25
 
 
 class StoredSearches:
-    """Implements bot.searching.Searches."""
+    """Implements bot.records.searching.Searches."""
 
     def __init__(
         self, transactions: Transactions, *, window: int = WINDOW, windows: int = WINDOWS

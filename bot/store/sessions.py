@@ -6,8 +6,8 @@ from datetime import datetime
 
 from sqlalchemy import Delete, Insert, Select, delete, insert, select
 
+from bot.doors.roles import SignedIn
 from bot.errors import StoreUnavailable
-from bot.roles import SignedIn
 from bot.store.codec import Codec
 from bot.store.tables import SessionRow
 from bot.store.transactions import Transactions

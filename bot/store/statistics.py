@@ -9,8 +9,7 @@ from typing import Any
 
 from sqlalchemy import Executable, Row, Select
 
-from bot.records import Span
-from bot.statistics import (
+from bot.records.statistics import (
     MOST_CASES,
     MOST_QUESTIONS,
     Figures,
@@ -22,12 +21,13 @@ from bot.statistics import (
     kind_of,
     spread,
 )
+from bot.records.sums import Span
 from bot.store import figures
 from bot.store.transactions import Transactions
 
 
 class StoredStatistics:
-    """Implements bot.statistics.Statistics.
+    """Implements bot.records.statistics.Statistics.
 
     Each figure is a statement of its own: between two of them others are answered.
     """

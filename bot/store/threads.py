@@ -8,11 +8,11 @@ from urllib.parse import unquote
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
 
+from bot.records.threads import AskedQuestion, ThreadSummary
 from bot.store.codec import Codec, storable
 from bot.store.rows import channel_of
 from bot.store.tables import ConversationRow, InteractionRow, TurnRow
 from bot.store.transactions import Transactions
-from bot.threads import AskedQuestion, ThreadSummary
 from bot.types import InteractionId, Message, Thread
 
 _GONE = ("cancelling", "cancelled")

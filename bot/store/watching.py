@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy import Row, Select, select
 
+from bot.records.watching import Glance
 from bot.store.tables import EscalationRow, InteractionRow, ProgressRow
 from bot.store.transactions import Transactions
 from bot.types import InteractionId, Stage, Thread
-from bot.watching import Glance
 
 
 class StoredWatching:
-    """Implements bot.watching.Watches."""
+    """Implements bot.records.watching.Watches."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions

@@ -29,17 +29,17 @@ from bot.admission import Admission, VouchedDirectory
 from bot.config import load_settings
 from bot.database_url import with_driver
 from bot.desk import Desk
-from bot.durable import DbosEngine
-from bot.inbox import DurableInbox
-from bot.inboxes import Surroundings, durable_inbox
-from bot.limits import LimitedAdmission
-from bot.logs import set_up_logs
-from bot.notices import Notices
+from bot.durable.engine import DbosEngine
+from bot.durable.inbox import DurableInbox
+from bot.durable.joining import Surroundings, durable_inbox
+from bot.durable.work import Limits
+from bot.limits.limits import LimitedAdmission
+from bot.limits.notices import Notices
+from bot.limits.usage import use_limits
+from bot.observing.logs import set_up_logs
 from bot.ports import Channel
 from bot.store import Store, open_store, sqlite_url
 from bot.types import Delivery, InteractionId, Message, Platform, Policy, PostedRef, Stage
-from bot.usage import use_limits
-from bot.work import Limits
 from rag.index.embedded import open_index
 from rag.index.schema import SCHEMA
 from rag.types import Fingerprint

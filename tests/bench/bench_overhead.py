@@ -23,13 +23,13 @@ import numpy as np
 
 from bot.admission import Admission, VouchedDirectory
 from bot.desk import Desk
-from bot.escalation import EscalationWording
-from bot.gate import load_gate
-from bot.generic import GenericAnswers
-from bot.inbox import DurableInbox
-from bot.intents.classifier import load_classifier
-from bot.logs import set_up_logs
-from bot.router import Router
+from bot.durable.inbox import DurableInbox
+from bot.escalations.handover import EscalationWording
+from bot.gating.gate import load_gate
+from bot.observing.logs import set_up_logs
+from bot.routing.generic import GenericAnswers
+from bot.routing.intents.classifier import load_classifier
+from bot.routing.router import Router
 from bot.store import open_store, sqlite_url
 from bot.types import Policy
 from rag.extractive import ExtractiveComposer

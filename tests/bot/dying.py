@@ -25,17 +25,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot import keeper
 from bot.database_url import with_driver
-from bot.durable import DbosEngine
-from bot.inboxes import Opened
-from bot.logs import set_up_logs
+from bot.durable import keeper
+from bot.durable.engine import DbosEngine
+from bot.durable.joining import Opened
+from bot.durable.work import Limits
+from bot.observing.logs import set_up_logs
 from bot.store import Store, open_store, sqlite_url
 from bot.types import Delivery, InteractionId, Message, Outcome, Platform, PostedRef, Stage
-from bot.work import Limits
 from tests.bot.fakes import EchoDesk, replied
 from tests.bot.inboxes import inbox_over
-from tests.bot.records import posted
+from tests.bot.recorded import posted
 from tests.builders import message
 
 POINTS = (

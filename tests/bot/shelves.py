@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.adapters import rest
-from bot.documents import SeenBy
+from bot.documents.documents import SeenBy
+from bot.doors.receiving import upload_bounds
 from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from bot.ports import Audits
-from bot.receiving import upload_bounds
 from ingestion.ledger import Failure, Run
 from ingestion.library import Added, LibraryDocument, Space
 from rag.types import EVERYONE

@@ -8,7 +8,7 @@ from bot.admission import Admission, VouchedDirectory, audience_of
 from bot.store import Store
 from bot.types import Policy
 from rag.types import EVERYONE, Principal, Turn
-from tests.bot.records import answered
+from tests.bot.recorded import answered
 from tests.builders import message
 
 HR = Principal("group:hr")

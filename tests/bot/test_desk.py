@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.desk import Desk
-from bot.escalation import EscalationWording
+from bot.escalations.handover import EscalationWording
 from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Route, Stage
 from rag.errors import IndexUnavailable, ModelUnavailable
 from rag.pipeline import Pipeline

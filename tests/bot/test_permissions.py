@@ -14,11 +14,11 @@ from structlog.testing import capture_logs
 
 from bot.app import build
 from bot.desk import Desk
-from bot.escalation import EscalationWording
-from bot.gate import load_gate
-from bot.generic import GenericAnswers
+from bot.escalations.handover import EscalationWording
+from bot.gating.gate import load_gate
 from bot.parts import Parts
-from bot.router import Router
+from bot.routing.generic import GenericAnswers
+from bot.routing.router import Router
 from bot.store import open_store, sqlite_url
 from bot.types import Audience, Inquiry, Outcome, Stage
 from ingestion.run import Folder, sync_folder

@@ -16,8 +16,8 @@ from lxml.html import HtmlElement
 from bot.adapters.web.history import COOKIE
 from bot.adapters.web.pages import WebChat
 from bot.config import Settings, load_settings
-from bot.gate import load_gate
-from bot.identity import person_of
+from bot.doors.identity import person_of
+from bot.gating.gate import load_gate
 from bot.ports import Inbox
 from bot.store import Store
 from tests.bot.adapters.web.stand_in import OnePage, exchange_of

@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.admission import Admission, VouchedDirectory
-from bot.doors import mount_doors
+from bot.doors.doors import mount_doors
 from bot.ports import Admits, AnswersInquiries, Channel, Inbox
 from bot.store import Store, open_store, sqlite_url
 from bot.store.store import migrate

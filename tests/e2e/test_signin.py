@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestServer, unused_port
 from playwright.async_api import Browser, Page, expect
 
 from bot.config import Settings
-from bot.doors import mount_doors
+from bot.doors.doors import mount_doors
 from bot.pages import frame
 from bot.store import Store, open_store, sqlite_url
 from tests.bot.server import TOKEN, settings_for

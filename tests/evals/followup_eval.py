@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.ellipsis import combine, dependence
+from bot.routing.ellipsis import combine, dependence
 from rag.types import Turn
 from rag.words import stems
 from tests.evals.router_eval import SHARED

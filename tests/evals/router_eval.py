@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bot.intents.classifier import load_classifier
-from bot.intents.plain import plain
-from bot.intents.seeds import load_seeds, spoken
-from bot.router import Router
+from bot.routing.intents.classifier import load_classifier
+from bot.routing.intents.plain import plain
+from bot.routing.intents.seeds import load_seeds, spoken
+from bot.routing.router import Router
 from bot.types import Intent, Route
 from rag.models.local_embedder import open_local_embedder
 from rag.ports import Embedder

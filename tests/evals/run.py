@@ -14,16 +14,16 @@ from tqdm import tqdm
 
 from bot.config import Settings
 from bot.desk import Desk
-from bot.escalation import EscalationWording
+from bot.escalations.handover import EscalationWording
 from bot.evaluating.asking import Subject
+from bot.evaluating.evaluation import Progress, TrainingSet, evaluate, train
 from bot.evaluating.recording import RecordingComposer
 from bot.evaluating.rendering import markdown
 from bot.evaluating.report import Report
-from bot.evaluation import Progress, TrainingSet, evaluate, train
-from bot.gate import GATE_FILE, load_gate
-from bot.generic import GenericAnswers
+from bot.gating.gate import GATE_FILE, load_gate
 from bot.parts import Parts, open_parts
-from bot.question import condense
+from bot.routing.generic import GenericAnswers
+from bot.routing.question import condense
 from bot.types import Intent, Route
 from ingestion.chunk import CHUNKER
 from ingestion.convert import CONVERTER

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from bot.evaluating.evaluation import report_of
 from bot.evaluating.report import Figure, Report, Run
-from bot.evaluation import report_of
 from tests.bot.evaluating.cases import RIGHT, case
 from tests.evals.floors import Floors, broken_floors, load_floors
 from tests.evals.sets import sample

@@ -7,7 +7,7 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes, server_attributes
 from opentelemetry.trace import SpanKind, StatusCode
 
-from bot.tracing.context import continued
+from bot.observing.tracing.context import continued
 from rag import telemetry
 from rag.errors import ModelUnavailable
 from rag.telemetry import describe, span

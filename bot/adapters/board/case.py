@@ -14,11 +14,11 @@ from bot.adapters.board import words
 from bot.adapters.board.escalations import PATH
 from bot.adapters.board.frame import show
 from bot.adapters.board.work import ACTS, Draft, work_view
+from bot.doors.identity import needs
 from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations.casework import LONGEST_REPLY, CaseView
 from bot.escalations.ports import Cases
 from bot.escalations.types import Act, Actor, Case
-from bot.identity import needs
 from bot.types import InteractionId, Person
 from rag.errors import RagError
 from rag.types import EVERYONE, Principal

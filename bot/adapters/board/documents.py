@@ -11,12 +11,12 @@ from aiohttp import web
 
 from bot.adapters.board import runs, words
 from bot.adapters.board.frame import show
-from bot.documents import Documents, Reindex, Run, SeenBy, Space
+from bot.documents.documents import Documents, Reindex, Run, SeenBy, Space
+from bot.doors.identity import needs, role_of
+from bot.doors.problems import refusal, take_larger
+from bot.doors.receiving import Bounds, ReceivedForm, received
 from bot.errors import DocumentRefused
-from bot.identity import needs, role_of
 from bot.ports import Audits
-from bot.problems import refusal, take_larger
-from bot.receiving import Bounds, ReceivedForm, received
 from rag.types import EVERYONE
 
 PATH = "/board/documents"

@@ -20,10 +20,10 @@ from bot.adapters.board.queue import (
     tab_of,
     tab_views,
 )
+from bot.doors.identity import needs
 from bot.escalations.ports import Cases
 from bot.escalations.types import Case
-from bot.identity import needs
-from bot.searching import Searches
+from bot.records.searching import Searches
 from bot.types import InteractionId, Person
 
 PATH = "/board/escalations"

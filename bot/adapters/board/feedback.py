@@ -10,8 +10,8 @@ from aiohttp import web
 from bot.adapters.board import paging, words
 from bot.adapters.board.filters import Fields, feedback_query
 from bot.adapters.board.frame import show
-from bot.identity import needs
-from bot.searching import FeedbackCounts, Searches
+from bot.doors.identity import needs
+from bot.records.searching import FeedbackCounts, Searches
 
 PATH = "/board/feedback"
 SPAN = timedelta(days=30)

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, get_args
 
 from bot.feedback import REASONS, Reason
 from bot.outcomes import AnswerType
-from bot.searching import FeedbackQuery, QuestionQuery, Vote
+from bot.records.searching import FeedbackQuery, QuestionQuery, Vote
 from bot.types import Intent
 
 LONGEST = 200

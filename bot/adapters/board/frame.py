@@ -10,7 +10,7 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from bot.adapters.board.trouble import told_as_page
-from bot.identity import ROLES, Role, needs, role_of
+from bot.doors.identity import ROLES, Role, needs, role_of
 from bot.pages.frame import add_pages
 
 HERE = Path(__file__).parent

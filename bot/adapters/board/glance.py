@@ -8,8 +8,8 @@ from datetime import date
 
 from bot.adapters.board.amounts import change, count, duration, percent, several, usd
 from bot.adapters.board.charts import Chart, Series, stacked
-from bot.records import UsageSum
-from bot.statistics import MOST_CASES, MOST_QUESTIONS, Figures, Kind, Spread
+from bot.records.statistics import MOST_CASES, MOST_QUESTIONS, Figures, Kind, Spread
+from bot.records.sums import UsageSum
 
 SHORTENED = (
     f"There is more than is counted: of a span only the newest {MOST_QUESTIONS:,} questions, as "

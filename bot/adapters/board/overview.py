@@ -12,9 +12,9 @@ from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.frame import show
 from bot.adapters.board.glance import Looked, told
 from bot.adapters.board.spans import SumsUsage, choices, days_of, now
-from bot.identity import needs
+from bot.doors.identity import needs
+from bot.records.statistics import Statistics, Troubles, Waiting, before, last_days
 from bot.startup import Part
-from bot.statistics import Statistics, Troubles, Waiting, before, last_days
 
 CheckParts = Callable[[], Awaitable[Sequence[Part]]]
 """Looks at every part."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import urlencode
 
-from bot.searching import Place
+from bot.records.searching import Place
 
 SIZE = 25
 """Entries a page."""

@@ -18,9 +18,9 @@ from bot.adapters.board.frame import show
 from bot.adapters.board.overview import CheckParts
 from bot.adapters.board.spans import now
 from bot.config import Settings
+from bot.doors.identity import needs
+from bot.doors.signin.flow import CALLBACK
 from bot.errors import BotError
-from bot.identity import needs
-from bot.signin.flow import CALLBACK
 from bot.startup import Part
 
 PATH = "/board/parts"

@@ -12,10 +12,10 @@ from bot.adapters.board.frame import show
 from bot.adapters.board.ports import Record
 from bot.adapters.board.record import record_view
 from bot.adapters.board.sight import sight
+from bot.doors.identity import needs
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable
-from bot.identity import needs
-from bot.searching import Searches
+from bot.records.searching import Searches
 from bot.types import Interaction, InteractionId
 
 PATH = "/board/questions"

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from bot.adapters.board import paging, words
 from bot.escalations.life import OWNED, SETTLED, WAITING, called
 from bot.escalations.types import Case, CaseQuery, State
-from bot.searching import CaseCounts
+from bot.records.searching import CaseCounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.documents import Run
+from bot.documents.documents import Run
 
 _MINUTES = 120
 """From so many on hours are told."""

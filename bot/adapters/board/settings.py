@@ -11,14 +11,14 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from bot.adapters.board.frame import show
-from bot.audit import masked
 from bot.config import Settings
-from bot.identity import needs
-from bot.records import AuditRecord
-from bot.settings_page import variable
-from bot.settings_source import Source
+from bot.doors.identity import needs
+from bot.limits.usage import Pause
+from bot.observing.audit import masked
+from bot.records.sums import AuditRecord
+from bot.settings.page import variable
+from bot.settings.source import Source
 from bot.types import Person
-from bot.usage import Pause
 
 PATH = "/board/settings"
 LONGEST_REASON = 300

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from aiohttp import web
 
-from bot.records import Dimension, Span, UsageSum
+from bot.records.sums import Dimension, Span, UsageSum
 
 DAYS = (7, 30, 90)
 

@@ -13,8 +13,8 @@ from bot.adapters.board.overview import CheckParts
 from bot.adapters.board.settings import Acts, Pauses
 from bot.adapters.board.spans import SumsUsage
 from bot.config import Settings
-from bot.settings_source import Source
-from bot.statistics import Statistics
+from bot.records.statistics import Statistics
+from bot.settings.source import Source
 
 
 class Record(Protocol):

@@ -7,8 +7,8 @@ import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from bot.doors.problems import Problem, problem
 from bot.errors import StoreUnavailable
-from bot.problems import Problem, problem
 
 _TITLES = {
     403: "This is not for you",

@@ -16,9 +16,9 @@ from bot.adapters.board.charts import Chart, Series, stacked
 from bot.adapters.board.frame import show
 from bot.adapters.board.glance import cost_chart, daily
 from bot.adapters.board.spans import Choice, SumsUsage, choices, days_of, now
-from bot.identity import needs
-from bot.records import UsageSum
-from bot.statistics import dates, last_days
+from bot.doors.identity import needs
+from bot.records.statistics import dates, last_days
+from bot.records.sums import UsageSum
 
 PATH = "/board/usage"
 CSV = "/board/usage.csv"

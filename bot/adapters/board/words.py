@@ -9,9 +9,9 @@ from typing import get_args
 from bot.adapters.board.amounts import duration
 from bot.escalations.types import State
 from bot.feedback import Reason
-from bot.markdown import clip
 from bot.outcomes import AnswerType, answer_type
-from bot.searching import AskedQuestion
+from bot.records.searching import AskedQuestion
+from bot.rendering.markdown import clip
 from bot.types import EscalationReason, Intent, Interaction, Status
 
 STATES: Mapping[State, str] = {

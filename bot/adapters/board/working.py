@@ -14,7 +14,7 @@ from bot.adapters.board.ports import Record
 from bot.adapters.board.questions import Questions
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable
-from bot.searching import Searches
+from bot.records.searching import Searches
 
 
 def now() -> datetime:

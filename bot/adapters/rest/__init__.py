@@ -10,8 +10,8 @@ from bot.adapters.rest.openapi import OPERATIONS, document
 from bot.adapters.rest.operations_documents import SPACE
 from bot.adapters.rest.record import RecordApi
 from bot.config import Settings
+from bot.doors.problems import take_larger
 from bot.ports import Audits, Inbox, Interactions
-from bot.problems import take_larger
 
 __all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
 
@@ -28,7 +28,7 @@ def mount(
     documents: DocumentsApi,
     ask_seconds: float = 60.0,
 ) -> None:
-    """Add the API's routes; the doors (bot.doors) must be mounted on the same app."""
+    """Add the API's routes; the doors (bot.doors.doors) must be mounted on the same app."""
     rest = Rest(
         inbox=inbox,
         interactions=interactions,

@@ -7,7 +7,7 @@ import json
 from datetime import datetime
 
 from bot.adapters.rest.reading import invalid
-from bot.searching import Place
+from bot.records.searching import Place
 
 _CURE = "Send the `next` of the page before, as it came."
 

@@ -24,11 +24,11 @@ from bot.adapters.rest.reading import (
 )
 from bot.adapters.rest.replies import as_json
 from bot.config import Settings
+from bot.doors.identity import is_admin, may_see, person_of, sees_all
+from bot.doors.problems import problem
 from bot.errors import InboxUnavailable
-from bot.identity import is_admin, may_see, person_of, sees_all
 from bot.outcomes import unavailable
 from bot.ports import Audits, Inbox, Interactions
-from bot.problems import problem
 from bot.startup import Part
 from bot.types import Feedback, Interaction, InteractionId, Message, Outcome, Person, Stage, Thread
 

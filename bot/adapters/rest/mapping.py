@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Literal
 
 from bot.adapters.rest import wire
-from bot.links import OWN_PAGES
 from bot.outcomes import answer_type
+from bot.rendering.links import OWN_PAGES
 from bot.types import Clarification, Escalation, Outcome, Reply, Response, Source, Trace
 
 Status = Literal["answered", "unknown", "error"]

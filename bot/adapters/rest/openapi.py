@@ -12,7 +12,7 @@ from bot.adapters.rest.operations import OPERATIONS as OF_ASKING
 from bot.adapters.rest.operations import PROBLEMS, Operation, Parameter
 from bot.adapters.rest.operations_documents import OPERATIONS as OF_DOCUMENTS
 from bot.adapters.rest.wire import VERSION
-from bot.problems import ProblemDetails
+from bot.doors.problems import ProblemDetails
 
 REFERENCE = "#/components/schemas/{model}"
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from bot.adapters.rest.wire import User
-from bot.identity import ClaimedUser
-from bot.problems import FieldProblem, Problem, problem
+from bot.doors.identity import ClaimedUser
+from bot.doors.problems import FieldProblem, Problem, problem
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 KEY = re.compile(r"[!-~]{1,128}")

@@ -13,14 +13,14 @@ from bot.adapters.rest import wire_record as wire
 from bot.adapters.rest.cursors import place_of, written
 from bot.adapters.rest.reading import body_of, claimed, query_of
 from bot.adapters.rest.replies import as_json
+from bot.doors.identity import may_see, needs, person_of, role_of
+from bot.doors.problems import problem
 from bot.errors import ActRefused
 from bot.escalations.ports import Cases
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep
-from bot.identity import may_see, needs, person_of, role_of
 from bot.ports import Interactions
-from bot.problems import problem
-from bot.records import Dimension, Span, UsageSum
-from bot.searching import AskedQuestion, Place, QuestionQuery, Searches
+from bot.records.searching import AskedQuestion, Place, QuestionQuery, Searches
+from bot.records.sums import Dimension, Span, UsageSum
 from bot.types import InteractionId, Person
 
 _USUAL_SPAN = timedelta(days=30)

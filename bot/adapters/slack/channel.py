@@ -22,9 +22,9 @@ from bot.adapters.slack.render import Forms, messages
 from bot.adapters.slack.telling import Telling
 from bot.config import Settings
 from bot.errors import DeliveryFailed, SettingInvalid
-from bot.escalation import unheard
+from bot.escalations.handover import unheard
 from bot.escalations.types import Case, Notice
-from bot.rendering import STAGES, render
+from bot.rendering.rendering import STAGES, render
 from bot.startup import Part
 from bot.types import Delivery, Message, PostedRef, Response, Stage
 

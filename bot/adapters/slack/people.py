@@ -17,7 +17,7 @@ from bot.adapters.slack.render import Forms, card
 from bot.adapters.slack.telling import link, notice_label, parts_of, reminder
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.escalations.types import Case, Notice
-from bot.rendering import HandOver, hand_over
+from bot.rendering.rendering import HandOver, hand_over
 from bot.types import Delivery, InteractionId, Message, PostedRef
 
 _UNSEEN = frozenset({"channel_not_found", "not_in_channel"})

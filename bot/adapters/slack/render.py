@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.adapters.slack.text import escaped, escaped_label, mrkdwn
-from bot.markdown import split
-from bot.rendering import HandOver, Rendered, SourceLine
+from bot.rendering.markdown import split
+from bot.rendering.rendering import HandOver, Rendered, SourceLine
 
 TEXT_LIMIT = 11_500
 """Slack takes 12,000 characters over all markdown blocks of a message; some room is kept."""

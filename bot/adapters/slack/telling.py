@@ -16,8 +16,8 @@ from bot.adapters.slack.render import Block, Form, Forms
 from bot.adapters.slack.text import escaped, escaped_label
 from bot.escalations.types import Case, Notice
 from bot.escalations.wording import said
-from bot.markdown import clip, split
-from bot.rendering import web_url
+from bot.rendering.markdown import clip, split
+from bot.rendering.rendering import web_url
 from bot.types import Message, PostedRef
 
 SECTION_LIMIT = 2_900

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bot.markdown import outside_code
+from bot.rendering.markdown import outside_code
 
 _TOKEN = re.compile(r"<([^<>\n]+)>")
 _QUOTE = re.compile(r"^( {0,3}(?:> ?)+)(.*)$", re.DOTALL)

@@ -28,7 +28,7 @@ from bot.adapters.teams.telling import told
 from bot.config import Settings
 from bot.errors import BotError, DeliveryFailed, SettingInvalid
 from bot.escalations.types import Notice
-from bot.rendering import STAGES, render
+from bot.rendering.rendering import STAGES, render
 from bot.startup import Part, teams
 from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
 

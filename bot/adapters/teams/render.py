@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from bot.adapters.teams.text import teams_label, teams_markdown
-from bot.markdown import clip, split
-from bot.rendering import STAGES, Rendered, SourceLine
+from bot.rendering.markdown import clip, split
+from bot.rendering.rendering import STAGES, Rendered, SourceLine
 from bot.types import Stage
 
 BUDGET = 25_000

@@ -8,8 +8,8 @@ from bot.adapters.teams.render import BUDGET, Json, size
 from bot.adapters.teams.text import teams_label, teams_markdown
 from bot.escalations.types import Notice
 from bot.escalations.wording import said
-from bot.markdown import clip, disarm, split
-from bot.rendering import web_url
+from bot.rendering.markdown import clip, disarm, split
+from bot.rendering.rendering import web_url
 from bot.types import Message
 
 _ENVELOPE = 5_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bot.markdown import outside_code
+from bot.rendering.markdown import outside_code
 
 _HEADING = re.compile(r"^ {0,3}#{1,6} +(.+?) *#*$", re.MULTILINE)
 _RULE = re.compile(r"^ {0,3}(?:[-*_] *){3,}$\n?", re.MULTILINE)

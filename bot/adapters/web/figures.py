@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from bot.gate import Weight
+from bot.gating.gate import Weight
 from bot.pages.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from bot.types import FoundPassage, Intent, Trace
 from rag.types import ModelCall

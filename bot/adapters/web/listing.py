@@ -9,8 +9,8 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from bot.adapters.web.days import Day, Entry, by_day
-from bot.markdown import clip
-from bot.threads import AskedQuestion, ThreadSummary
+from bot.records.threads import AskedQuestion, ThreadSummary
+from bot.rendering.markdown import clip
 
 LISTED = 30
 """Lines a page."""

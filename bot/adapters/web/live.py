@@ -20,10 +20,10 @@ from aiohttp import web
 from bot.adapters.web.exchanges import Exchanges
 from bot.adapters.web.ports import Identify
 from bot.adapters.web.view import STAGES
+from bot.doors.problems import problem
 from bot.errors import StoreUnavailable
-from bot.problems import problem
+from bot.records.watching import Glance, Watches
 from bot.types import InteractionId, Stage, Thread
-from bot.watching import Glance, Watches
 
 log = structlog.get_logger(__name__)
 

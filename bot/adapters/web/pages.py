@@ -22,8 +22,8 @@ from bot.adapters.web.why import why_view
 from bot.escalations.ports import Cases
 from bot.pages.frame import add_pages
 from bot.ports import Inbox, Interactions
+from bot.records.watching import Watches
 from bot.types import Message
-from bot.watching import Watches
 
 HERE = Path(__file__).parent
 ASK_A_PERSON = "I'd like to ask a person, please."
@@ -32,7 +32,7 @@ SHOWN = 50
 
 
 class WebChat:
-    """Handlers of the chat page; holds no state of its own. bot.problems words its errors."""
+    """Handlers of the chat page; holds no state of its own. bot.doors.problems words its errors."""
 
     def __init__(
         self,

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from aiohttp import web
 
-from bot.gate import Weight
-from bot.threads import AskedQuestion, ThreadSummary
+from bot.gating.gate import Weight
+from bot.records.threads import AskedQuestion, ThreadSummary
 from bot.types import Interaction, InteractionId, Person, Thread
 from rag.types import Chunk, Principal
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from bot.adapters.web.figures import Group, PassageRow, WeightRow, groups, passage_rows, weight_rows
 from bot.adapters.web.ports import Weighs
-from bot.gate import Weight
-from bot.markdown import clip
+from bot.gating.gate import Weight
 from bot.pages.signals import FOUND_BY, signal_of
+from bot.rendering.markdown import clip
 from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Trace
 
 _UNDERSTOOD = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.delivery import delivery_id
+from bot.durable.delivery import delivery_id
 from bot.types import (
     Delivery,
     Escalation,

@@ -12,7 +12,7 @@ from bot.__main__ import main
 from bot.commands import pausing
 from bot.commands.channels import channels
 from bot.config import Settings
-from bot.records import AuditRecord
+from bot.records.sums import AuditRecord
 from bot.store import open_store, sqlite_url
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands.evaluating import certifying, evaluating
-from bot.gate import GATE_FILE
+from bot.gating.gate import GATE_FILE
 from bot.parts import gate_path
 from tests.bot.house import write_index
 from tests.bot.server import settings_for

@@ -13,7 +13,7 @@ from bot.store.claims import HELD_UP
 from bot.store.tables import InteractionRow
 from bot.types import Claim, InteractionId, Message, PostedRef
 from tests.bot.fakes import replied
-from tests.bot.records import OWNER, answered, recorded
+from tests.bot.recorded import OWNER, answered, recorded
 from tests.builders import message
 
 ASKED = message("hi")

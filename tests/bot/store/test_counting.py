@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import Select
 from sqlalchemy.dialects import sqlite
 
-from bot.limits import WINDOW, LimitedAdmission
-from bot.notices import Notices
+from bot.limits.limits import WINDOW, LimitedAdmission
+from bot.limits.notices import Notices
+from bot.limits.usage import Arrival, Spent, UseLimits
 from bot.store import Store, counting, open_store, sqlite_url
 from bot.types import Inquiry, Message
-from bot.usage import Arrival, Spent, UseLimits
 from tests.bot.ledger import Door, Ledger
 from tests.bot.store.arrivals import spend, write
 from tests.bot.store.filled import add_escalation, add_interaction

@@ -10,7 +10,7 @@ from bot.store import Store
 from bot.types import Feedback, InteractionId, Message, Outcome, PostedRef, Reply, Stage, Thread
 from rag.types import Turn
 from tests.bot.fakes import replied
-from tests.bot.records import answered
+from tests.bot.recorded import answered
 from tests.builders import NOON, message
 
 NOBODY = InteractionId("00000000-0000-0000-0000-000000000000")

@@ -15,7 +15,7 @@ from sqlalchemy import delete, select
 
 from bot.escalations.life import UNSETTLED
 from bot.escalations.types import State
-from bot.records import Span, Swept
+from bot.records.sums import Span, Swept
 from bot.store import Store
 from bot.store import retention as module
 from bot.store.tables import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Select, text
 from sqlalchemy.engine.url import URL
 
-from bot.searching import (
+from bot.records.searching import (
     AskedQuestion,
     CaseCounts,
     FeedbackCounts,

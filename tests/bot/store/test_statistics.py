@@ -11,8 +11,7 @@ import pytest
 from sqlalchemy import ClauseElement
 from sqlalchemy.dialects import sqlite
 
-from bot.records import Span
-from bot.statistics import (
+from bot.records.statistics import (
     KINDS,
     Day,
     Figures,
@@ -25,6 +24,7 @@ from bot.statistics import (
     last_days,
     spread,
 )
+from bot.records.sums import Span
 from bot.store import Store, figures, open_store, sqlite_url
 from bot.store.statistics import StoredStatistics
 from bot.store.tables import (

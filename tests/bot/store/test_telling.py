@@ -14,7 +14,7 @@ from bot.store import Store
 from bot.types import Message, Outcome
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.escalations.fakes import ANNA, TellingBoard, until
-from tests.bot.records import answered
+from tests.bot.recorded import answered
 from tests.builders import message
 
 ACTS = ("claim", "reply", "resolve")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.escalations.types import Actor
+from bot.records.watching import Glance
 from bot.store import Store
 from bot.types import Escalation, Intent, Message, Outcome, Stage, Trace
-from bot.watching import Glance
-from tests.bot.records import OWNER, answered
+from tests.bot.recorded import OWNER, answered
 from tests.builders import message, route
 
 TRACE = Trace(route=route(Intent.HUMAN, "a person, please"))

@@ -25,7 +25,7 @@ from bot.types import (
 )
 from rag.types import ModelCall, Turn
 from tests.bot.fakes import replied
-from tests.bot.records import OWNER, answered, recorded
+from tests.bot.recorded import OWNER, answered, recorded
 from tests.bot.store.filled import rows
 from tests.builders import NOON, message
 

@@ -14,8 +14,8 @@ from bot.config import Settings
 from bot.errors import DeliveryFailed, DeliveryRefused, SettingInvalid
 from bot.escalations.types import Case, Notice
 from bot.escalations.wording import as_plain, said
-from bot.markdown import split
-from bot.rendering import HandOver, Rendered, SourceLine, hand_over, render
+from bot.rendering.markdown import split
+from bot.rendering.rendering import HandOver, Rendered, SourceLine, hand_over, render
 from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
 
 LONGEST_NOTE = 4_000

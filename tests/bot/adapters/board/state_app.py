@@ -12,8 +12,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.board.frame import mount_frame
 from bot.adapters.board.state import mount_state
 from bot.config import Settings
-from bot.doors import mount_doors
-from bot.settings_source import Source
+from bot.doors.doors import mount_doors
+from bot.settings.source import Source
 from bot.startup import Part
 from bot.store import Store
 

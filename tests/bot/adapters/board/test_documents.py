@@ -17,8 +17,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.board import runs as tell
 from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.frame import mount_frame
-from bot.doors import mount_doors
-from bot.receiving import upload_bounds
+from bot.doors.doors import mount_doors
+from bot.doors.receiving import upload_bounds
 from bot.store import Store
 from ingestion.ledger import Failure, Run
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, settings_for

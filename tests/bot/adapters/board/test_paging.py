@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.adapters.board.paging import further, link, read, written
-from bot.searching import Place
+from bot.records.searching import Place
 from tests.builders import NOON
 
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))])

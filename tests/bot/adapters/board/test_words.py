@@ -11,7 +11,7 @@ from bot.adapters.board import words
 from bot.escalations.types import State
 from bot.feedback import REASONS
 from bot.outcomes import AnswerType
-from bot.searching import AskedQuestion
+from bot.records.searching import AskedQuestion
 from bot.types import EscalationReason, Intent, InteractionId, Status
 from tests.builders import NOON
 

@@ -15,13 +15,13 @@ from aiohttp.typedefs import Handler
 from bot.adapters.board.frame import mount_frame
 from bot.adapters.board.working import mount_work
 from bot.config import load_settings
-from bot.doors import mount_doors
+from bot.doors.doors import mount_doors
+from bot.doors.identity import SIGNED_IN
+from bot.doors.roles import SignedIn
 from bot.escalations.casework import Casework
 from bot.escalations.origin import Origins
 from bot.escalations.reading import IndexReading
-from bot.identity import SIGNED_IN
-from bot.roles import SignedIn
-from bot.searching import Searches
+from bot.records.searching import Searches
 from bot.store import Store
 from bot.types import (
     Escalation,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from bot.durable.work import Limits
 from bot.store import Store
 from bot.types import Message, Outcome
-from bot.work import Limits
 from rag.types import Turn
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate, replied

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.adapters.rest.cursors import place_of, written
-from bot.problems import Problem
-from bot.searching import Place
+from bot.doors.problems import Problem
+from bot.records.searching import Place
 
 PLACES = st.builds(
     Place,

@@ -9,7 +9,7 @@ from bot.store import Store
 from bot.types import InteractionId, Message, Outcome, PostedRef
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate
-from tests.bot.records import answered
+from tests.bot.recorded import answered
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 from tests.bot.store.filled import add_interaction
 from tests.builders import message

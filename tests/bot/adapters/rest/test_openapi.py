@@ -14,8 +14,8 @@ from aiohttp import ClientResponse, web
 from bot.adapters.rest import RecordApi, mount
 from bot.adapters.rest.openapi import document
 from bot.adapters.rest.operations import OPERATIONS, Operation
+from bot.doors.problems import ProblemDetails
 from bot.errors import InteractionUnknown, StoreUnavailable
-from bot.problems import ProblemDetails
 from bot.startup import Part
 from bot.store import Store
 from bot.types import InteractionId

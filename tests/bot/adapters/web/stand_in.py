@@ -15,9 +15,10 @@ from aiohttp.test_utils import TestClient
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
 from bot.config import load_settings
-from bot.doors import mount_doors
-from bot.gate import load_gate
-from bot.identity import person_of
+from bot.doors.doors import mount_doors
+from bot.doors.identity import person_of
+from bot.durable.work import Limits
+from bot.gating.gate import load_gate
 from bot.ports import AnswersInquiries, ReportStage
 from bot.store import Store
 from bot.types import (
@@ -32,7 +33,6 @@ from bot.types import (
     Stage,
     Trace,
 )
-from bot.work import Limits
 from rag.types import Chunk, Principal
 from tests.bot.inboxes import inbox_over, running
 from tests.builders import chunk, route

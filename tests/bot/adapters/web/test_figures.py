@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.web.figures import groups, passage_rows, weight_rows
-from bot.gate import Weight
+from bot.gating.gate import Weight
 from bot.types import FoundPassage, Intent, Trace
 from rag.types import ModelCall
 from tests.builders import route

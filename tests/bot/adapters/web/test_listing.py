@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from bot.adapters.web.listing import LISTED, Asked, Listing, listing_of
-from bot.threads import AskedQuestion, ThreadSummary
+from bot.records.threads import AskedQuestion, ThreadSummary
 from bot.types import InteractionId
 from tests.builders import NOON
 

@@ -19,13 +19,13 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.web.exchanges import Exchanges
 from bot.adapters.web.live import STREAMS, Live, Tempo, news
 from bot.config import load_settings
-from bot.doors import mount_doors
+from bot.doors.doors import mount_doors
+from bot.doors.identity import person_of
 from bot.errors import StoreUnavailable
 from bot.escalations.types import Actor
-from bot.identity import person_of
+from bot.records.watching import Glance
 from bot.store import Store, open_store, sqlite_url
 from bot.types import InteractionId, Stage, Thread
-from bot.watching import Glance
 from tests.bot.adapters.web.stand_in import Browser, KnowsVpn, OnePage, chat_app, exchange_of
 
 ONE, TWO = (InteractionId(str(uuid.UUID(int=number))) for number in (1, 2))

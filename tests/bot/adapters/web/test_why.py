@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.web.why import why_view
-from bot.gate import load_gate
+from bot.gating.gate import load_gate
 from bot.types import (
     Clarification,
     Escalation,

@@ -1,0 +1,1 @@
+"""What is indexed, and how it gets there."""

@@ -1,0 +1,1 @@
+"""Who may come in, who they are, and what they are told when they may not."""

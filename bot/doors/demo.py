@@ -1,0 +1,135 @@
+"""Invented colleagues to be for a moment, so that one can see what each of them sees.
+
+Only on a machine of one's own that serves the sample company; see ``demo_allowed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from aiohttp import web
+
+from bot.config import Settings
+from bot.doors.addresses import local_path
+from bot.doors.identity import SIGNED_IN, cookie_name, over_tls
+from bot.doors.problems import problem
+from bot.doors.roles import Role, SignedIn
+from bot.doors.signing import Signer, signing_key
+from bot.types import Person
+from rag.types import EVERYONE, Principal
+
+PATH = "/session/demo"
+COOKIE = "frontdesk_demo"
+_SECONDS = 12 * 3600
+_YOU = "you"
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """One invented colleague; ``signed_in`` None is whoever sits before the screen."""
+
+    key: str
+    name: str
+    about: str
+    signed_in: SignedIn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the switcher shows."""
+
+    personas: Sequence[Persona]
+    playing: Persona
+
+
+class Demo:
+    """Remembers, in a signed cookie, whom a browser plays."""
+
+    def __init__(self, signer: Signer, personas: Sequence[Persona]) -> None:
+        self._signer = signer
+        self._personas = {each.key: each for each in personas}
+
+    def playing(self, request: web.Request) -> Persona:
+        """Return whom the browser plays; oneself, unless another was chosen."""
+        key = self._signer.read(request.cookies.get(cookie_name(request, COOKIE), ""))
+        return self._personas.get(key or _YOU, self._personas[_YOU])
+
+    def standing(self, request: web.Request) -> Standing:
+        return Standing(list(self._personas.values()), self.playing(request))
+
+    async def choose(self, request: web.Request) -> web.Response:
+        """Be somebody else from now on."""
+        form = await request.post()
+        chosen = self._personas.get(str(form.get("persona", "")))
+        if chosen is None:
+            raise problem(422, "There is no such colleague.", cure="Choose one of the switcher.")
+        place = local_path(str(form.get("next", "/")))
+        response = web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": place})
+        response.set_cookie(
+            cookie_name(request, COOKIE),
+            self._signer.sign(chosen.key),
+            max_age=_SECONDS,
+            httponly=True,
+            secure=over_tls(request),
+            samesite="Lax",
+        )
+        return response
+
+
+DEMO = web.AppKey("demo", Demo)
+
+
+def demo_allowed(settings: Settings) -> bool:
+    """Tell whether anyone may play anyone: where whoever comes is an admin anyway."""
+    return (
+        settings.loopback
+        and not settings.exposed
+        and settings.admin_token is None
+        and settings.oidc_issuer is None
+    )
+
+
+def mount_demo(app: web.Application, settings: Settings) -> None:
+    """Add the switcher, if it is allowed."""
+    if not demo_allowed(settings):
+        return
+    signer = Signer(signing_key(settings.data_dir / "cookie.key"), "demo")
+    demo = app[DEMO] = Demo(signer, personas())
+    app.router.add_post(PATH, demo.choose)
+
+
+def play(request: web.Request) -> None:
+    """Make a request the one of whom its browser plays."""
+    demo = request.config_dict.get(DEMO)
+    signed_in = demo.playing(request).signed_in if demo is not None else None
+    if signed_in is not None:
+        request[SIGNED_IN] = signed_in
+
+
+def demo_of(request: web.Request) -> Standing | None:
+    """Return what the switcher shows; None where there is none."""
+    demo = request.config_dict.get(DEMO)
+    return None if demo is None else demo.standing(request)
+
+
+def personas() -> Sequence[Persona]:
+    """Return who can be played; the groups are those of the sample's restricted pages."""
+    return (
+        Persona(_YOU, "You", "operator, may do everything"),
+        _persona("mika", "Mika", "sales, asks"),
+        _persona("ines", "Ines", "HR team, asks and reads HR's pages", groups=("hr-team",)),
+        _persona(
+            "tomas", "Tomas", "IT admins, answers colleagues", role="expert", groups=("it-admins",)
+        ),
+    )
+
+
+def _persona(
+    key: str, name: str, about: str, *, role: Role = "asker", groups: Sequence[str] = ()
+) -> Persona:
+    names = (f"user:{key}", *(f"group:{group}" for group in groups))
+    principals = frozenset({EVERYONE, *map(Principal, names)})
+    person = Person(f"demo-{key}", name=name, principals=principals)
+    return Persona(key, name, about, SignedIn("demo", role, person))

@@ -1,0 +1,1 @@
+"""The durable inbox: what was acknowledged is answered once, whatever dies."""

@@ -1,0 +1,92 @@
+"""Brings outcomes and progress to the platforms; a reply is posted once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from bot.durable.progress import Progress
+from bot.errors import DeliveryFailed
+from bot.observing.tracing import deliver_span
+from bot.ports import Channel, Withdraws, Worklist
+from bot.rendering.links import reachable_from_afar
+from bot.types import Delivery, Interaction, InteractionId, Message, Outcome, Platform, PostedRef
+
+_DEADLINE_SECONDS = 60.0
+
+
+def delivery_id(interaction_id: InteractionId) -> str:
+    """Name the reply to a message, the same at every attempt."""
+    return f"{interaction_id}:reply"
+
+
+class Deliverer:
+    """Posts what the desk decided: one attempt; when to come again is bot.durable.work's.
+
+    A platform without a channel fetches its replies itself (API, web page); they count as posted
+    when they are recorded.
+
+    Args:
+        channels: By platform.
+        work: Where progress and placeholders are noted.
+        public_url: Where colleagues reach this server, for links to its own pages.
+    """
+
+    def __init__(
+        self,
+        channels: Mapping[Platform, Channel],
+        work: Worklist,
+        *,
+        public_url: str | None = None,
+    ) -> None:
+        self._public_url = public_url
+        self._channels = channels
+        self._work = work
+
+    def posts_to(self, message: Message) -> bool:
+        """Tell whether replies to a message are posted, not fetched."""
+        return message.thread.platform in self._channels
+
+    async def post(self, interaction: Interaction, outcome: Outcome, *, again: bool) -> PostedRef:
+        """Post an outcome; return where it is. Raises DeliveryFailed.
+
+        ``again`` says that an earlier attempt may have got through: it is looked up first.
+        """
+        message = interaction.message
+        shown = reachable_from_afar(outcome, self._public_url)
+        named = delivery_id(interaction.id)
+        delivery = Delivery(named, interaction.id, message, shown, _known(interaction.placeholder))
+        channel = self._channels.get(message.thread.platform)
+        if channel is None:
+            return PostedRef(message.thread.key, delivery.id)
+        try:
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                with deliver_span(delivery):
+                    return await _posted(channel, delivery, again=again)
+        except TimeoutError as error:
+            raise DeliveryFailed(
+                f"{channel.platform} did not answer within {_DEADLINE_SECONDS:.0f} s."
+            ) from error
+
+    async def withdraw(self, interaction: Interaction) -> None:
+        """Take back what was posted, where the platform can. Raises DeliveryFailed."""
+        channel = self._channels.get(interaction.message.thread.platform)
+        if isinstance(channel, Withdraws):
+            seen = (_known(interaction.placeholder), interaction.posted, *interaction.told)
+            posted = [ref for ref in seen if ref is not None]
+            await channel.withdraw(interaction.message, posted)
+
+    def progress(self, interaction: Interaction) -> Progress:
+        """Return what tells the one who waits what is being done; use it with ``async with``."""
+        channel = self._channels.get(interaction.message.thread.platform)
+        return Progress(interaction, self._work, channel)
+
+
+async def _posted(channel: Channel, delivery: Delivery, *, again: bool) -> PostedRef:
+    there = await channel.find(delivery) if again else None
+    return there or await channel.deliver(delivery)
+
+
+def _known(placeholder: PostedRef | None) -> PostedRef | None:
+    """Return a placeholder whose place is known; it may have been posted without our seeing it."""
+    return placeholder if placeholder and placeholder.id else None

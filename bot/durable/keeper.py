@@ -1,0 +1,191 @@
+"""Keeps this process alive in the eyes of the others, and takes up what the dead left."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import structlog
+
+from bot.durable.inbox import DurableInbox
+from bot.durable.lease import Lease
+from bot.errors import BotError, EngineUnavailable, StoreUnavailable
+from bot.startup import Part
+from bot.types import InteractionId
+
+log = structlog.get_logger(__name__)
+
+_BEAT_SECONDS = 3.0
+_CLEANED_EVERY_SECONDS = 3600.0
+_STOPPED = "This server is stopping. Send it again in a minute."
+
+
+class Runs(Protocol):
+    """The engine, as its keeper sees it."""
+
+    async def start(
+        self, run: Callable[[InteractionId], Coroutine[Any, Any, float | None]]
+    ) -> None: ...
+
+    async def take_over(self, executors: Sequence[str]) -> None: ...
+
+    async def forget(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+class Deaths(Protocol):
+    """Who is dead, in the record."""
+
+    async def dead(self) -> Sequence[str]: ...
+
+    async def bury(self, replica: str) -> None: ...
+
+
+class Keeper:
+    """Starts the inbox, keeps it going, stops it.
+
+    Args:
+        prepare: Brings the record's schema up to date. Raises StoreUnavailable.
+        clean: Forgets what is older than is kept; called at the start and every hour.
+        patient: Whether a start goes on trying when record or engine are away (a database server
+            may come later; a file that can't be opened needs somebody).
+    """
+
+    def __init__(
+        self,
+        *,
+        inbox: DurableInbox,
+        engine: Runs,
+        lease: Lease,
+        deaths: Deaths,
+        prepare: Callable[[], Awaitable[None]],
+        clean: Callable[[], Awaitable[None]],
+        patient: bool,
+    ) -> None:
+        self._inbox = inbox
+        self._engine = engine
+        self._lease = lease
+        self._deaths = deaths
+        self._prepare = prepare
+        self._clean = clean
+        self._patient = patient
+        self._started = False
+        self._drained = False
+        self._trouble = "not started yet"
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def part(self) -> Part:
+        """Return the inbox's state, for the start-up list and /ready."""
+        if self._trouble:
+            return Part("inbox", "failed", self._trouble)
+        return Part("inbox", "ready", "messages are kept before they are acknowledged")
+
+    async def start(self) -> None:
+        """Open the inbox. Raises StoreUnavailable, EngineUnavailable unless it is patient."""
+        try:
+            await self._begin()
+        except BotError as error:
+            if not self._patient and isinstance(error, StoreUnavailable | EngineUnavailable):
+                raise
+            self._trouble = str(error)
+            log.error("inbox.not_started", why=str(error))  # noqa: TRY400 - the message says it all
+        else:
+            self._trouble = ""
+        loops = (self._beat(), self._go_round(), self._clean_up())
+        self._tasks = [asyncio.create_task(loop) for loop in loops]
+
+    async def drain(self) -> None:
+        """Take no more, and finish what is under way; once, while who waits is still connected."""
+        self._inbox.close(_STOPPED)
+        await _cancelled(self._tasks[1:])
+        if self._started and not self._drained:
+            self._drained = True
+            await self._inbox.drain()
+
+    async def stop(self) -> None:
+        """Finish what is under way, and let others have the rest."""
+        await self.drain()
+        await _cancelled(self._tasks[:1])
+        await self._engine.stop()
+        with suppress(StoreUnavailable):
+            await self._lease.release()
+
+    async def _begin(self) -> None:
+        await self._prepare()
+        await self._lease.prolong()
+        await self._engine.start(self._inbox.run)
+        self._started = True
+        self._inbox.open()
+        await self._inbox.adopt()
+
+    async def _beat(self) -> None:
+        """Prolong the lease, whatever else takes long; who is alone needs none."""
+        while True:
+            await _pause()
+            if self._started and self._patient:
+                try:
+                    await self._lease.prolong()
+                except Exception as error:  # noqa: BLE001 - the next beat tries again
+                    log.warning("lease.not_prolonged", error=type(error).__name__)
+
+    async def _go_round(self) -> None:
+        while True:
+            await _pause()
+            try:
+                await self._look_after()
+            except Exception as error:  # noqa: BLE001 - noted; the next round tries again
+                self._note(error)
+            else:
+                self._note(None)
+
+    async def _clean_up(self) -> None:
+        """Forget what is too old; apart, for it may take long and nobody waits for it."""
+        while True:
+            await _pause()
+            if not self._started:
+                continue
+            try:
+                await self._engine.forget()
+                await self._clean()
+            except Exception as error:  # noqa: BLE001 - tried again in an hour
+                log.warning("inbox.not_cleaned", error=type(error).__name__)
+            await asyncio.sleep(_CLEANED_EVERY_SECONDS)
+
+    async def _look_after(self) -> None:
+        if not self._started:
+            await self._begin()
+            return
+        await self._lease.prolong()
+        dead = await self._deaths.dead()
+        if dead:
+            await self._engine.take_over(dead)
+        adopted = await self._inbox.adopt()
+        for replica in dead:
+            await self._deaths.bury(replica)
+        if dead or adopted:
+            log.warning("inbox.taken_over", replicas=len(dead), interactions=adopted)
+
+    def _note(self, error: Exception | None) -> None:
+        """Say once when it breaks and once when it is well again."""
+        known = isinstance(error, BotError)
+        trouble = "" if error is None else str(error) if known else type(error).__name__
+        if trouble and not self._trouble:
+            log.error("inbox.troubled", why=trouble, exc_info=None if known else error)
+        elif self._trouble and not trouble:
+            log.warning("inbox.well_again")
+        self._trouble = trouble
+
+
+async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _pause() -> None:
+    spread = random.uniform(0.9, 1.1)  # noqa: S311 - so that replicas don't march in step
+    await asyncio.sleep(_BEAT_SECONDS * spread)

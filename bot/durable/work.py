@@ -1,0 +1,206 @@
+"""The work on one message: admit, handle, record, deliver; whichever process does it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import structlog
+
+from bot.durable.answering import Answering
+from bot.durable.delivery import Deliverer
+from bot.durable.order import ThreadOrder
+from bot.durable.posting import Posting, pause_before
+from bot.errors import BotError, ClaimLost, RecordRefused
+from bot.observing.audit import Observes
+from bot.observing.tracing import interaction_span
+from bot.outcomes import busy, unavailable
+from bot.ports import Worklist
+from bot.types import Interaction, InteractionId, Message, Outcome, Stage
+
+log = structlog.get_logger(__name__)
+
+_LONGEST_WAIT = 4
+"""Attempts after which the wait for the record grows no longer: it is 8 seconds then."""
+
+_MOST_FAULTS = 8
+"""Then the asker is told that something is broken, instead of waiting for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is done at once, how much may be under way, and how long anything may take.
+
+    ``concurrency`` counts questions that are being answered, ``waiting`` those accepted here and
+    neither finished nor waiting for a platform. ``delivery_hours`` is how long a reply that a
+    platform does not take is tried again.
+    """
+
+    concurrency: int = 16
+    waiting: int = 2000
+    deadline_seconds: float = 120.0
+    drain_seconds: float = 14.0
+    delivery_hours: float = 24.0
+
+
+class Work:
+    """Does what is to be done about an interaction; safe to be run again after any death.
+
+    Args:
+        owner: The name of this process in claims.
+        observers: Write down what became of every message.
+        answered: Told of every outcome as soon as it is recorded.
+    """
+
+    def __init__(
+        self,
+        *,
+        owner: str,
+        work: Worklist,
+        answering: Answering,
+        deliver: Deliverer,
+        posting: Posting,
+        observers: Sequence[Observes],
+        limits: Limits,
+        answered: Callable[[InteractionId, Outcome], None],
+    ) -> None:
+        self._owner = owner
+        self._work = work
+        self._answering = answering
+        self._deliver = deliver
+        self._observers = observers
+        self._posting = posting
+        self._answered = answered
+        self._order = ThreadOrder(work.behind)
+        self._desks = asyncio.Semaphore(limits.concurrency)
+        self._handling: dict[InteractionId, asyncio.Task[Outcome]] = {}
+        self._tries: dict[InteractionId, int] = {}
+        self._faults: dict[InteractionId, int] = {}
+
+    def tells(self, message: Message) -> bool:
+        """Tell whether an asker can be told something other than by who asks for it."""
+        return self._deliver.posts_to(message)
+
+    def interrupt(self, interaction_id: InteractionId) -> None:
+        """Stop answering a question that was withdrawn."""
+        handling = self._handling.get(interaction_id)
+        if handling is not None:
+            handling.cancel()
+
+    async def run(
+        self, interaction_id: InteractionId, *, opened: Interaction | None = None, full: bool
+    ) -> float | None:
+        """Do what is to be done; return the seconds until it is to be tried again, or None.
+
+        ``opened`` is an interaction that this process has just recorded and claimed. ``full`` says
+        that the asker is told to come back later. Never raises but when it is cancelled.
+        """
+        try:
+            interaction = opened or await self._work.claim(interaction_id, self._owner)
+            if interaction is None:
+                return None
+            pause = await self._do(interaction, full=full)
+        except ClaimLost as error:
+            log.info("work.claim_lost", interaction_id=interaction_id, why=str(error))
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever it is, the work is not given up
+            return self._postponed(interaction_id, error)
+        self._tries.pop(interaction_id, None)
+        self._faults.pop(interaction_id, None)
+        return pause
+
+    def _postponed(self, interaction_id: InteractionId, error: Exception) -> float:
+        """Return when to come again: soon while the record is away, else later each time."""
+        known = isinstance(error, BotError) and not isinstance(error, RecordRefused)
+        tries = self._tries[interaction_id] = self._tries.get(interaction_id, 0) + 1
+        self._faults[interaction_id] = self._faults.get(interaction_id, 0) + (not known)
+        log.warning(
+            "work.postponed",
+            interaction_id=interaction_id,
+            error=type(error).__name__,
+            why=str(error) if known else "",
+            exc_info=None if known else error,
+        )
+        return pause_before(min(tries, _LONGEST_WAIT) if known else tries)
+
+    async def _do(self, interaction: Interaction, *, full: bool) -> float | None:
+        if interaction.status == "cancelling":
+            return await self._posting.withdraw(interaction)
+        if interaction.outcome is not None:
+            return await self._posting.again(interaction, interaction.outcome)
+        async with self._order.turn(interaction):
+            with interaction_span(interaction.message) as told:
+                recorded, outcome = await self._answer(interaction, full=full)
+                told.answered(outcome)
+                return await self._posting.first(recorded, outcome)
+
+    async def _answer(self, interaction: Interaction, *, full: bool) -> tuple[Interaction, Outcome]:
+        """Find an outcome and record it."""
+        started = perf_counter()
+        outcome = self._said_at_once(interaction, full=full)
+        if outcome is None:
+            interaction, outcome = await self._handled(interaction)
+        else:
+            await self._work.close(interaction, outcome, last=True)
+        self._answered(interaction.id, outcome)
+        took_ms = (perf_counter() - started) * 1000
+        for observer in self._observers:
+            observer.answered(interaction.message, outcome, took_ms)
+        return interaction, outcome
+
+    def _said_at_once(self, interaction: Interaction, *, full: bool) -> Outcome | None:
+        """Return what is said without the desk: there is no room, or it has failed too often."""
+        if full:
+            return busy(interaction.message)
+        if self._faults.get(interaction.id, 0) >= _MOST_FAULTS:
+            return unavailable(interaction.message, "The work failed again and again; see the log.")
+        return None
+
+    async def _handled(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
+        """Have it answered, once more if it was edited meanwhile, and record the outcome."""
+        for last in (False, True):
+            interaction, outcome = await self._handle(interaction)
+            try:
+                if await self._work.close(interaction, outcome, last=last):
+                    break
+            except ClaimLost:
+                await self._posting.tidy(interaction)
+                raise
+        return interaction, outcome
+
+    async def _handle(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
+        async with self._deliver.progress(interaction) as report:
+            await report(Stage.RECEIVED)
+            async with self._desks:
+                current = await self._current(interaction)
+                handling = asyncio.create_task(self._answering.answer(current.message, report))
+                self._handling[current.id] = handling
+                try:
+                    outcome = await _result(handling)
+                finally:
+                    del self._handling[current.id]
+        return replace(current, placeholder=report.placeholder), outcome
+
+    async def _current(self, interaction: Interaction) -> Interaction:
+        """Return what is recorded now, for it may have waited for its turn. Raises ClaimLost."""
+        recorded = await self._work.get(interaction.id)
+        if recorded is None or recorded.claim != interaction.claim:
+            raise ClaimLost(f"Interaction {interaction.id!r} was withdrawn or taken over.")
+        return replace(recorded, placeholder=recorded.placeholder or interaction.placeholder)
+
+
+async def _result(handling: asyncio.Task[Outcome]) -> Outcome:
+    """Wait for an outcome. Raises ClaimLost when the question was withdrawn meanwhile."""
+    try:
+        await asyncio.wait([handling])
+    except asyncio.CancelledError:
+        handling.cancel()
+        with suppress(asyncio.CancelledError):
+            await handling
+        raise
+    if handling.cancelled():
+        raise ClaimLost("The question was withdrawn while it was being answered.")
+    return handling.result()

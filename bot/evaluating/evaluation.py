@@ -1,0 +1,193 @@
+"""Measures the desk on labelled questions, trains its gate, certifies its threshold.
+
+`python -m bot evaluate` and `make evals` are thin shells around this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from bot.errors import SettingInvalid
+from bot.evaluating import measuring
+from bot.evaluating.asking import Case, Subject, ask
+from bot.evaluating.gating import gating
+from bot.evaluating.questions import Labelled, load_questions
+from bot.evaluating.report import Report, Run
+from bot.gating.gate import GATE_FILE, load_gate_file
+from bot.gating.gate_file import CertificateRecord, GateFile
+from rag.evaluation import certificate
+
+Progress = Callable[[int, int], None]
+"""Told how many questions are done, of how many."""
+
+
+async def evaluate(
+    subject: Subject,
+    questions: Path,
+    *,
+    out: Path | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Ask every question, and each answerable one again with its pages withheld.
+
+    Args:
+        subject: the desk, with a RecordingComposer inside, and its index.
+        questions: a JSON Lines file, see docs/evaluation.md.
+        out: where the report is written as JSON.
+        name: what the set is called in the report; default the file's name.
+        progress: told after each question.
+
+    Raises SettingInvalid when the file or a line of it can't be read.
+    """
+    rows = load_questions(questions)
+    cases = await ask_all(subject, rows, progress)
+    chunks = sum((await subject.index.spaces(subject.tenant)).values())
+    run = Run(
+        name=name or questions.stem,
+        date=datetime.now(UTC).date(),
+        questions=questions.name,
+        sha256=_digest(questions),
+        kinds=dict(Counter(row.kind for row in rows)),
+        embedder=subject.embedder.name if subject.embedder else "none (keyword search alone)",
+        composer=subject.composer.name,
+        chunks=chunks,
+    )
+    report = report_of(run, cases)
+    if out is not None:
+        _write(out, report)
+    return report
+
+
+async def ask_all(
+    subject: Subject, rows: Sequence[Labelled], progress: Progress | None = None
+) -> list[Case]:
+    """Return a case for every question, then one for each answerable one with pages withheld."""
+    todo = [(row, False) for row in rows] + [(row, True) for row in rows if row.has_answer]
+    cases = []
+    for done, (row, withheld) in enumerate(todo, 1):
+        cases.append(await ask(subject, row, withheld=withheld))
+        if progress is not None:
+            progress(done, len(todo))
+    return cases
+
+
+def report_of(run: Run, cases: Sequence[Case]) -> Report:
+    """Return all figures of a run; pure."""
+    return Report(
+        run=run,
+        retrieval=measuring.retrieval(cases),
+        retrieval_lead=measuring.retrieval_lead(cases),
+        routes=measuring.routes(cases),
+        routed_right=measuring.routed_right(cases),
+        answers=measuring.answers(cases),
+        citations=measuring.citations(cases),
+        gate=gating(cases),
+        operation=measuring.operation(cases),
+        cost=measuring.cost(cases),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSet:
+    """Labelled questions and the desk they are put to; ``name`` is kept in the gate's file."""
+
+    name: str
+    subject: Subject
+    questions: Path
+
+
+async def train(
+    sets: Sequence[TrainingSet],
+    out: Path,
+    *,
+    without_embedder: Sequence[TrainingSet] = (),
+    progress: Progress | None = None,
+) -> GateFile:
+    """Fit the gate on the answers to labelled questions and write its file.
+
+    Args:
+        sets: what to learn from, each with an extractive composer.
+        out: where the file is written; certificates of an earlier file do not survive.
+        without_embedder: the same put to desks that search by keyword alone.
+        progress: told after each question, set by set.
+
+    Raises SettingInvalid when there is too little to learn from, or scikit-learn is missing.
+    """
+    asked = [(each.name, await _asked(each, progress)) for each in sets]
+    by_keyword = [(each.name, await _asked(each, progress)) for each in without_embedder]
+    try:
+        training = importlib.import_module("bot.evaluating.training")
+        file: GateFile = training.gate_file(asked, by_keyword)
+    except ImportError as error:
+        raise SettingInvalid(f"{error}. Install requirements-evals.txt to train.") from error
+    except ValueError as error:
+        raise SettingInvalid(str(error)) from error
+    _write(out, file)
+    return file
+
+
+async def certify(
+    subject: Subject,
+    questions: Path,
+    out: Path,
+    *,
+    gate: Path = GATE_FILE,
+    target: float = 0.05,
+    confidence: float = 0.9,
+) -> CertificateRecord | None:
+    """Certify the threshold of the subject's composer on one's own labelled questions.
+
+    Args:
+        subject: the desk as it is in use; the certificate holds for its index, model and gate.
+        questions: a fair draw of what is asked, with those that have no answer; none of them may
+            have been used to train the gate.
+        out: where the gate's file is written with the certificate in it, or without one.
+        gate: the gate's file that the subject judges by.
+        target: the largest share of wrong answers among those given, 0..1.
+        confidence: how sure that must be, 0..1.
+
+    Returns None when nothing can be promised. Raises SettingInvalid for a file that can't be read.
+    """
+    rows = load_questions(questions)
+    cases = [await ask(subject, row) for row in rows]
+    asked = [case for case in cases if case.reached_index]
+    scores = [case.confidence or 0.0 for case in asked]
+    found = certificate.certify(
+        scores, [case.right for case in asked], target=target, confidence=confidence
+    )
+    record = _recorded(found, questions.name) if found else None
+    _write(out, load_gate_file(gate).with_certificate(subject.composer.name, record))
+    return record
+
+
+def _recorded(found: certificate.Certificate, on: str) -> CertificateRecord:
+    return CertificateRecord(
+        threshold=found.threshold,
+        target_error=found.target,
+        confidence=found.confidence,
+        coverage=found.coverage,
+        questions=found.questions,
+        on=on,
+        date=datetime.now(UTC).date(),
+    )
+
+
+async def _asked(each: TrainingSet, progress: Progress | None) -> list[Case]:
+    return await ask_all(each.subject, load_questions(each.questions), progress)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _write(out: Path, model: BaseModel) -> None:
+    out.write_text(model.model_dump_json(indent=2) + "\n", "utf-8")

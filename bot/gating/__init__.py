@@ -1,0 +1,1 @@
+"""From the features of an answer to whether it is given."""

@@ -1,0 +1,131 @@
+"""The gate: from the features of an answer to one probability that it is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bot.errors import SettingInvalid
+from bot.gating.gate_file import Calibration, Feature, GateFile
+
+GATE_FILE = Path(__file__).with_name("gate.json")
+
+KEYWORD_ONLY = ".keyword"
+"""Suffix of the calibration that is used where there is no embedder."""
+
+_VECTOR, _KEYWORD = "vector_best", "keyword_best"
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What one feature did to a probability.
+
+    ``place`` is where its value lies between the least (0) and the most (1) that is usual, and
+    ``push`` what it added to the log-odds, against an average value.
+    """
+
+    name: str
+    place: float
+    push: float
+
+
+class Gate:
+    """Judges by logistic regression, with coefficients from a file; plain arithmetic.
+
+    Args:
+        file: the calibrations by composer.
+        confidence_threshold: what a probability must reach while no certificate exists.
+    """
+
+    def __init__(self, file: GateFile, confidence_threshold: float) -> None:
+        self._calibrations = file.calibrations
+        self._threshold = confidence_threshold
+
+    def probability(self, features: Mapping[str, float], composer: str) -> float:
+        """Return how likely the answer is right, 0..1; 0 when a veto holds or nothing is known."""
+        calibration = self._calibration(features, composer)
+        if calibration is None or veto(features) is not None:
+            return 0.0
+        found = _logistic(calibration, features)
+        if calibration.times_supported_share:
+            found *= features.get("supported_share", 0.0)
+        return min(1.0, max(0.0, found))
+
+    def weights(self, features: Mapping[str, float], composer: str) -> Sequence[Weight]:
+        """Return what each feature that counts did to the probability; none when nothing did."""
+        calibration = self._calibration(features, composer)
+        return () if calibration is None else _weights(calibration, features)
+
+    def threshold(self, composer: str) -> float:
+        """Return the certified threshold, or the configured one while there is none."""
+        calibration = self._calibrations.get(composer)
+        if calibration is None or calibration.certificate is None:
+            return self._threshold
+        return calibration.certificate.threshold
+
+    def _calibration(self, features: Mapping[str, float], composer: str) -> Calibration | None:
+        if _VECTOR not in features:
+            keyword_only = self._calibrations.get(composer + KEYWORD_ONLY)
+            if keyword_only is not None:
+                return keyword_only
+        return self._calibrations.get(composer)
+
+
+def load_gate(confidence_threshold: float, path: Path = GATE_FILE) -> Gate:
+    """Make the gate of its file. Raises SettingInvalid when it is missing or malformed."""
+    return Gate(load_gate_file(path), confidence_threshold)
+
+
+def load_gate_file(path: Path = GATE_FILE) -> GateFile:
+    """Read the gate's file. Raises SettingInvalid when it is missing or malformed."""
+    try:
+        return GateFile.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise SettingInvalid(
+            f"The gate's file {str(path)!r} can't be used: {error}. "
+            "Restore it, or write a new one with `make train`."
+        ) from error
+
+
+def veto(features: Mapping[str, float]) -> str | None:
+    """Return what rules an answer out whatever else speaks for it, in words, or None."""
+    if not features.get("has_claims"):
+        return "nothing was quoted"
+    if _VECTOR not in features and _KEYWORD not in features:
+        return "the search gave no signals"
+    if features.get("uncovered_identifiers"):
+        return "a number or code in the question is in no passage"
+    return None
+
+
+def _logistic(calibration: Calibration, features: Mapping[str, float]) -> float:
+    """Weigh the standardised features; one that is absent counts as average.
+
+    Values beyond what was seen in training are pulled to its edge: there the regression knows
+    nothing.
+    """
+    total = calibration.intercept + sum(each.push for each in _weights(calibration, features))
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
+
+
+def _weights(calibration: Calibration, features: Mapping[str, float]) -> Sequence[Weight]:
+    known = ((each, features.get(each.name)) for each in calibration.features)
+    return [
+        _weight(feature, value)
+        for feature, value in known
+        if value is not None and math.isfinite(value)
+    ]
+
+
+def _weight(feature: Feature, value: float) -> Weight:
+    seen = min(feature.highest, max(feature.lowest, value))
+    range_ = feature.highest - feature.lowest
+    return Weight(
+        name=feature.name,
+        place=(seen - feature.lowest) / range_ if range_ else 0.5,
+        push=feature.coefficient * (seen - feature.mean) / feature.scale,
+    )

@@ -1,0 +1,230 @@
+"""How much is answered: rates, the day's budgets, and the pause; with the words for those who ask.
+
+A decision is made from what was recorded before the message arrived, so that it is the same
+whenever it is made again. The pause alone is read as it is now.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from bot.escalations.handover import OFFERED
+from bot.limits.notices import Notices
+from bot.limits.usage import Arrival, Pause, Spent, UseLimits, day_of
+from bot.ports import Admits
+from bot.rendering.markdown import clip
+from bot.routing.intents.rules import Rules
+from bot.types import Inquiry, Intent, Message, Refusal
+
+WINDOW = timedelta(seconds=60)
+DAY = timedelta(days=1)
+
+_STEP_SECONDS = 5
+_FEW_MINUTES = 90
+_REASON_CHARACTERS = 500
+_STOPS = (".", "!", "?", "\u2026")
+
+_IN_CHANNEL = "Mention me with \u201chuman\u201d and I will ask a person."
+_NOT_KEPT = (
+    "Your question is not kept for later, so please ask it again then. If it can't wait, please "
+    "ask your help desk directly."
+)
+
+
+class CountsUse(Protocol):
+    """Counts in the record what came before a message. Raises StoreUnavailable."""
+
+    async def arrival(self, interaction_id: str) -> Arrival | None:
+        """Return when a message came, and from where; None for one that is not recorded."""
+        ...
+
+    async def by_person(
+        self, tenant: str, arrival: Arrival, within: timedelta, most: int
+    ) -> Sequence[datetime]:
+        """Return when up to ``most`` earlier messages of the person arrived, newest first.
+
+        Only those less than ``within`` away from the arrival.
+        """
+        ...
+
+    async def in_channel(
+        self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
+    ) -> Sequence[datetime]:
+        """Return the same for the channel, counting at most ``each`` of one person (0: all)."""
+        ...
+
+    async def spent(
+        self, tenant: str, since: datetime, before: datetime, person: str | None = None
+    ) -> Spent:
+        """Return what model calls took, by everyone or by one person."""
+        ...
+
+
+class KnowsPause(Protocol):
+    """Tells whether answering is paused, at this moment. Raises StoreUnavailable."""
+
+    async def current(self, tenant: str) -> Pause | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Exceeded:
+    """A limit that a message meets: its setting, whom it holds, and the figures for the log."""
+
+    limit: str
+    key: str
+    text: str
+    figures: Mapping[str, object]
+
+
+class LimitedAdmission:
+    """Implements bot.ports.Admits around another, and keeps within the limits.
+
+    Rates hold everyone. A used-up budget does not hold who plainly asks for a person: that takes
+    no model. A pause holds everything.
+    """
+
+    def __init__(
+        self,
+        inner: Admits,
+        *,
+        use: CountsUse,
+        pauses: KnowsPause,
+        limits: UseLimits,
+        notices: Notices,
+    ) -> None:
+        self._inner = inner
+        self._use = use
+        self._pauses = pauses
+        self._limits = limits
+        self._notices = notices
+        self._rules = Rules()
+
+    async def admit(self, message: Message) -> Inquiry | Refusal:
+        """Return the inquiry, or what the asker is told instead."""
+        pause = await self._pauses.current(message.thread.tenant)
+        if pause is not None:
+            return self._refuse(message, _paused(message, pause))
+        arrival = await self._use.arrival(message.interaction_id) or _unrecorded(message)
+        hurried = await self._too_fast(message, arrival)
+        if hurried is not None:
+            return self._refuse(message, hurried)
+        admitted = await self._inner.admit(message)
+        if isinstance(admitted, Refusal):
+            return admitted
+        used_up = await self._used_up(message, arrival)
+        if used_up is None or self._wants_a_person(admitted):
+            return admitted
+        return self._refuse(message, used_up)
+
+    async def _too_fast(self, message: Message, arrival: Arrival) -> Exceeded | None:
+        tenant, limits = message.thread.tenant, self._limits
+        if most := limits.per_user:
+            before = await self._use.by_person(tenant, arrival, WINDOW, most)
+            if len(before) >= most:
+                key = "rate_per_user_per_minute", arrival.person
+                return _too_many(*key, most, "from one person", _wait(before, arrival))
+        if most := limits.per_channel:
+            before = await self._use.in_channel(tenant, arrival, WINDOW, most, limits.per_user)
+            if len(before) >= most:
+                key = "rate_per_channel_per_minute", arrival.channel
+                where = "in one conversation" if message.private else "in one channel"
+                return _too_many(*key, most, where, _wait(before, arrival))
+        return None
+
+    async def _used_up(self, message: Message, arrival: Arrival) -> Exceeded | None:
+        return await self._by_all(message, arrival) or await self._by_one(message, arrival)
+
+    async def _by_all(self, message: Message, arrival: Arrival) -> Exceeded | None:
+        limits, tenant = self._limits, message.thread.tenant
+        if not (limits.tokens or limits.usd):
+            return None
+        day = day_of(arrival.at)
+        spent = await self._use.spent(tenant, day, arrival.at)
+        if limits.usd and spent.unpriced:
+            self._notices.unpriced(tenant, day.date(), spent.unpriced)
+        over = _over(limits, spent)
+        if over is None:
+            return None
+        limit, figures = over
+        text = _nothing_left("I've given all the answers I may for today.", message, arrival.at)
+        return Exceeded(limit, tenant, text, figures)
+
+    async def _by_one(self, message: Message, arrival: Arrival) -> Exceeded | None:
+        most = self._limits.tokens_per_user
+        if not most:
+            return None
+        spent = await self._use.spent(
+            message.thread.tenant, day_of(arrival.at), arrival.at, arrival.person
+        )
+        if spent.tokens < most:
+            return None
+        text = _nothing_left("I've given you all the answers I may for today.", message, arrival.at)
+        figures = {"tokens": spent.tokens, "allowed": most}
+        return Exceeded("model_tokens_per_user_per_day", arrival.person, text, figures)
+
+    def _wants_a_person(self, inquiry: Inquiry) -> bool:
+        ruling = self._rules.decide(inquiry.message.text, inquiry.history)
+        return ruling is not None and ruling.intent is Intent.HUMAN
+
+    def _refuse(self, message: Message, exceeded: Exceeded) -> Refusal:
+        thread = message.thread
+        asked = {
+            "tenant": thread.tenant,
+            "person": message.author.id,
+            "channel": f"{thread.platform}:{thread.channel}",
+            "interaction_id": message.interaction_id,
+        }
+        self._notices.refused(exceeded.limit, exceeded.key, {**asked, **exceeded.figures})
+        return Refusal(exceeded.text, note=exceeded.limit)
+
+
+def _over(limits: UseLimits, spent: Spent) -> tuple[str, Mapping[str, object]] | None:
+    if 0 < limits.tokens <= spent.tokens:
+        return "model_tokens_per_day", {"tokens": spent.tokens, "allowed": limits.tokens}
+    if 0 < limits.usd <= spent.usd:
+        return "model_usd_per_day", {"usd": round(spent.usd, 6), "allowed": limits.usd}
+    return None
+
+
+def _unrecorded(message: Message) -> Arrival:
+    """Return the arrival of a message that no record knows: nothing came before it."""
+    return Arrival(0, message.received_at, message.author.id, "")
+
+
+def _wait(before: Sequence[datetime], arrival: Arrival) -> float:
+    """Return after how many seconds there is room again, if nothing else comes; at most 60.
+
+    This message counts too: the oldest of the others needs to leave the window, and one more.
+    """
+    staying = before[-2] if len(before) > 1 else arrival.at
+    return min(WINDOW, max(timedelta(0), staying + WINDOW - arrival.at)).total_seconds()
+
+
+def _too_many(limit: str, key: str, most: int, where: str, wait: float) -> Exceeded:
+    messages = "1 message" if most == 1 else f"{most} messages"
+    steps = max(1, math.ceil(wait / _STEP_SECONDS))
+    text = (
+        f"I can only take {messages} a minute {where}. "
+        f"Please ask again in about {steps * _STEP_SECONDS} seconds."
+    )
+    figures = {"allowed": most, "window_seconds": 60, "wait_seconds": round(wait, 1)}
+    return Exceeded(limit, key, text, figures)
+
+
+def _nothing_left(said: str, message: Message, at: datetime) -> str:
+    minutes = math.ceil((day_of(at) + DAY - at) / timedelta(minutes=1))
+    left = f"{minutes} minutes" if minutes <= _FEW_MINUTES else f"{round(minutes / 60)} hours"
+    person = OFFERED if message.private else _IN_CHANNEL
+    return f"{said} I can answer again after midnight UTC, in about {left}. {person}"
+
+
+def _paused(message: Message, pause: Pause) -> Exceeded:
+    reason = clip(pause.reason, _REASON_CHARACTERS)
+    stop = "" if reason.endswith(_STOPS) else "."
+    figures = {"paused_by": pause.by, "since": pause.since.isoformat()}
+    text = f"I'm paused for now: {reason}{stop} {_NOT_KEPT}"
+    return Exceeded("pause", message.thread.tenant, text, figures)

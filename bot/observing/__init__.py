@@ -1,0 +1,1 @@
+"""What operators see of the work: the request line, metrics, traces."""

@@ -1,0 +1,74 @@
+"""Why an outcome: what the desk found and judged, for the record and for traces; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.rendering.wording import found_passages
+from bot.types import Route, Trace
+from rag import telemetry
+from rag.pipeline import Retrieval
+from rag.telemetry import Attributes
+from rag.types import Answer, ModelCall
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """What the index gave and what was made of it; ``answer`` is None when composing failed."""
+
+    retrieval: Retrieval
+    answer: Answer | None
+    probability: float
+    threshold: float
+
+    @property
+    def passes(self) -> bool:
+        return bool(self.answer and self.answer.claims) and self.probability >= self.threshold
+
+
+def explained(trace: Trace, grounded: Grounded) -> Trace:
+    """Add what was found, and what the gate made of it."""
+    answer = grounded.answer
+    passages = answer.passages if answer else grounded.retrieval.passages
+    timings = answer.timings_ms if answer else grounded.retrieval.timings_ms
+    explained = replace(
+        trace,
+        passages=found_passages(passages),
+        features=dict(answer.features) if answer else {},
+        threshold=grounded.threshold,
+        gate="passed" if grounded.passes else "stopped",
+        timings_ms={**trace.timings_ms, **timings},
+    )
+    if answer is None:
+        return noted(explained, "the answer could not be composed")
+    return with_calls(explained, (*trace.calls, *answer.calls))
+
+
+def with_calls(trace: Trace, calls: tuple[ModelCall, ...]) -> Trace:
+    """Set the model calls, with what content filters said."""
+    verdicts = tuple(verdict for call in calls for verdict in call.filters)
+    return replace(trace, calls=calls, filters=verdicts)
+
+
+def noted(trace: Trace, note: str) -> Trace:
+    """Add a remark; it holds no text of anyone."""
+    return replace(trace, notes=(*trace.notes, note))
+
+
+def of_route(route: Route) -> Attributes:
+    """Return what a trace tells of a route."""
+    return {
+        telemetry.INTENT: route.intent.value,
+        telemetry.ROUTE_DECIDED_BY: route.decided_by,
+        telemetry.ROUTE_SCORE: route.score,
+    }
+
+
+def of_gate(judged: Grounded) -> Attributes:
+    """Return what a trace tells of the gate."""
+    return {
+        telemetry.EVALUATION_NAME: "gate",
+        telemetry.EVALUATION_SCORE: judged.probability,
+        telemetry.EVALUATION_LABEL: "passed" if judged.passes else "stopped",
+        telemetry.GATE_THRESHOLD: judged.threshold,
+    }

@@ -1,0 +1,1 @@
+"""What is looked for and counted in the record; all frozen."""

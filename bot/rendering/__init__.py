@@ -1,0 +1,1 @@
+"""Outcomes as parts and words that every platform can show."""

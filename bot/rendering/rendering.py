@@ -1,0 +1,156 @@
+"""An outcome as parts that every platform shows: text, numbered sources, a way to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+from urllib.parse import quote, urlsplit
+
+from bot.rendering.markdown import clip, disarm
+from bot.types import (
+    Clarification,
+    Delivery,
+    Escalation,
+    EscalationReason,
+    Reply,
+    Response,
+    Source,
+    Stage,
+)
+
+REASONS: Mapping[EscalationReason, str] = {
+    "asked_for_human": "they asked for a person",
+    "low_confidence": "not sure enough to answer",
+    "nothing_found": "nothing found in the wiki",
+    "unsupported": "pages found, but no answer in them",
+    "unavailable": "the wiki could not be searched",
+}
+
+STAGES: Mapping[Stage, str] = {
+    Stage.RECEIVED: "is thinking\u2026",
+    Stage.ROUTING: "is thinking\u2026",
+    Stage.SEARCHING: "is searching the wiki\u2026",
+    Stage.READING: "is reading pages\u2026",
+    Stage.CHECKING: "is checking sources\u2026",
+}
+"""What the asker sees meanwhile; a stage that is not here shows nothing."""
+
+_SOURCES = "Sources"
+_UNCONFIRMED = "Pages that may help (not confirmed)"
+_LABEL_LENGTH = 150
+_URL_LENGTH = 1_000
+_URL_CHARACTERS = "%/:=&?~#+!$,;'@*-._"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One page as it is listed: title and section as plain text.
+
+    ``number`` is the mark in the text, None for a page that is only offered. ``url`` is None
+    unless it is absolute http(s); then only the label is shown.
+    """
+
+    number: int | None
+    label: str
+    url: str | None
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What is shown. ``text`` is Markdown in which nothing is live; ``footer`` may be empty."""
+
+    text: str
+    heading: str
+    lines: tuple[SourceLine, ...] = ()
+    footer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """What the people's channel is shown of an escalation; plain text, nothing escaped yet."""
+
+    question: str
+    reason: str
+    lines: tuple[SourceLine, ...]
+
+
+def render(response: Response, *, private: bool) -> Rendered:
+    """Return the parts of a response, for a thread that is private to the asker or not."""
+    match response:
+        case Reply():
+            return Rendered(
+                text=disarm(response.text),
+                heading=_SOURCES,
+                lines=_numbered(response.sources),
+                footer=_footer(response, private=private),
+            )
+        case Clarification():
+            options = "\n".join(f"- {clip(option, _LABEL_LENGTH)}" for option in response.options)
+            return Rendered(
+                text=disarm("\n\n".join(part for part in (response.text, options) if part)),
+                heading=_UNCONFIRMED,
+                lines=_offered(response.suggestions),
+            )
+        case Escalation():
+            return Rendered(
+                text=disarm(response.text),
+                heading=_UNCONFIRMED,
+                lines=_offered(response.suggestions),
+            )
+        case _:
+            assert_never(response)
+
+
+def hand_over(delivery: Delivery) -> HandOver | None:
+    """Return what people are asked, or None when they are not (yet).
+
+    Pages found in a private conversation are left out: the asker may read them, the people's
+    channel perhaps not.
+    """
+    escalation = delivery.outcome.response
+    if not isinstance(escalation, Escalation) or escalation.consent_needed:
+        return None
+    shown = () if delivery.message.private else escalation.suggestions
+    return HandOver(escalation.question, REASONS[escalation.reason], _offered(shown))
+
+
+def web_url(url: str) -> str | None:
+    """Return the address percent-encoded if it is absolute http(s), else None."""
+    try:
+        parts = urlsplit(url)
+        named = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        return None
+    encoded = quote(url, safe=_URL_CHARACTERS)
+    if not named or "@" in parts.netloc or "[" in parts.netloc or len(encoded) > _URL_LENGTH:
+        return None
+    return encoded
+
+
+def _numbered(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
+    return tuple(_line(source, number) for number, source in enumerate(sources, start=1))
+
+
+def _offered(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
+    return tuple(_line(source, None) for source in sources)
+
+
+def _line(source: Source, number: int | None) -> SourceLine:
+    title = source.title.strip() or source.page_id
+    section = "" if source.section in {"", source.title} else f" \u203a {source.section}"
+    page = "" if source.document_page is None else f", page {source.document_page}"
+    return SourceLine(
+        number=number,
+        label=clip(f"{title}{section}", _LABEL_LENGTH) + page,
+        url=web_url(source.url),
+        quote=source.quote,
+    )
+
+
+def _footer(reply: Reply, *, private: bool) -> str:
+    if reply.tone == "generic":
+        return ""
+    how = "Reply" if private else "Mention me with"
+    return f"Not what you need? {how} \u201chuman\u201d and I will ask a person."

@@ -1,0 +1,166 @@
+"""Tells what a message wants: rules, then a small classifier, then a model for what is left."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import structlog
+
+from bot.routing.followup import FollowUps, StandAlone
+from bot.routing.intents.classifier import IntentClassifier
+from bot.routing.intents.language import looks_english
+from bot.routing.intents.rules import Rules
+from bot.routing.intents.verdict import judge
+from bot.routing.question import condense
+from bot.routing.turns import spoken_turns
+from bot.types import Intent, Route
+from prompts import load_prompt
+from rag.errors import RagError
+from rag.ports import ChatModel, Embedder
+from rag.prompting import to_prompt
+from rag.types import ModelCall, Turn
+
+_log = structlog.get_logger(__name__)
+
+_MODEL_CHARACTERS = 4000
+_NO_MODEL = "no language model is configured"
+_NO_ANSWER = "the routing model did not answer"
+
+
+class Router:
+    """Decides the intent and the stand-alone question; keeps nothing between messages.
+
+    Args:
+        embedder: None turns the classifier off.
+        classifier: None, or one trained on another embedder's vectors, leaves rules and model.
+        model: asked in the grey band only, or always with ``mode="llm"``; None is UNKNOWN there.
+        mode: ``cascade`` goes from cheap to dear; ``llm`` is a one-word answer by the model alone.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder | None,
+        classifier: IntentClassifier | None,
+        model: ChatModel | None,
+        *,
+        mode: Literal["cascade", "llm"] = "cascade",
+    ) -> None:
+        self._embedder = embedder
+        self._classifier = _fitting(classifier, embedder)
+        self._model = model
+        self._mode = mode
+        self._rules = Rules()
+        self._followups = FollowUps(model)
+        self._prompt = load_prompt("intent")
+
+    async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
+        """Return which way a message goes; never raises, whatever a model does."""
+        ruling = self._rules.decide(text, history)
+        history = self._about_something(history)
+        if self._mode == "llm" and not (ruling and ruling.empty):
+            routed = await self._by_model(text, history, await self._question(text, history))
+            if routed.decided_by == "model" or not (ruling and ruling.intent is Intent.HUMAN):
+                return routed
+        if ruling is not None and ruling.intent is not Intent.DOMAIN:
+            wish = ruling.intent is Intent.HUMAN
+            return Route(ruling.intent, 1.0, "rule", (wish and _last(history)) or condense(text))
+        asked = await self._question(text, history)
+        if ruling is not None:
+            return _route(ruling.intent, 1.0, "rule", asked)
+        return await self._by_classifier(text, history, asked)
+
+    def _about_something(self, history: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        """Leave out small talk and wishes for a person, with what was said to them."""
+        kept: list[Turn] = []
+        dropping = False
+        for turn in history:
+            if turn.role == "user":
+                ruling = self._rules.decide(turn.text, ())
+                dropping = ruling is not None and ruling.intent in {Intent.GENERIC, Intent.HUMAN}
+            if not dropping:
+                kept.append(turn)
+        return tuple(kept)
+
+    async def _question(self, text: str, history: tuple[Turn, ...]) -> StandAlone:
+        return await self._followups.standalone(text, history)
+
+    async def _by_classifier(
+        self, text: str, history: tuple[Turn, ...], asked: StandAlone
+    ) -> Route:
+        if self._classifier is None or self._embedder is None or not looks_english(asked.question):
+            return await self._by_model(text, history, asked)
+        try:
+            vector = await self._embedder.embed_query(asked.question)
+        except RagError:
+            _log.warning("routing_embedder_failed", exc_info=True)
+            return await self._by_model(text, history, asked)
+        shares = self._classifier.probabilities(vector)
+        verdict = judge(asked.question, shares, self._classifier.thresholds)
+        unsure = verdict.intent is Intent.GENERIC and not asked.certain
+        if unsure or verdict.intent is Intent.UNKNOWN:
+            return await self._by_model(text, history, asked)
+        return _route(verdict.intent, verdict.score, "classifier", asked)
+
+    async def _by_model(self, text: str, history: tuple[Turn, ...], asked: StandAlone) -> Route:
+        if self._model is None:
+            return _route(Intent.UNKNOWN, 0.0, "default", asked, notes=(_NO_MODEL,))
+        message = text[:_MODEL_CHARACTERS]
+        prompt = to_prompt(self._prompt, history=spoken_turns(history), message=message)
+        try:
+            completion = await self._model.complete(prompt)
+        except RagError:
+            _log.warning("routing_model_failed", exc_info=True)
+            return _route(Intent.UNKNOWN, 0.0, "default", asked, notes=(_NO_ANSWER,))
+        intent = Intent.UNKNOWN if completion.refused else one_word(completion.text)
+        return _route(intent, 1.0, "model", asked, calls=(completion.call,))
+
+
+def _last(history: tuple[Turn, ...]) -> str:
+    """Return the question that was asked last, "" where there was none."""
+    return next((turn.text for turn in reversed(history) if turn.role == "user"), "")
+
+
+def one_word(answer: str) -> Intent:
+    """Read a model's verdict; anything but exactly one of the words is UNKNOWN."""
+    word = re.fullmatch(r"\W*([A-Za-z]+)\W*", answer)
+    try:
+        return Intent(word[1].upper()) if word else Intent.UNKNOWN
+    except ValueError:
+        return Intent.UNKNOWN
+
+
+def _fitting(
+    classifier: IntentClassifier | None, embedder: Embedder | None
+) -> IntentClassifier | None:
+    """Return the classifier if it can read the embedder's vectors, else say why it is off."""
+    if classifier is None or embedder is None:
+        return None
+    if classifier.fits(embedder.name, embedder.dimensions):
+        return classifier
+    _log.warning(
+        "intent_classifier_off",
+        trained_on=classifier.training.embedder,
+        embedder=embedder.name,
+        cure="Run `python -m bot.routing.intents.training` with this embedder.",
+    )
+    return None
+
+
+def _route(
+    intent: Intent,
+    score: float,
+    decided_by: Literal["rule", "classifier", "model", "default"],
+    asked: StandAlone,
+    *,
+    calls: tuple[ModelCall, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Route:
+    return Route(
+        intent=intent,
+        score=score,
+        decided_by=decided_by,
+        question=asked.question,
+        calls=(*asked.calls, *calls),
+        notes=(*asked.notes, *notes),
+    )

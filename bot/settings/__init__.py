@@ -1,0 +1,1 @@
+"""The settings as pages show them."""

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientResponse, web
+
+from bot.doors.doors import mount_doors
+from bot.errors import SettingInvalid
+from bot.store import Store
+from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
+
+SLACK = {"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}
+TEAMS = {"microsoft_app_id": "app"}
+PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs the token
+ASK = {"question": "hello"}
+
+
+async def detail(response: ClientResponse) -> str:
+    assert response.content_type == "application/problem+json"
+    body = await response.json()
+    assert body["status"] == response.status
+    return f"{body['detail']} {body.get('cure', '')}"
+
+
+def own(client: Client) -> str:
+    return f"http://127.0.0.1:{client.port}"
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "[::1]", "LOCALHOST"])
+async def test_on_loopback_our_own_names_are_served(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        response = await client.get("/health", headers={"Host": f"{name}:{client.port}"})
+
+    assert response.status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example:{port}",
+        "127.0.0.1.evil.example:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "localhost.:{port}",
+        "user@127.0.0.1:{port}",
+        "127.0.0.1:{port}/x",
+        "127.0.0.1:99999999",
+        "[::1",
+        "",
+    ],
+)
+async def test_on_loopback_a_name_that_was_rebound_to_us_is_refused(
+    store: Store, tmp_path: Path, host: str
+) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        for path in ("/", "/health", "/openapi.json", "/nothing"):
+            response = await client.get(path, headers={"Host": host.format(port=client.port)})
+            assert response.status == 403
+            assert "http://127.0.0.1" in await detail(response)
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost", "[::1", ""]
+)
+async def test_on_loopback_another_sites_requests_are_refused(
+    store: Store, tmp_path: Path, origin: str
+) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        posted = await client.post("/api/v1/ask", json=ASK, headers={"Origin": origin})
+        got = await client.get("/openapi.json", headers={"Origin": origin})
+        platform = await client.post("/api/messages", json={}, headers={"Origin": origin})
+
+        assert (posted.status, got.status, platform.status) == (403, 403, 403)
+        assert "page that this server itself serves" in await detail(posted)
+    assert await store.work.unfinished() == []
+
+
+async def test_our_own_page_may_post_forms_and_json(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        headers = {"Origin": own(client)}
+        form = await client.post("/chat", data={"question": "hi"}, headers=headers)
+        asked = await client.post("/api/v1/ask", json=ASK, headers=headers)
+
+        assert (form.status, await form.text()) == (200, "hi")
+        assert asked.status == 200
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+)
+async def test_without_an_origin_only_json_is_taken(
+    store: Store, tmp_path: Path, content_type: str
+) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        for path in ("/api/v1/ask", "/chat"):
+            response = await client.post(
+                path, data=json.dumps(ASK).encode(), headers={"Content-Type": content_type}
+            )
+            assert response.status == 415
+            assert "application/json" in await detail(response)
+
+
+@pytest.mark.parametrize("change", [SLACK, TEAMS, PUBLIC], ids=["slack", "teams", "public"])
+async def test_once_others_can_reach_us_all_but_the_platforms_needs_the_token(
+    store: Store, tmp_path: Path, change: dict[str, str]
+) -> None:
+    settings = settings_for(tmp_path, admin_token=TOKEN, **change)
+    async with serving(store, settings) as client:
+        for path in ("/openapi.json", "/api/v1/interactions/x", "/nothing", "/broken", "/"):
+            response = await client.get(path)
+            assert (path, response.status) == (path, 401)
+            assert response.headers["WWW-Authenticate"].startswith("Bearer")
+            assert "Authorization: Bearer" in await detail(response)
+        assert (await client.post("/api/v1/ask", json=ASK)).status == 401
+        for path in ("/slack/events", "/api/messages"):
+            posted = await client.post(path, data=b"payload=1")
+            assert await posted.text() == "9 bytes"
+        for path in ("/health", "/ready", "/session"):
+            assert (await client.get(path)).status == 200
+        asked = await client.post("/api/v1/ask", json=ASK, headers=BEARER)
+        assert asked.status == 200
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Bearer wrong-token-of-same-size-xx", "Bearer", "Bearer ", f"Basic {TOKEN}", TOKEN, "é"],
+)
+async def test_a_wrong_token_opens_nothing(store: Store, tmp_path: Path, header: str) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        response = await client.get("/openapi.json", headers={"Authorization": header})
+
+    assert response.status == 401
+
+
+async def test_without_a_token_the_doors_stay_shut_and_say_how_to_open_them(
+    store: Store, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path, **SLACK)
+    async with serving(store, settings) as client:
+        response = await client.post("/api/v1/ask", json=ASK, headers=BEARER)
+        events = await client.post("/slack/events", data=b"x")
+        health = await client.get("/health")
+
+        assert response.status == 403
+        assert "FRONTDESK_ADMIN_TOKEN=" in await detail(response)
+        assert (events.status, health.status) == (200, 200)
+    advice = mount_doors(web.Application(), settings).advice
+    assert advice is not None
+    assert "FRONTDESK_ADMIN_TOKEN=" in advice
+    assert TOKEN not in advice
+
+
+def test_there_is_nothing_to_advise_where_the_doors_can_be_opened(tmp_path: Path) -> None:
+    for changes in ({}, {"admin_token": TOKEN, **PUBLIC}):
+        assert mount_doors(web.Application(), settings_for(tmp_path, **changes)).advice is None
+
+
+def test_a_token_that_could_be_guessed_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(SettingInvalid, match="fewer than 16 characters") as caught:
+        mount_doors(web.Application(), settings_for(tmp_path, admin_token="hunter2"))
+
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, False),
+        ({"host": "::1"}, False),
+        ({"teams_dev_mode": True}, False),
+        (SLACK, True),
+        (TEAMS, True),
+        (PUBLIC, True),
+        ({"host": "10.1.2.3"}, True),
+    ],
+)
+def test_others_can_reach_us_through_a_platform_or_an_address(
+    tmp_path: Path, changes: dict[str, object], *, expected: bool
+) -> None:
+    assert settings_for(tmp_path, **changes).exposed is expected
+
+
+async def test_a_browser_without_a_session_is_sent_to_sign_in(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        response = await client.get("/", headers=PAGE_VIEW, allow_redirects=False)
+
+    assert (response.status, response.headers["Location"]) == (303, "/session")
+
+
+async def test_every_response_carries_the_strict_headers(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        paths = ["/", "/health", "/nothing", "/broken", "/session", "/openapi.json"]
+        responses = [await client.get(path) for path in paths]
+        responses.append(await client.post("/api/v1/ask", data=b"x"))
+        responses.append(await client.get("/", headers={"Host": "evil.example"}))
+
+    for response in responses:
+        policy = response.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["Referrer-Policy"] == "same-origin"
+        assert response.headers["Cache-Control"] == "no-store"
+        assert response.headers["Server"] == "frontdesk"
+
+
+async def test_long_bodies_are_refused_before_and_while_they_are_read(
+    store: Store, tmp_path: Path
+) -> None:
+    async def drip() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b"x" * 100_000
+
+    async with serving(store, settings_for(tmp_path)) as client:
+        as_json = {"Content-Type": "application/json"}
+        declared = await client.post(
+            "/api/v1/ask", data=io.BytesIO(b"x" * 1_100_000), headers=as_json
+        )
+        chunked = await client.post("/api/v1/ask", data=drip(), headers=as_json)
+
+        assert (declared.status, chunked.status) == (413, 413)
+        for response in (declared, chunked):
+            assert "1 MB" in await detail(response)
+
+
+async def test_errors_never_show_an_exceptions_text(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        response = await client.get("/broken")
+
+        assert response.status == 500
+        assert "hunter2" not in await response.text()
+        assert "tell the operator" in await detail(response)
+
+
+async def test_unknown_addresses_and_methods_are_told_apart(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        nothing = await client.get("/nothing")
+        wrong = await client.get("/api/v1/ask")
+
+        assert nothing.status == 404
+        assert "/openapi.json" in await detail(nothing)
+        assert wrong.status == 405
+        assert wrong.headers["Allow"] == "POST"
+        assert "Allow header" in await detail(wrong)
+
+
+async def test_each_browser_has_an_id_of_its_own(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        first = await client.get("/", headers=PAGE_VIEW)
+        again = await client.get("/", headers=PAGE_VIEW)
+        cookie = first.cookies["frontdesk_visitor"]
+        client.session.cookie_jar.clear()
+        other = await client.get("/", headers=PAGE_VIEW)
+
+        assert (await first.text()).startswith("visitor-")
+        assert await first.text() == await again.text()
+        assert "frontdesk_visitor" not in again.cookies
+        assert await other.text() != await first.text()
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "Lax"
+
+
+async def test_a_forged_visitor_is_a_new_one(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        known = (await client.get("/", headers=PAGE_VIEW)).cookies["frontdesk_visitor"].value
+        client.session.cookie_jar.clear()
+        name, _, mark = known.rpartition(".")
+        for forged in (name, f"{name}.", f"visitor-admin.{mark}", f"{known}x", "admin.x"):
+            response = await client.get(
+                "/", headers={**PAGE_VIEW, "Cookie": f"frontdesk_visitor={forged}"}
+            )
+            client.session.cookie_jar.clear()
+            assert (await response.text()).startswith("visitor-")
+            assert await response.text() not in {name, "visitor-admin", "admin"}
+
+
+async def test_a_client_that_is_no_browser_is_the_local_user(store: Store, tmp_path: Path) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        assert await (await client.get("/")).text() == "local"

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from bot.durable.delivery import Deliverer, delivery_id
+from bot.errors import DeliveryFailed
+from bot.store import Store
+from bot.types import Delivery, Interaction, InteractionId, Message, PostedRef
+from tests.bot.fakes import Board, replied
+from tests.bot.recorded import answered
+from tests.builders import message
+
+ASKED = message("hello", platform="slack")
+REPLY = delivery_id(ASKED.interaction_id)
+
+
+async def to_post(store: Store, board: Board) -> tuple[Deliverer, Interaction]:
+    return Deliverer({board.platform: board}, store.work), await answered(store, ASKED, "hi")
+
+
+def test_the_id_of_a_reply_follows_from_its_question() -> None:
+    assert delivery_id(InteractionId("i1")) == "i1:reply"
+
+
+async def test_a_reply_is_posted_once(store: Store) -> None:
+    board = Board()
+    deliver, interaction = await to_post(store, board)
+
+    assert await deliver.post(interaction, replied("hi"), again=False) == PostedRef("board", REPLY)
+    assert board.posts == {REPLY: "hi"}
+    assert board.posted == 1
+
+
+async def test_what_the_platform_says_is_raised_and_one_attempt_is_made(store: Store) -> None:
+    board = Board(refused=2)
+    deliver, interaction = await to_post(store, board)
+
+    with pytest.raises(DeliveryFailed, match="full"):
+        await deliver.post(interaction, replied("hi"), again=False)
+
+    assert board.posted == 0
+
+
+async def test_a_post_of_an_earlier_attempt_is_looked_up_first(store: Store) -> None:
+    board = Board(lost=1)
+    deliver, interaction = await to_post(store, board)
+    with pytest.raises(DeliveryFailed):
+        await deliver.post(interaction, replied("hi"), again=False)
+
+    assert await deliver.post(interaction, replied("hi"), again=True) == PostedRef("board", REPLY)
+    assert board.posted == 1
+
+
+async def test_what_is_not_found_is_posted(store: Store) -> None:
+    board = Board()
+    deliver, interaction = await to_post(store, board)
+
+    await deliver.post(interaction, replied("hi"), again=True)
+
+    assert board.posted == 1
+
+
+class SilentBoard(Board):
+    """Never answers."""
+
+    async def deliver(self, delivery: Delivery) -> PostedRef:
+        await asyncio.sleep(60)
+        return PostedRef("board", delivery.id)
+
+
+async def test_a_platform_that_never_answers_is_given_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.durable.delivery._DEADLINE_SECONDS", 0.05)
+    deliver, interaction = await to_post(store, SilentBoard())
+
+    with pytest.raises(DeliveryFailed, match="slack did not answer"):
+        await deliver.post(interaction, replied("hi"), again=False)
+
+
+async def test_a_platform_without_a_channel_counts_as_posted(store: Store) -> None:
+    interaction = await answered(store, ASKED, "hi")
+
+    ref = await Deliverer({}, store.work).post(interaction, replied("hi"), again=False)
+
+    assert ref == PostedRef(ASKED.thread.key, REPLY)
+
+
+def test_only_what_a_channel_posts_is_posted(store: Store) -> None:
+    board = Board()
+    deliver = Deliverer({board.platform: board}, store.work)
+
+    assert deliver.posts_to(ASKED)
+    assert not deliver.posts_to(message("hello", platform="rest"))
+
+
+class RememberingBoard(Board):
+    """Remembers what it was asked to post and to take back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.delivered: list[Delivery] = []
+        self.taken_back: list[list[PostedRef]] = []
+
+    async def deliver(self, delivery: Delivery) -> PostedRef:
+        self.delivered.append(delivery)
+        return await super().deliver(delivery)
+
+    async def withdraw(self, message: Message, posted: list[PostedRef]) -> None:  # type: ignore[override]  # what the deliverer gives
+        self.taken_back.append(posted)
+        await super().withdraw(message, posted)
+
+
+@pytest.mark.parametrize(
+    ("noted", "given"),
+    [(PostedRef("board", "p1"), PostedRef("board", "p1")), (PostedRef("board", ""), None)],
+    ids=["known", "never seen"],
+)
+async def test_the_reply_goes_into_the_placeholder_whose_place_is_known(
+    store: Store, noted: PostedRef, given: PostedRef | None
+) -> None:
+    board = RememberingBoard()
+    deliver, interaction = await to_post(store, board)
+    await store.work.placeholder(interaction, noted)
+    kept = await store.interactions.get(interaction.id)
+    assert kept is not None
+
+    await deliver.post(kept, replied("hi"), again=False)
+
+    assert [each.placeholder for each in board.delivered] == [given]
+
+
+async def test_a_reply_is_taken_back_also_when_nobody_recorded_it(store: Store) -> None:
+    board = RememberingBoard()
+    deliver, interaction = await to_post(store, board)
+    await deliver.post(interaction, replied("hi"), again=False)
+
+    await deliver.withdraw(interaction)
+    await store.work.posted(interaction.id, PostedRef("board", REPLY))
+    await store.work.placeholder(interaction, PostedRef("board", "p1"))
+    kept = await store.interactions.get(interaction.id)
+    assert kept is not None
+    await deliver.withdraw(kept)
+
+    assert board.posts == {}
+    assert board.taken_back == [[], [PostedRef("board", "p1"), PostedRef("board", REPLY)]]
+
+
+async def test_what_people_replied_is_taken_back_with_it(store: Store) -> None:
+    board = RememberingBoard()
+    deliver, interaction = await to_post(store, board)
+    told = (PostedRef("board", "n1"), PostedRef("board", "n2"))
+
+    await deliver.withdraw(replace(interaction, told=told))
+
+    assert board.taken_back == [list(told)]
+
+
+async def test_what_no_channel_posts_needs_no_taking_back(store: Store) -> None:
+    await Deliverer({}, store.work).withdraw(await answered(store, ASKED, "hi"))

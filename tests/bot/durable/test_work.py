@@ -1,0 +1,492 @@
+"""The work on one message, run by hand, so that every pause is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import cast
+
+import pytest
+from sqlalchemy import update
+from structlog.testing import capture_logs
+
+from bot.durable.inbox import DurableInbox
+from bot.durable.work import Limits
+from bot.errors import ClaimLost, DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.outcomes import UNAVAILABLE
+from bot.store import Store
+from bot.store.tables import InteractionRow
+from bot.store.work import StoredWork
+from bot.types import Interaction, InteractionId, Message, Outcome, PostedRef, Stage
+from rag.types import Turn
+from tests.bot.boards import EventfulBoard, Happening, IdleEngine
+from tests.bot.durable.test_lease import Clock
+from tests.bot.fakes import EchoDesk, Gate, replied
+from tests.bot.inboxes import SOON, inbox_over, running
+from tests.bot.recorded import answered, recorded
+from tests.builders import message
+
+ASKED = message("hello", platform="slack")
+ID = ASKED.interaction_id
+FULL = DeliveryFailed("The board is full.")
+REFUSED = DeliveryRefused("The channel is gone.")
+
+
+def by_hand(
+    store: Store,
+    board: EventfulBoard,
+    *,
+    desk: EchoDesk | None = None,
+    limits: Limits = SOON,
+    alone: bool = True,
+) -> DurableInbox:
+    """Return an inbox that accepts, and works only when ``run`` is called."""
+    channels = {board.platform: board}
+    opened = inbox_over(
+        store, desk=desk, channels=channels, limits=limits, engine=IdleEngine(), alone=alone
+    )
+    opened.inbox.open()
+    return opened.inbox
+
+
+async def sql(store: Store, **values: object) -> None:
+    """Change the row of the message, as another process would."""
+    async with store.transactions.writing() as connection:
+        await connection.execute(
+            update(InteractionRow).where(InteractionRow.id == ID).values(**values)
+        )
+
+
+async def test_a_message_is_answered_recorded_and_posted(store: Store) -> None:
+    board = EventfulBoard()
+    inbox = by_hand(store, board)
+    await inbox.accept(ASKED)
+
+    assert await inbox.run(ID) is None
+
+    kept = await recorded(store, ID)
+    assert (kept.status, kept.posted) == ("done", PostedRef("board", f"{ID}:reply"))
+    assert board.posts == {f"{ID}:reply": "You said: hello"}
+    assert board.found == 0
+    assert await inbox.run(ID) is None
+    assert board.tried == 1
+
+
+async def test_the_outcome_is_on_disk_before_anything_is_posted(store: Store) -> None:
+    seen: list[Interaction] = []
+
+    async def look() -> None:
+        seen.append(await recorded(store, ID))
+
+    inbox = by_hand(store, EventfulBoard(look))
+    await inbox.accept(ASKED)
+    await inbox.run(ID)
+
+    assert [(each.status, each.posting) for each in seen] == [("done", True)]
+    assert seen[0].outcome == replied("You said: hello")
+
+
+async def test_a_question_edited_twice_is_answered_as_it_was_after_the_first_edit(
+    store: Store,
+) -> None:
+    edits = iter(["second", "third", "fourth"])
+
+    async def edited_meanwhile(asked: Message) -> Outcome:
+        await inbox.amend(replace(ASKED, text=next(edits)))
+        return replied(f"You said: {asked.text}")
+
+    desk, board = EchoDesk(edited_meanwhile), EventfulBoard()
+    inbox = by_hand(store, board, desk=desk)
+    await inbox.accept(replace(ASKED, text="first"))
+
+    assert await inbox.run(ID) is None
+
+    assert desk.handled == ["first", "second"]
+    assert list(board.posts.values()) == ["You said: second"]
+    kept = await recorded(store, ID)
+    assert (kept.revision, kept.message.text) == (2, "second")
+    turns = await store.interactions.history(ASKED.thread, message("?", message_id="m9"), 9)
+    assert turns == (Turn("user", "second"), Turn("assistant", "You said: second"))
+
+
+async def test_what_is_withdrawn_while_it_is_posted_is_taken_back(store: Store) -> None:
+    async def withdraw() -> None:
+        await inbox.cancel(ID)
+
+    board = EventfulBoard(withdraw)
+    inbox = by_hand(store, board)
+    await inbox.accept(ASKED)
+
+    assert await inbox.run(ID) is None
+
+    assert (board.posted, board.posts) == (1, {})
+    assert (await recorded(store, ID)).status == "cancelled"
+
+
+async def test_what_is_withdrawn_while_it_is_answered_is_never_recorded_or_posted(
+    store: Store,
+) -> None:
+    async def withdraw(_: Message) -> Outcome:
+        await store.work.cancel(ID)
+        return replied("too late")
+
+    board = EventfulBoard()
+    inbox = by_hand(store, board, desk=EchoDesk(withdraw))
+    await inbox.accept(ASKED)
+
+    assert await inbox.run(ID) is None
+    assert await inbox.run(ID) is None
+
+    assert board.tried == 0
+    kept = await recorded(store, ID)
+    assert (kept.status, kept.outcome) == ("cancelled", None)
+
+
+async def test_a_withdrawal_that_the_platform_does_not_take_is_tried_again(store: Store) -> None:
+    class StickyBoard(EventfulBoard):
+        stuck = 2
+
+        async def withdraw(self, message: Message, posted: object) -> None:
+            if self.stuck:
+                self.stuck -= 1
+                raise DeliveryFailed("Not now.")
+            self.posts.clear()
+
+    board = StickyBoard()
+    inbox = by_hand(store, board)
+    await inbox.accept(ASKED)
+    await inbox.run(ID)
+    await inbox.cancel(ID)
+
+    pauses = [await inbox.run(ID) for _ in range(3)]
+
+    assert [pause is None for pause in pauses] == [False, False, True]
+    assert (await recorded(store, ID)).status == "cancelled"
+    assert board.posts == {}
+
+
+async def test_a_reply_that_can_not_be_taken_back_ends_the_withdrawal(store: Store) -> None:
+    class FirmBoard(EventfulBoard):
+        async def withdraw(self, message: Message, posted: object) -> None:
+            raise REFUSED
+
+    inbox = by_hand(store, FirmBoard())
+    await inbox.accept(ASKED)
+    await inbox.run(ID)
+    await inbox.cancel(ID)
+
+    with capture_logs() as logs:
+        assert await inbox.run(ID) is None
+
+    assert "delivery.not_withdrawn" in [line["event"] for line in logs]
+    assert (await recorded(store, ID)).status == "cancelled"
+
+
+async def test_who_loses_the_claim_in_mid_work_records_and_posts_nothing(store: Store) -> None:
+    async def overtaken(_: Message) -> Outcome:
+        await sql(store, owner="another", epoch=7)
+        return replied("too late")
+
+    await store.replicas.prolong("another", seconds=60)
+    board = EventfulBoard()
+    inbox = by_hand(store, board, desk=EchoDesk(overtaken))
+    await inbox.accept(ASKED)
+
+    with capture_logs() as logs:
+        assert await inbox.run(ID) is None
+
+    assert "work.claim_lost" in [line["event"] for line in logs]
+    kept = await recorded(store, ID)
+    assert (kept.status, kept.outcome) == ("working", None)
+    assert board.tried == 0
+    assert await inbox.run(ID) is None
+    assert (await recorded(store, ID)).claim == kept.claim
+
+
+async def test_who_does_not_hold_its_lease_records_but_posts_nothing(store: Store) -> None:
+    board = EventfulBoard()
+    inbox = by_hand(store, board, alone=False)
+    await inbox.accept(ASKED)
+
+    assert await inbox.run(ID) is None
+
+    kept = await recorded(store, ID)
+    assert (kept.status, kept.posted) == ("done", None)
+    assert board.tried == 0
+
+
+async def test_a_lease_that_runs_out_while_a_reply_is_posted_stops_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, posting = Clock(), asyncio.Event()
+    monkeypatch.setattr("bot.durable.lease.time", clock)
+    monkeypatch.setattr("bot.durable.posting._LEASE_LOOK_SECONDS", 0.01)
+
+    async def too_long() -> None:
+        posting.set()
+        clock.now += 60
+        await asyncio.sleep(60)
+
+    board = EventfulBoard(too_long)
+    opened = inbox_over(store, channels={"slack": board}, engine=IdleEngine(), alone=False)
+    async with running(opened) as inbox:
+        await inbox.accept(ASKED)
+        with capture_logs() as logs:
+            assert await inbox.run(ID) is None
+
+    assert posting.is_set()
+    assert "work.claim_lost" in [line["event"] for line in logs]
+    assert board.posts == {}
+    kept = await recorded(store, ID)
+    assert (kept.status, kept.posting, kept.posted) == ("done", True, None)
+
+
+async def test_the_same_work_begun_twice_is_done_once(store: Store) -> None:
+    desk, board = EchoDesk(), EventfulBoard()
+    inbox = by_hand(store, board, desk=desk)
+    await inbox.accept(ASKED)
+
+    assert await asyncio.gather(*(inbox.run(ID) for _ in range(5))) == [None] * 5
+
+    assert desk.handled == ["hello"]
+    assert board.tried == 1
+
+
+async def test_a_reply_that_is_not_taken_is_tried_again_after_growing_pauses(
+    store: Store,
+) -> None:
+    board = EventfulBoard(*[FULL] * 5)
+    desk = EchoDesk()
+    inbox = by_hand(store, board, desk=desk)
+    await inbox.accept(ASKED)
+
+    pauses = [await inbox.run(ID) for _ in range(5)]
+
+    for number, pause in enumerate(pauses):
+        assert pause is not None
+        assert 2.0**number / 2 <= pause <= 2.0**number
+    assert (await recorded(store, ID)).attempts == 5
+    assert await inbox.run(ID) is None
+    assert (board.posted, desk.handled) == (1, ["hello"])
+
+
+async def test_the_pauses_have_an_end(store: Store) -> None:
+    inbox = by_hand(store, EventfulBoard(FULL))
+    await answered(store, ASKED, "hi")
+    await sql(store, attempts=1000)
+
+    pause = await inbox.run(ID)
+
+    assert pause is not None
+    assert 150 <= pause <= 300
+
+
+async def test_a_platform_that_says_when_to_come_again_is_believed(store: Store) -> None:
+    later = DeliveryFailed("Slow down.", retry_after_seconds=40.0)
+    inbox = by_hand(store, EventfulBoard(later))
+    await inbox.accept(ASKED)
+
+    assert await inbox.run(ID) == 40.0
+
+
+async def test_what_may_have_got_through_is_looked_up_before_it_is_posted_again(
+    store: Store,
+) -> None:
+    board = EventfulBoard(lost=1)
+    inbox = by_hand(store, board)
+    await inbox.accept(ASKED)
+
+    assert await inbox.run(ID) is not None
+    assert await inbox.run(ID) is None
+
+    assert (board.posted, board.found) == (1, 1)
+    assert (await recorded(store, ID)).posted is not None
+
+
+@pytest.mark.parametrize(
+    ("happens", "limits", "why"),
+    [(FULL, Limits(delivery_hours=0), "full"), (REFUSED, SOON, "gone")],
+    ids=["for too long", "refused"],
+)
+async def test_what_will_not_be_taken_is_given_up_and_the_outcome_stays(
+    store: Store, happens: Exception, limits: Limits, why: str
+) -> None:
+    board = EventfulBoard(happens)
+    inbox = by_hand(store, board, limits=limits)
+    await inbox.accept(ASKED)
+
+    with capture_logs() as logs:
+        assert await inbox.run(ID) is None
+
+    assert [line["why"] for line in logs if line["event"] == "delivery.given_up"] == [str(happens)]
+    kept = await recorded(store, ID)
+    assert kept.status == "failed"
+    assert why in kept.failure
+    assert kept.outcome == replied("You said: hello")
+    assert await inbox.outcome(ID) == kept.outcome
+    assert await store.work.unfinished() == []
+
+
+async def test_a_server_that_died_before_posting_is_followed_by_a_look_up(store: Store) -> None:
+    board = EventfulBoard()
+    board.posts[f"{ID}:reply"] = "hi"
+    inbox = by_hand(store, board)
+    await answered(store, ASKED, "hi")
+
+    assert await inbox.run(ID) is None
+
+    assert (board.found, board.tried) == (1, 0)
+    assert (await recorded(store, ID)).posted == PostedRef("board", f"{ID}:reply")
+
+
+Step = Callable[..., Awaitable[object]]
+
+
+@pytest.mark.parametrize("step", ["claim", "get", "close", "posting", "posted", "unposted"])
+async def test_a_record_that_is_away_at_any_step_is_waited_for_and_one_reply_is_posted(
+    store: Store, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    calls = itertools.count()
+    real: Step = getattr(StoredWork, step)
+
+    async def away_once(*given: object, **named: object) -> object:
+        if not next(calls):
+            raise StoreUnavailable("The disk is full.")
+        return await real(store.work, *given, **named)
+
+    happens: list[Happening] = [FULL, FULL] if step in {"posting", "unposted"} else []
+    board = EventfulBoard(*happens)
+    inbox = by_hand(store, board)
+    await inbox.accept(ASKED)
+    if step == "claim":
+        await inbox.run(ID)
+        await sql(store, posted_id=None, status="working", outcome=None)
+        board.posts.clear()
+        board.posted = 0
+    monkeypatch.setattr(store.work, step, away_once)
+
+    pauses = [await inbox.run(ID) for _ in range(4)]
+
+    assert pauses[-1] is None
+    assert next(calls) > 1
+    assert board.posted == 1
+    assert (await recorded(store, ID)).posted is not None
+
+
+async def test_a_defect_of_a_channel_keeps_the_reply_for_later_and_is_not_raised(
+    store: Store,
+) -> None:
+    inbox = by_hand(store, EventfulBoard(KeyError("thread_ts")))
+    await inbox.accept(ASKED)
+
+    with capture_logs() as logs:
+        assert await inbox.run(ID) is not None
+
+    assert any(line.get("exc_info") for line in logs)
+    assert (await recorded(store, ID)).status == "done"
+    assert await inbox.run(ID) is None
+
+
+async def test_a_desk_is_free_again_while_a_platform_is_waited_for(store: Store) -> None:
+    gate, reached = asyncio.Event(), asyncio.Event()
+
+    async def slow_platform() -> None:
+        reached.set()
+        await gate.wait()
+
+    board = EventfulBoard(slow_platform)
+    inbox = by_hand(store, board, limits=replace(SOON, concurrency=1))
+    other = message("another", message_id="m2", platform="slack", thread="t2")
+    await inbox.accept(ASKED)
+    await inbox.accept(other)
+    posting = asyncio.create_task(inbox.run(ID))
+    await reached.wait()
+
+    async with asyncio.timeout(5):
+        assert await inbox.run(other.interaction_id) is None
+
+    assert not posting.done()
+    gate.set()
+    assert await posting is None
+    assert board.posted == 2
+
+
+async def test_a_full_desk_tells_the_asker_without_asking_the_model(store: Store) -> None:
+    gate = Gate()
+    desk, board = EchoDesk(gate), EventfulBoard()
+    inbox = by_hand(store, board, desk=desk, limits=replace(SOON, waiting=1))
+    other = message("one too many", message_id="m2", platform="slack", thread="t2")
+    await inbox.accept(ASKED)
+    answering = asyncio.create_task(inbox.run(ID))
+    await gate.reached.wait()
+
+    assert await inbox.accept(other) == other.interaction_id
+    assert await inbox.run(other.interaction_id) is None
+
+    told = board.posts[f"{other.interaction_id}:reply"]
+    assert told.startswith("More questions are waiting than I can answer")
+    assert desk.handled == ["hello"]
+    gate.open()
+    assert await answering is None
+    assert await store.interactions.stages(other.interaction_id) == [Stage.DONE]
+
+
+async def test_work_that_nobody_recorded_is_no_work(store: Store) -> None:
+    inbox = by_hand(store, EventfulBoard())
+
+    assert await inbox.run(InteractionId("00000000-0000-0000-0000-000000000000")) is None
+
+
+async def test_work_that_is_cancelled_stops_the_desk(store: Store) -> None:
+    gate = Gate()
+    desk = EchoDesk(gate)
+    inbox = by_hand(store, EventfulBoard(), desk=desk)
+    await inbox.accept(ASKED)
+    working = asyncio.create_task(inbox.run(ID))
+    await gate.reached.wait()
+
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+
+    assert desk.busy == 0
+    assert (await recorded(store, ID)).status == "working"
+
+
+async def test_work_that_keeps_breaking_is_answered_with_an_apology(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.durable.posting._FIRST_PAUSE_SECONDS", 0.0)
+
+    async def unwritable(asked: Message) -> Outcome:
+        outcome = replied(asked.text)
+        return replace(
+            outcome, trace=replace(outcome.trace, notes=cast("tuple[str, ...]", (object(),)))
+        )
+
+    desk, board = EchoDesk(unwritable), EventfulBoard()
+    inbox = by_hand(store, board, desk=desk)
+    await inbox.accept(ASKED)
+    runs = 1
+    while await inbox.run(ID) is not None:
+        runs += 1
+        assert runs < 20
+
+    assert len(desk.handled) < 10
+    assert [UNAVAILABLE in text for text in board.posts.values()] == [True]
+
+
+async def test_a_process_whose_claim_is_another_s_gives_nothing_up(store: Store) -> None:
+    mine = await store.work.open(ASKED, "me")
+    await store.work.close(mine, replied("hi"), last=True)
+    taken = await store.work.claim(ID, "you")
+    assert taken is not None
+
+    with pytest.raises(ClaimLost):
+        await store.work.fail(mine, "Blocked.")
+    with pytest.raises(ClaimLost):
+        await store.work.placeholder(mine, PostedRef("C1", ""))
+
+    assert (await recorded(store, ID)).status == "done"

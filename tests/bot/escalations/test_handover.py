@@ -1,0 +1,55 @@
+"""A hand-over promises only what happens."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from bot.escalations.handover import OFFER, EscalationWording
+from bot.types import EscalationReason, Platform
+
+WORDING = EscalationWording(
+    not_found="Not there.", uncertain="Not sure.", asks_people=frozenset({"slack"})
+)
+REASONS = get_args(EscalationReason)
+PLATFORMS = ("slack", "teams", "web", "rest", "cli")
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("reason", REASONS)
+def test_people_have_been_asked_only_where_a_channel_shows_it_to_them(
+    reason: EscalationReason, platform: Platform
+) -> None:
+    said = WORDING.text(reason, private=False, platform=platform)
+
+    assert ("I've asked the people" in said) == (platform == "slack")
+
+
+@pytest.mark.parametrize("reason", [each for each in REASONS if each != "asked_for_human"])
+def test_in_private_a_person_is_offered_and_not_promised(reason: EscalationReason) -> None:
+    text = WORDING.text(reason, private=True, platform="slack")
+
+    assert OFFER in text
+    assert "I've asked" not in text
+
+
+def test_asking_for_a_person_is_consent() -> None:
+    said = WORDING.text("asked_for_human", private=True, platform="slack")
+
+    assert "I've asked the people" in said
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_command_line_keeps_nothing_and_says_so(reason: EscalationReason) -> None:
+    said = WORDING.text(reason, private=True, platform="cli")
+
+    assert "list" not in said
+    assert OFFER not in said
+    assert "Please ask your help desk." in said
+
+
+def test_what_is_not_in_the_pages_is_said_in_the_configured_words() -> None:
+    said = WORDING.text("nothing_found", private=False, platform="web")
+
+    assert said.startswith("Not there.")

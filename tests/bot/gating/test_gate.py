@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.errors import SettingInvalid
+from bot.gating.gate import GATE_FILE, Gate, load_gate, veto
+from bot.gating.gate_file import Calibration, CertificateRecord, Feature, GateFile
+from rag.confidence import features
+from rag.ports import Composition
+from tests.rag.passages import passage
+
+EXPECTED_FEATURES = features(
+    "vpn",
+    [
+        passage("vpn", page=page, signals={"vector": 0.5, "keyword": 1.0, "tokens": 0.5})
+        for page in ("one.md", "two.md")
+    ],
+    Composition(
+        claims=(),
+        signals={
+            "best_quote_score": 1.0,
+            "best_quote_coverage": 1.0,
+            "best_quote_cosine": 1.0,
+            "quotes_coverage": 1.0,
+            "lead_over_other_pages": 1.0,
+            "answer_type_missing": 1.0,
+        },
+    ),
+    None,
+)
+
+SURE: Mapping[str, float] = {
+    "has_claims": 1.0,
+    "supported_share": 1.0,
+    "uncovered_identifiers": 0.0,
+    "vector_best": 0.8,
+}
+
+
+def feature(name: str, coefficient: float) -> Feature:
+    return Feature(name=name, mean=0.5, scale=0.1, lowest=0.2, highest=0.9, coefficient=coefficient)
+
+
+def calibration(coefficient: float = 1.0, *, times_supported_share: bool = False) -> Calibration:
+    return Calibration(
+        label="right",
+        intercept=0.0,
+        features=(feature("vector_best", coefficient),),
+        trained_on=(),
+        times_supported_share=times_supported_share,
+    )
+
+
+def gate(**calibrations: Calibration) -> Gate:
+    named = {name.replace("_", "."): each for name, each in calibrations.items()}
+    return Gate(GateFile(version=1, date=date(2026, 11, 22), calibrations=named), 0.65)
+
+
+def test_the_probability_is_a_logistic_regression() -> None:
+    found = gate(extractive=calibration()).probability(SURE, "extractive")
+
+    assert math.isclose(found, 1 / (1 + math.exp(-3)))
+
+
+def test_a_value_beyond_the_training_set_counts_as_its_edge() -> None:
+    judge = gate(extractive=calibration())
+
+    beyond = judge.probability({**SURE, "vector_best": 5.0}, "extractive")
+    edge = judge.probability({**SURE, "vector_best": 0.9}, "extractive")
+
+    assert beyond == edge
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+def test_a_number_that_is_none_counts_as_average(odd: float) -> None:
+    assert (
+        gate(extractive=calibration()).probability({**SURE, "vector_best": odd}, "extractive")
+        == 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    "against",
+    [
+        {"has_claims": 0.0},
+        {"uncovered_identifiers": 1.0},
+    ],
+    ids=["nothing quoted", "identifier in no passage"],
+)
+def test_a_veto_makes_it_zero_whatever_else_speaks_for_it(against: Mapping[str, float]) -> None:
+    found = {**SURE, **against}
+
+    assert gate(extractive=calibration()).probability(found, "extractive") == 0.0
+    assert veto(found) is not None
+
+
+def test_no_signal_of_the_search_is_a_veto() -> None:
+    silent = {name: value for name, value in SURE.items() if name != "vector_best"}
+
+    assert gate(extractive=calibration()).probability(silent, "extractive") == 0.0
+    assert veto({**silent, "keyword_best": 1.0}) is None
+
+
+def test_a_composer_without_a_calibration_is_never_believed() -> None:
+    assert gate(extractive=calibration()).probability(SURE, "none") == 0.0
+
+
+def test_keyword_search_alone_has_a_calibration_of_its_own() -> None:
+    found = {"has_claims": 1.0, "keyword_best": 1.0}
+    judge = gate(
+        extractive=calibration(),
+        extractive_keyword=calibration().model_copy(update={"intercept": 2.0}),
+    )
+
+    assert math.isclose(judge.probability(found, "extractive"), 1 / (1 + math.exp(-2)))
+
+
+def test_claims_that_failed_the_checks_lower_the_models_probability() -> None:
+    judge = gate(model=calibration(times_supported_share=True))
+    whole = judge.probability(SURE, "model")
+
+    assert math.isclose(judge.probability({**SURE, "supported_share": 0.5}, "model"), whole / 2)
+
+
+def test_the_threshold_is_the_configured_one_until_one_is_certified() -> None:
+    record = CertificateRecord(
+        threshold=0.8,
+        target_error=0.05,
+        confidence=0.9,
+        coverage=0.3,
+        questions=400,
+        on="own",
+        date=date(2026, 11, 22),
+    )
+    judge = gate(
+        extractive=calibration(), model=calibration().model_copy(update={"certificate": record})
+    )
+
+    assert judge.threshold("extractive") == 0.65
+    assert judge.threshold("none") == 0.65
+    assert judge.threshold("model") == 0.8
+
+
+def test_the_shipped_file_judges_both_composers_and_says_what_it_was_trained_on() -> None:
+    file = GateFile.model_validate_json(GATE_FILE.read_bytes())
+
+    assert {"extractive", "extractive.keyword", "model"} <= set(file.calibrations)
+    for each in file.calibrations.values():
+        assert all(0 < used.right < used.questions for used in each.trained_on)
+        assert each.validation["auroc"] > 0.5
+    names = {used.name for each in file.calibrations.values() for used in each.features}
+    assert names <= set(EXPECTED_FEATURES)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["vector_best", "score_best", "coverage_best", "has_claims"]),
+        st.floats(allow_nan=True, allow_infinity=True),
+    )
+)
+def test_whatever_the_features_it_is_a_probability(found: dict[str, float]) -> None:
+    judge = load_gate(0.65)
+
+    assert 0.0 <= judge.probability(found, "extractive") <= 1.0
+    assert 0.0 <= judge.probability({**found, "supported_share": 1.0}, "model") <= 1.0
+
+
+@pytest.mark.parametrize("content", ["", "{}", json.dumps({"version": 2, "date": "2026-11-22"})])
+def test_a_file_that_is_malformed_or_of_another_version_is_refused(
+    tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "gate.json"
+    path.write_text(content)
+
+    with pytest.raises(SettingInvalid, match=r"(?s)gate\.json.*train"):
+        load_gate(0.65, path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingInvalid, match=r"none\.json"):
+        load_gate(0.65, tmp_path / "none.json")

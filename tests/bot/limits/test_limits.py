@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.limits.limits import LimitedAdmission
+from bot.limits.notices import Notices
+from bot.limits.usage import Pause, UseLimits
+from bot.rendering.rendering import render
+from bot.types import Inquiry, Message, Refusal, Reply
+from rag.types import Turn
+from tests.bot.ledger import Door, Ledger
+from tests.builders import NOON
+
+JARGON = re.compile(r"token|budget|quota|rate|limit|model|error|exception", re.IGNORECASE)
+
+
+def admission(ledger: Ledger, limits: UseLimits, door: Door | None = None) -> LimitedAdmission:
+    return LimitedAdmission(
+        door or Door(), use=ledger, pauses=ledger, limits=limits, notices=Notices()
+    )
+
+
+async def refusal(ledger: Ledger, limits: UseLimits, asked: Message) -> Refusal:
+    told = await admission(ledger, limits).admit(asked)
+    assert isinstance(told, Refusal)
+    return told
+
+
+async def test_without_limits_everything_is_admitted() -> None:
+    ledger = Ledger()
+    ledger.spend(10**9, 10.0**6)
+    last = [ledger.arrive(n / 10) for n in range(100)][-1]
+
+    assert isinstance(await admission(ledger, UseLimits()).admit(last), Inquiry)
+
+
+async def test_one_message_too_many_is_refused_with_the_wait() -> None:
+    ledger = Ledger()
+    for second in (0, 10):
+        ledger.arrive(second)
+    told = await refusal(ledger, UseLimits(per_user=2), ledger.arrive(28.5))
+
+    assert told == Refusal(
+        "I can only take 2 messages a minute from one person. "
+        "Please ask again in about 45 seconds.",
+        "rate_per_user_per_minute",
+    )
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+async def test_there_is_room_again_after_the_wait_and_not_before(most: int) -> None:
+    ledger = Ledger()
+    for second in range(most):
+        ledger.arrive(second)
+    told = await refusal(ledger, UseLimits(per_user=most), ledger.arrive(most))
+    named = re.search(r"about (\d+) seconds", told.text)
+    assert named is not None
+    wait = int(named[1])
+    later = Ledger()
+    for second in range(most + 1):
+        later.arrive(second)
+
+    limits = UseLimits(per_user=most)
+    assert isinstance(await admission(later, limits).admit(later.arrive(most + wait)), Inquiry)
+    assert wait > 50
+
+
+async def test_who_floods_a_channel_is_stopped_and_the_others_are_not() -> None:
+    ledger = Ledger()
+    limits = UseLimits(per_user=3, per_channel=10)
+    for n in range(50):
+        flood = ledger.arrive(n / 10, person="flo")
+
+    assert (await refusal(ledger, limits, flood)).note == "rate_per_user_per_minute"
+    assert isinstance(await admission(ledger, limits).admit(ledger.arrive(6)), Inquiry)
+
+
+@pytest.mark.parametrize(("private", "where"), [(False, "channel"), (True, "conversation")])
+async def test_a_busy_channel_is_told_so(*, private: bool, where: str) -> None:
+    ledger = Ledger()
+    for n in range(4):
+        ledger.arrive(n, person=f"p{n}", private=private)
+    told = await refusal(
+        ledger, UseLimits(per_user=3, per_channel=4), ledger.arrive(4, private=private)
+    )
+
+    assert told.note == "rate_per_channel_per_minute"
+    assert told.text.startswith(f"I can only take 4 messages a minute in one {where}.")
+
+
+async def test_a_request_for_a_person_is_held_by_a_rate() -> None:
+    ledger = Ledger()
+    ledger.arrive()
+    asked = ledger.arrive(1, "Can I talk to a human?")
+
+    assert (await refusal(ledger, UseLimits(per_user=1), asked)).note == "rate_per_user_per_minute"
+
+
+async def test_whoever_is_refused_for_haste_costs_no_look_into_the_history() -> None:
+    ledger, door = Ledger(), Door()
+    ledger.arrive()
+    await admission(ledger, UseLimits(per_user=1), door).admit(ledger.arrive(1))
+
+    assert door.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "note", "whose"),
+    [
+        (UseLimits(tokens=1000), "model_tokens_per_day", "all"),
+        (UseLimits(usd=0.5), "model_usd_per_day", "all"),
+        (UseLimits(tokens_per_user=1000), "model_tokens_per_user_per_day", "you all"),
+    ],
+)
+async def test_a_used_up_budget_is_told_with_the_offer_of_a_person(
+    limits: UseLimits, note: str, whose: str
+) -> None:
+    ledger = Ledger()
+    ledger.spend(1000, 0.5)
+    told = await refusal(ledger, limits, ledger.arrive(private=True))
+
+    assert told == Refusal(
+        f"I've given {whose} the answers I may for today. I can answer again after midnight UTC, "
+        "in about 12 hours. Shall I ask a person? Reply “yes”.",
+        note,
+    )
+
+
+async def test_in_a_channel_the_offer_says_how_to_call() -> None:
+    ledger = Ledger()
+    ledger.spend(10)
+    told = await refusal(ledger, UseLimits(tokens=10), ledger.arrive(11 * 3600))
+
+    assert told.text.endswith(
+        "in about 60 minutes. Mention me with “human” and I will ask a person."
+    )
+
+
+@pytest.mark.parametrize("limits", [UseLimits(tokens=1), UseLimits(tokens_per_user=1)])
+async def test_who_asks_for_a_person_passes_a_used_up_budget(limits: UseLimits) -> None:
+    ledger = Ledger()
+    ledger.spend(1)
+    asked = ledger.arrive(text="Can I talk to a human please?")
+
+    assert isinstance(await admission(ledger, limits).admit(asked), Inquiry)
+
+
+async def test_who_agrees_to_the_offered_person_passes_too() -> None:
+    ledger = Ledger()
+    ledger.spend(1)
+    limits = UseLimits(tokens=1)
+    offer = await refusal(ledger, limits, ledger.arrive(private=True))
+    agreed = ledger.arrive(5, "yes", private=True)
+    turns = Turn("user", "How do I book leave?"), Turn("assistant", offer.text)
+
+    assert isinstance(await admission(ledger, limits, Door(*turns)).admit(agreed), Inquiry)
+    assert (await refusal(ledger, limits, agreed)).note == "model_tokens_per_day"
+
+
+@pytest.mark.parametrize(
+    ("tenant", "person", "hours"),
+    [("other", "anna", -1.0), ("default", "ben", -1.0), ("default", "anna", -12.1)],
+    ids=["another tenant", "another person", "yesterday"],
+)
+async def test_what_others_or_another_day_spent_is_not_ones_own(
+    tenant: str, person: str, hours: float
+) -> None:
+    ledger = Ledger()
+    ledger.spend(10, tenant=tenant, person=person, hours=hours)
+
+    limits = UseLimits(tokens_per_user=10)
+    assert isinstance(await admission(ledger, limits).admit(ledger.arrive()), Inquiry)
+
+
+async def test_what_is_spent_after_a_message_came_does_not_change_its_answer() -> None:
+    ledger = Ledger()
+    asked = ledger.arrive()
+    limits = UseLimits(per_user=1, tokens=10)
+    first = await admission(ledger, limits).admit(asked)
+    ledger.spend(10, hours=0.1)
+    ledger.arrive(1)
+
+    assert isinstance(first, Inquiry)
+    assert await admission(ledger, limits).admit(asked) == first
+
+
+async def test_a_message_that_is_not_recorded_has_nothing_before_it() -> None:
+    ledger = Ledger()
+    ledger.arrive()
+    stranger = Ledger().arrive(5, "another", person="zoe")
+
+    assert isinstance(await admission(ledger, UseLimits(per_user=1)).admit(stranger), Inquiry)
+
+
+@pytest.mark.parametrize("text", ["How do I book leave?", "Can I talk to a human?"])
+async def test_a_pause_holds_everything_and_says_why_and_whom_to_ask(text: str) -> None:
+    ledger = Ledger()
+    ledger.pause = Pause("We move\n\nthe wiki", "ops", NOON)
+    told = await refusal(ledger, UseLimits(), ledger.arrive(text=text))
+
+    assert told == Refusal(
+        "I'm paused for now: We move the wiki. Your question is not kept for later, so please ask "
+        "it again then. If it can't wait, please ask your help desk directly.",
+        "pause",
+    )
+
+
+async def test_a_pause_that_ends_lets_the_next_one_in() -> None:
+    ledger = Ledger()
+    door = admission(ledger, UseLimits())
+    ledger.pause = Pause("Maintenance.", "ops", NOON)
+    paused = await door.admit(ledger.arrive())
+    ledger.pause = None
+
+    assert isinstance(paused, Refusal)
+    assert "Maintenance. Your question" in paused.text
+    assert isinstance(await door.admit(ledger.arrive(1)), Inquiry)
+
+
+async def test_nothing_in_a_reason_becomes_live() -> None:
+    ledger = Ledger()
+    ledger.pause = Pause("see ![x](https://evil.example) or [y](https://evil.example)", "o", NOON)
+    told = await refusal(ledger, UseLimits(), ledger.arrive())
+    shown = render(Reply(told.text, "generic", refused=True), private=True).text
+
+    assert shown.startswith("I'm paused for now: see x or y. Your question")
+
+
+async def test_no_refusal_speaks_of_the_machinery() -> None:
+    ledger = Ledger()
+    ledger.spend(10, 10)
+    for n in range(3):
+        ledger.arrive(n)
+    texts = [
+        (await refusal(ledger, limits, ledger.arrive(5, private=private))).text
+        for limits in (
+            UseLimits(per_user=1),
+            UseLimits(per_channel=1),
+            UseLimits(tokens=1),
+            UseLimits(usd=1),
+            UseLimits(tokens_per_user=1),
+        )
+        for private in (True, False)
+    ]
+
+    assert [text for text in texts if JARGON.search(text) or len(text) > 200] == []
+
+
+async def test_the_operator_gets_the_figures_and_no_text() -> None:
+    ledger = Ledger()
+    ledger.arrive()
+    with capture_logs() as logs:
+        told = ledger.arrive(20, "My secret question")
+        await refusal(ledger, UseLimits(per_user=1), told)
+
+    assert logs == [
+        {
+            "log_level": "warning",
+            "event": "limit.refused",
+            "limit": "rate_per_user_per_minute",
+            "tenant": "default",
+            "person": "anna",
+            "channel": "slack:C1",
+            "interaction_id": told.interaction_id,
+            "allowed": 1,
+            "window_seconds": 60,
+            "wait_seconds": 60.0,
+            "not_logged_before": 0,
+        }
+    ]
+
+
+async def test_calls_without_a_price_count_as_tokens_and_are_reported_once_a_day() -> None:
+    ledger = Ledger()
+    ledger.spend(500)
+    ledger.spend(300, 0.1)
+    door = admission(ledger, UseLimits(usd=1.0, tokens=801))
+    with capture_logs() as logs:
+        admitted = [await door.admit(ledger.arrive(second)) for second in range(3)]
+
+    assert all(isinstance(each, Inquiry) for each in admitted)
+    assert [(log["event"], log["calls"]) for log in logs] == [("limit.prices_unknown", 1)]
+    ledger.spend(1)
+    tomorrow = ledger.arrive(timedelta(hours=13).total_seconds())
+    ledger.spend(1, hours=12.5)
+    with capture_logs() as logs:
+        await door.admit(tomorrow)
+    assert [log["event"] for log in logs] == ["limit.prices_unknown"]

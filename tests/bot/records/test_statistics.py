@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.records.statistics import (
+    Day,
+    Figures,
+    Kind,
+    Spread,
+    before,
+    by_day,
+    dates,
+    kind_of,
+    last_days,
+    spread,
+)
+from bot.records.sums import Span
+from tests.builders import NOON
+
+WEEK = last_days(NOON, 7)
+
+
+def test_the_last_days_are_whole_days_of_utc_and_today_until_now() -> None:
+    tonight = datetime(2026, 11, 23, 1, 0, tzinfo=timezone(timedelta(hours=2)))
+
+    assert last_days(tonight, 7).since == datetime(2026, 11, 16, tzinfo=UTC)
+    assert dates(last_days(tonight, 7))[-1] == date(2026, 11, 22)
+    assert len(dates(last_days(tonight, 7))) == 7
+
+
+def test_the_week_before_ends_at_the_same_time_of_day() -> None:
+    earlier = before(WEEK, 7)
+
+    assert earlier == Span(WEEK.since - timedelta(days=7), NOON - timedelta(days=7))
+    assert not set(dates(earlier)) & set(dates(WEEK))
+
+
+@pytest.mark.parametrize(
+    ("answer_type", "intent", "kind"),
+    [
+        ("RAG", "DOMAIN", "answered"),
+        ("RAG", "UNKNOWN", "answered"),
+        ("GENERIC", "GENERIC", "generic"),
+        ("GENERIC", "UNKNOWN", "refused"),
+        ("CLARIFICATION", "UNKNOWN", "clarified"),
+        ("ESCALATION_REQUIRED", "HUMAN", "escalated"),
+        ("", "", "open"),
+    ],
+)
+def test_what_became_of_a_question_is_named(answer_type: str, intent: str, kind: Kind) -> None:
+    assert kind_of(answer_type, intent) == kind
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1))
+def test_a_spread_names_durations_that_were_seen(seconds: list[float]) -> None:
+    found = spread(seconds)
+
+    for percent, value in ((50, found.p50), (95, found.p95)):
+        assert sum(each <= value for each in seconds) >= math.ceil(len(seconds) * percent / 100)
+        assert sum(each < value for each in seconds) < len(seconds) * percent / 100
+    assert found.count == len(seconds)
+
+
+def test_without_any_duration_there_is_no_spread() -> None:
+    assert spread([]) == Spread()
+
+
+def test_days_without_a_question_are_days_too() -> None:
+    today = NOON.date()
+    days = by_day(WEEK, {today: Counter({"answered": 3})}, {today: Counter({"down": 1})})
+
+    assert [day.asked for day in days] == [0, 0, 0, 0, 0, 0, 3]
+    assert (days[-1].up, days[-1].down) == (0, 1)
+
+
+def test_small_talk_and_questions_back_say_nothing_of_who_needed_a_person() -> None:
+    day = Day(NOON.date(), {"answered": 3, "escalated": 1, "generic": 5, "clarified": 2})
+
+    assert Figures(WEEK, (day,)).without_person == 0.75
+    assert Figures(WEEK, (Day(NOON.date(), {"generic": 5}),)).without_person is None

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.rendering.rendering import REASONS, hand_over, render, web_url
+from bot.types import Clarification, Message, Person, Reply, Thread
+from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN, delivery
+
+
+def message(*, private: bool = False) -> Message:
+    thread = Thread("web", "acme", "web", "t1")
+    return Message("m1", thread, Person("u1"), "vpn?", datetime.now(UTC), private=private)
+
+
+def test_sources_are_numbered_as_the_text_marks_them() -> None:
+    shown = render(replace(ANSWER, sources=(VPN, LOCAL)), private=False)
+    assert [(line.number, line.label) for line in shown.lines] == [
+        (1, "VPN guide \u203a Reset"),
+        (2, "Offices"),
+    ]
+    assert shown.heading == "Sources"
+
+
+def test_only_absolute_web_addresses_are_linked() -> None:
+    lines = render(replace(ANSWER, sources=(VPN, LOCAL)), private=False).lines
+    assert [line.url for line in lines] == ["https://wiki.example.com/vpn?a=1&b=2", None]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://wiki.example/a b|c>d", "https://wiki.example/a%20b%7Cc%3Ed"),
+        ("https://wiki.example/a_(b)", "https://wiki.example/a_%28b%29"),
+        ("https://wiki.example/%C3%A9", "https://wiki.example/%C3%A9"),
+        ("javascript:alert(1)", None),
+        ("data:text/html,x", None),
+        ("//wiki.example/a", None),
+        ("/pages/a", None),
+        ("https://", None),
+        ("https://user:secret@wiki.example/", None),
+        ("https://[broken", None),
+        ("https://wiki.example/" + "x" * 2000, None),
+        ("", None),
+    ],
+)
+def test_addresses(url: str, shown: str | None) -> None:
+    assert web_url(url) == shown
+
+
+def test_a_page_of_a_document_is_named() -> None:
+    source = replace(VPN, document_page=3)
+    line = render(replace(ANSWER, sources=(source,)), private=False).lines[0]
+    assert line.label == "VPN guide \u203a Reset, page 3"
+
+
+def test_a_title_that_is_missing_or_endless_is_still_a_label() -> None:
+    sources = (replace(VPN, title=" ", section=""), replace(VPN, title="long " * 100, section=""))
+    first, second = render(replace(ANSWER, sources=sources), private=False).lines
+    assert first.label == "vpn.md"
+    assert len(second.label) <= 150
+
+
+def test_what_a_model_links_is_dead() -> None:
+    reply = Reply(text="[click](https://evil.example) ![x](https://evil.example)", tone="answer")
+    assert render(reply, private=False).text == "click x"
+
+
+def test_a_clarification_lists_its_options_and_offers_pages_unconfirmed() -> None:
+    asked = Clarification(text="Which?", options=("VPN", "Wifi"), suggestions=(VPN,))
+    shown = render(asked, private=False)
+    assert shown.text == "Which?\n\n- VPN\n- Wifi"
+    assert "not confirmed" in shown.heading
+    assert shown.lines[0].number is None
+
+
+def test_the_way_to_a_person_is_said_where_an_answer_may_not_help() -> None:
+    assert "Mention me" in render(ANSWER, private=False).footer
+    assert "Reply" in render(ANSWER, private=True).footer
+    assert render(Reply(text="Hello!", tone="generic"), private=True).footer == ""
+
+
+def test_people_are_asked_once_a_hand_over_is_made() -> None:
+    asked = hand_over(delivery(message(), HANDED_OVER))
+    assert asked is not None
+    assert (asked.question, asked.reason) == ("vpn down?", REASONS["low_confidence"])
+    assert [line.label for line in asked.lines] == ["VPN guide \u203a Reset"]
+
+
+@pytest.mark.parametrize("response", [ANSWER, OFFERED])
+def test_people_are_not_asked_before_that(response: Reply) -> None:
+    assert hand_over(delivery(message(private=True), response)) is None
+
+
+def test_pages_found_in_private_are_not_shown_to_the_people() -> None:
+    asked = hand_over(delivery(message(private=True), HANDED_OVER))
+    assert asked is not None
+    assert asked.lines == ()

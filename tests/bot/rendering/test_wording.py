@@ -1,0 +1,117 @@
+"""Answers as a colleague reads them."""
+
+from __future__ import annotations
+
+from bot.rendering.wording import found_passages, refusal_of, reply_of, suggestions_of
+from rag.types import Answer, Citation, Claim, Passage
+from tests.builders import chunk, passage
+
+VPN = passage(chunk("Open the client.\nError 809 means the port is blocked."), fused=0.8)
+PORTS = passage(
+    chunk("| Port | Use |\n|---|---|\n| 443 | VPN |", chunk_id="c2", page_id="ports.md"), fused=0.4
+)
+
+
+def claim(text: str, *chunk_ids: str) -> Claim:
+    return Claim(text, tuple(Citation(chunk_id, text) for chunk_id in chunk_ids))
+
+
+def answer(composer: str, *claims: Claim, reading: str | None = None) -> Answer:
+    return Answer(
+        question="what is error 809",
+        claims=claims,
+        passages=(VPN, PORTS),
+        features={},
+        composer="extractive" if composer == "extractive" else "model",
+        reading=reading,
+    )
+
+
+def test_quotes_are_offered_as_what_was_found_and_marked_once_a_passage() -> None:
+    reply = reply_of(
+        answer(
+            "extractive",
+            claim("Open the client.", "c1"),
+            claim("Error 809 means the port is blocked.", "c1"),
+            claim("| 443 | VPN |", "c2"),
+        ),
+        0.7,
+    )
+
+    assert reply.text.splitlines() == [
+        "From the wiki:",
+        "",
+        "> Open the client.",
+        "> Error 809 means the port is blocked. [1]",
+        "> 443 \u00b7 VPN [2]",
+    ]
+    assert reply.tone == "found"
+
+
+def test_a_models_claims_carry_the_marks_of_all_their_sources() -> None:
+    reply = reply_of(answer("model", claim("The port is blocked.", "c2", "c1")), 0.7)
+
+    assert reply.text == "The port is blocked. [1][2]"
+    assert [source.chunk_id for source in reply.sources] == ["c2", "c1"]
+
+
+def test_the_reading_of_an_ambiguous_question_is_stated_first() -> None:
+    reply = reply_of(answer("model", claim("Yes.", "c1"), reading="the VPN port"), 0.7)
+
+    assert reply.text.startswith("I read your question as: the VPN port\n")
+
+
+def test_every_source_quotes_its_passage_byte_for_byte() -> None:
+    reply = reply_of(answer("extractive", claim("Open the client.", "c1")), 0.7)
+
+    assert all(source.quote in VPN.chunk.text for source in reply.sources)
+
+
+def test_a_source_quotes_the_stretch_that_holds_all_that_is_quoted_of_it() -> None:
+    rows = reply_of(
+        answer("extractive", claim("| Port | Use |", "c2"), claim("| 443 | VPN |", "c2")), 0.7
+    )
+
+    assert rows.sources[0].quote == PORTS.chunk.text
+
+
+def test_quotes_far_apart_are_represented_by_the_longest() -> None:
+    far = passage(chunk(f"Start here.\n{'x ' * 500}\nAnd end over there.", chunk_id="c3"))
+    quoted = Answer(
+        question="q",
+        claims=(claim("Start here.", "c3"), claim("And end over there.", "c3")),
+        passages=(far,),
+        features={},
+        composer="extractive",
+    )
+
+    assert reply_of(quoted, 0.7).sources[0].quote == "And end over there."
+
+
+def test_relevance_stays_within_zero_and_one() -> None:
+    loud = Passage(VPN.chunk, score=7.0, signals={})
+
+    assert suggestions_of([loud])[0].relevance == 1.0
+
+
+def test_suggestions_are_one_a_page_and_their_excerpts_verbatim() -> None:
+    long = passage(chunk("word " * 200, chunk_id="c3", page_id="long.md"))
+
+    suggestions = suggestions_of([VPN, VPN, PORTS, long])
+
+    assert [source.page_id for source in suggestions] == ["vpn.md", "ports.md", "long.md"]
+    assert suggestions[2].quote in long.chunk.text
+    assert len(suggestions[2].quote) <= 240
+
+
+def test_a_refusal_is_a_generic_reply_without_the_models_words() -> None:
+    reply = refusal_of(0.2)
+
+    assert (reply.tone, reply.refused, reply.sources) == ("generic", True, ())
+
+
+def test_passages_are_recorded_without_their_text() -> None:
+    (found, _) = found_passages([VPN, PORTS])
+
+    assert found.signals == {"fused": 0.8}
+    assert "Error 809" not in repr(found)

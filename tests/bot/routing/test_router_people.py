@@ -1,0 +1,52 @@
+"""Wishes for a person within a conversation."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.escalations.handover import EscalationWording
+from bot.routing.router import Router
+from bot.types import Intent
+from rag.types import Turn
+
+OFFERED = EscalationWording(not_found="Not there.", uncertain="Not sure.").text(
+    "low_confidence", private=True, platform="web"
+)
+ASKED = (Turn("user", "does the company pay for pet insurance?"), Turn("assistant", OFFERED))
+TOLD = (Turn("user", "a human please"), Turn("assistant", "Of course."))
+
+
+@pytest.fixture
+def router() -> Router:
+    return Router(None, None, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["yes", "Yes please!", "ok", "sure, thanks", "go ahead", "please do", "ja", "human"]
+)
+async def test_agreeing_to_the_offer_asks_a_person(router: Router, text: str) -> None:
+    route = await router.route(text, ASKED)
+
+    assert route.intent is Intent.HUMAN
+    assert route.question == "does the company pay for pet insurance?"
+
+
+@pytest.mark.parametrize("text", ["no", "no thanks", "not now", "yes but what about dental?"])
+async def test_anything_else_does_not(router: Router, text: str) -> None:
+    assert (await router.route(text, ASKED)).intent is not Intent.HUMAN
+
+
+async def test_yes_without_an_offer_asks_nobody(router: Router) -> None:
+    assert (await router.route("yes", TOLD)).intent is not Intent.HUMAN
+
+
+async def test_small_talk_in_between_is_not_what_a_person_is_asked(router: Router) -> None:
+    history = (*ASKED, Turn("user", "thanks"), Turn("assistant", "You're welcome."))
+
+    route = await router.route("can I talk to a human", history)
+
+    assert route.question == "does the company pay for pet insurance?"
+
+
+async def test_a_new_word_after_a_wish_for_a_person_is_a_new_question(router: Router) -> None:
+    assert (await router.route("laptop", TOLD)).question == "laptop"
