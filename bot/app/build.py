@@ -1,0 +1,179 @@
+"""The application: doors, platforms, API and pages over the same parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from aiohttp import web
+
+from bot.adapters import rest
+from bot.adapters.board import frame as board
+from bot.adapters.board.documents import DocumentPages
+from bot.adapters.board.state import mount_state
+from bot.adapters.board.working import mount_work
+from bot.adapters.web.pages import WebChat
+from bot.app.sample import STARTERS
+from bot.app.shelves import Shelves, shelves_of
+from bot.app.status import CheckParts, checking
+from bot.app.working import Working, executor_of, working_of
+from bot.config import Settings
+from bot.doors.doors import mount_doors
+from bot.doors.identity import person_of
+from bot.doors.receiving import upload_bounds
+from bot.durable.joining import DurableEngine
+from bot.escalations.casework import Casework
+from bot.escalations.origin import Origins
+from bot.escalations.ports import LinksBack
+from bot.escalations.reading import IndexReading
+from bot.gating.gate import load_gate
+from bot.observing.metrics import Metrics, mount_metrics
+from bot.observing.tracing import continue_trace
+from bot.parts import Parts, gate_path
+from bot.platforms import adapters
+from bot.ports import Channel
+from bot.settings.source import Source
+from bot.store import Store
+
+__all__ = ["STATUS", "build", "executor_of"]
+
+STATUS: web.AppKey[CheckParts] = web.AppKey("status")
+"""How the application tells the state of its parts."""
+
+_FILES_AT_ONCE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _House:
+    """What API and pages are made of."""
+
+    settings: Settings
+    parts: Parts
+    store: Store
+    working: Working
+    shelves: Shelves
+    channels: Sequence[Channel]
+    check_parts: CheckParts
+
+
+def build(
+    settings: Settings,
+    parts: Parts,
+    store: Store,
+    engine: DurableEngine,
+    *,
+    sample: bool = False,
+    sources: Mapping[str, Source] | None = None,
+) -> web.Application:
+    """Join all parts into one application. Raises SettingInvalid.
+
+    ``sample``: the sample company is served, whose colleagues may be played (bot.doors.demo).
+    ``sources``: where each setting comes from, to be shown.
+    """
+    app = web.Application()
+    mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
+    metrics = Metrics()
+    app.middlewares.append(continue_trace)
+    app.middlewares.insert(0, metrics.time)
+    platforms = [(adapter, adapter.connect(settings)) for adapter in adapters(settings)]
+    channels = [channel for _, channel in platforms]
+    working = working_of(settings, parts, store, engine, channels=channels, observers=(metrics,))
+    metrics.watch(lambda: working.inbox.busy)
+    for adapter, channel in platforms:
+        adapter.mount(app, channel, working.inbox, store.interactions)
+    check_parts = app[STATUS] = checking(settings, parts, store, working.keeper)
+    shelves = shelves_of(settings, parts)
+    house = _House(settings, parts, store, working, shelves, channels, check_parts)
+    waiting = partial(store.counting.waiting_cases, settings.tenant)
+    mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
+    _mount_api(app, house)
+    _mount_chat(app, house)
+    _mount_board(app, house, sources or {})
+    working.mount(app)
+    app.cleanup_ctx.append(shelves.open)
+    return app
+
+
+def _mount_api(app: web.Application, house: _House) -> None:
+    settings, store = house.settings, house.store
+    rest.mount(
+        app,
+        inbox=house.working.inbox,
+        interactions=store.interactions,
+        audits=store.audits,
+        settings=settings,
+        check_parts=house.check_parts,
+        record=rest.RecordApi(
+            tenant=settings.tenant,
+            searches=store.searches,
+            cases=house.working.cases,
+            interactions=store.interactions,
+            usage=store.usage,
+        ),
+        documents=rest.DocumentsApi(
+            tenant=settings.tenant,
+            documents=house.shelves.documents,
+            reindexing=house.shelves.reindexing,
+            audits=store.audits,
+            data_dir=settings.data_dir,
+            bounds=upload_bounds(settings.max_upload_mb),
+        ),
+    )
+
+
+def _mount_chat(app: web.Application, house: _House) -> None:
+    settings, store = house.settings, house.store
+    WebChat(
+        inbox=house.working.inbox,
+        interactions=store.interactions,
+        conversations=store.interactions,
+        cases=house.working.cases,
+        watches=store.watching,
+        threads=store.threads,
+        gate=load_gate(settings.confidence_threshold, gate_path(settings)),
+        pages=house.parts.index,
+        identify=person_of,
+        tenant=settings.tenant,
+        starters=STARTERS,
+    ).mount(app)
+
+
+def _mount_board(app: web.Application, house: _House, sources: Mapping[str, Source]) -> None:
+    settings, store = house.settings, house.store
+    board.mount_frame(app)
+    _mount_casework(app, house)
+    DocumentPages(
+        tenant=settings.tenant,
+        documents=house.shelves.documents,
+        reindexing=house.shelves.reindexing,
+        audits=store.audits,
+        data_dir=settings.data_dir,
+        bounds=upload_bounds(settings.max_upload_mb, files=_FILES_AT_ONCE),
+    ).mount(app)
+    mount_state(
+        app,
+        record=store,
+        settings=settings,
+        sources=sources,
+        check_parts=house.check_parts,
+        platforms=house.channels,
+    )
+
+
+def _mount_casework(app: web.Application, house: _House) -> None:
+    settings, store, cases = house.settings, house.store, house.working.cases
+    readable = IndexReading(house.parts.index)
+    linking = {each.platform: each for each in house.channels if isinstance(each, LinksBack)}
+    mount_work(
+        app,
+        tenant=settings.tenant,
+        works=Casework(cases=cases, interactions=store.interactions, readable=readable),
+        cases=cases,
+        searches=store.searches,
+        record=store.interactions,
+        readable=readable,
+        origins=Origins(store.interactions, linking),
+        patience=timedelta(minutes=settings.escalation_ping_minutes),
+    )

@@ -1,0 +1,49 @@
+"""The state of every part, as readiness, the board and the start tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from bot import startup
+from bot.config import Settings
+from bot.durable.keeper import Keeper
+from bot.limits.part import limits_part
+from bot.observing.tracing import tracing_part
+from bot.parts import Parts
+from bot.startup import Part
+from bot.store import Store
+from rag.errors import RagError
+
+CheckParts = Callable[[], Awaitable[Sequence[Part]]]
+
+
+async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
+    """Return what is configured and what is not; quick enough for every readiness probe."""
+    name = parts.embedder.name if parts.embedder else None
+    return (
+        await _knowledge(settings, parts),
+        startup.embedder(name, parts.embedder_trouble),
+        startup.model(settings),
+        startup.slack(settings),
+        startup.teams(settings),
+        startup.confluence(),
+        startup.azure_search(),
+        startup.doors(settings),
+    )
+
+
+def checking(settings: Settings, parts: Parts, store: Store, keeper: Keeper) -> CheckParts:
+    """Return what looks at every part of a running server."""
+
+    async def check_parts() -> Sequence[Part]:
+        limits = await limits_part(settings, store.counting, store.pauses)
+        return (*await status(settings, parts), limits, tracing_part(), keeper.part())
+
+    return check_parts
+
+
+async def _knowledge(settings: Settings, parts: Parts) -> Part:
+    try:
+        return startup.knowledge(await parts.index.spaces(settings.tenant))
+    except RagError as error:
+        return Part("knowledge", "failed", str(error))

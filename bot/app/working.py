@@ -1,0 +1,147 @@
+"""The inbox and the outbox: what works on messages, and what tells askers of their cases."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+import structlog
+from aiohttp import web
+
+from bot.admission import Admission, VouchedDirectory
+from bot.config import Settings
+from bot.durable.inbox import DurableInbox
+from bot.durable.joining import DurableEngine, Opened, Surroundings, durable_inbox
+from bot.durable.keeper import Keeper
+from bot.durable.work import Limits
+from bot.escalations.announcing import AnnouncedCases
+from bot.escalations.news import News, utc_now
+from bot.escalations.telling import Teller
+from bot.limits.limits import LimitedAdmission
+from bot.limits.notices import Notices
+from bot.limits.usage import use_limits
+from bot.observing.audit import Observes
+from bot.parts import Parts
+from bot.ports import Channel
+from bot.records.sums import Swept
+from bot.store import Store, database_url, prepare
+from bot.types import Policy
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """What works on messages and escalations while the server runs."""
+
+    inbox: DurableInbox
+    keeper: Keeper
+    news: News
+    cases: AnnouncedCases
+
+    def mount(self, app: web.Application) -> None:
+        """Start and stop it with the server."""
+        app.cleanup_ctx.append(self._keep)
+        app.cleanup_ctx.append(self._tell)
+        app.on_shutdown.append(self._drain)
+
+    async def _keep(self, _: web.Application) -> AsyncIterator[None]:
+        await self.keeper.start()
+        yield
+        await self.keeper.stop()
+
+    async def _tell(self, _: web.Application) -> AsyncIterator[None]:
+        self.news.start()
+        yield
+        await self.news.stop()
+
+    async def _drain(self, _: web.Application) -> None:
+        """Finish before aiohttp cuts off who waits for it, which takes its time-out twice."""
+        await asyncio.gather(self.keeper.drain(), self.news.stop())
+
+
+def working_of(
+    settings: Settings,
+    parts: Parts,
+    store: Store,
+    engine: DurableEngine,
+    *,
+    channels: Sequence[Channel],
+    observers: Sequence[Observes],
+) -> Working:
+    """Join it; nothing is started."""
+    opened = _inbox(settings, parts, store, engine, channels=channels, observers=observers)
+    news = _news(store, channels, opened.keeper)
+    cases = AnnouncedCases(store.escalations, news.hint)
+    return Working(opened.inbox, opened.keeper, news, cases)
+
+
+def executor_of(settings: Settings) -> str:
+    """Name this process for the engine: always the same where only one can be."""
+    return "local" if settings.database_url is None else str(uuid.uuid4())
+
+
+def _inbox(
+    settings: Settings,
+    parts: Parts,
+    store: Store,
+    engine: DurableEngine,
+    *,
+    channels: Sequence[Channel],
+    observers: Sequence[Observes],
+) -> Opened:
+    return durable_inbox(
+        store,
+        engine,
+        admission=_admission(settings, store),
+        desk=parts.desk,
+        channels={each.platform: each for each in channels},
+        limits=Limits(concurrency=settings.concurrency, waiting=settings.waiting),
+        surroundings=Surroundings(
+            alone=settings.database_url is None,
+            prepare=partial(prepare, database_url(settings)),
+            clean=partial(_clean, settings, store),
+            log_questions=settings.log_questions,
+            public_url=settings.public_url,
+            observers=observers,
+        ),
+    )
+
+
+def _admission(settings: Settings, store: Store) -> LimitedAdmission:
+    policy = Policy(spaces=settings.index_spaces)
+    return LimitedAdmission(
+        Admission(store.interactions, VouchedDirectory(), policy, store.policies),
+        use=store.counting,
+        pauses=store.pauses,
+        limits=use_limits(settings),
+        notices=Notices(),
+    )
+
+
+async def _clean(settings: Settings, store: Store) -> None:
+    now = datetime.now(UTC)
+    await store.sessions.sweep(now)
+    swept = await store.retention.sweep(now, settings.retention_days)
+    if swept != Swept():
+        log.info("retention.swept", **asdict(swept))
+
+
+def _news(store: Store, channels: Sequence[Channel], keeper: Keeper) -> News:
+    teller = Teller(
+        outbox=store.notices,
+        cases=store.escalations,
+        recorded=store.interactions,
+        channels={each.platform: each for each in channels},
+        now=utc_now,
+    )
+    return News(
+        owner=str(uuid.uuid4()),
+        outbox=store.notices,
+        teller=teller,
+        is_open=lambda: keeper.part().state == "ready",
+    )
