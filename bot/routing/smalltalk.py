@@ -30,7 +30,9 @@ class SmallTalk:
     """What is said and replied comes from smalltalk.toml; the reply depends on the text alone."""
 
     def __init__(self) -> None:
-        source = resources.files("bot").joinpath("smalltalk.toml").read_text(encoding="utf-8")
+        source = (
+            resources.files("bot.routing").joinpath("smalltalk.toml").read_text(encoding="utf-8")
+        )
         topics = cast("Mapping[str, Mapping[str, Sequence[str]]]", tomllib.loads(source))
         self._replies = {topic: tuple(entry["replies"]) for topic, entry in topics.items()}
         self._said = {
