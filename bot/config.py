@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     admin_token: SecretStr | None = Field(
         None,
         alias="FRONTDESK_ADMIN_TOKEN",
-        description="Opens the API beyond loopback.",
+        description="Signs programs and admins in, once others can reach the server.",
     )
     dev_identities: bool = Field(
         default=False,
@@ -174,7 +174,7 @@ class Settings(BaseSettings):
     public_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s]+[^/]$",
-        description="Where colleagues reach this server; makes links to uploaded pages absolute.",
+        description="Where colleagues reach this server; for links in messages and for signing in.",
     )
     index_spaces: Annotated[frozenset[str] | None, NoDecode] = Field(
         None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."

@@ -42,4 +42,6 @@ def _row(name: str, field: FieldInfo) -> str:
 
 def _default(field: FieldInfo) -> str:
     value = field.get_default()
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    if value is None or isinstance(value, tuple):
+        return ",".join(value or ())
+    return str(value).lower() if isinstance(value, bool) else str(value)
