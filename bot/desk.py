@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import structlog
 
 from bot.clarification import clarify
-from bot.escalations.handover import EscalationWording
+from bot.escalations.handover import WISH, EscalationWording
 from bot.observing.explaining import Grounded, explained, noted, of_gate, of_route, with_calls
 from bot.ports import ReportStage
 from bot.rendering.wording import refusal_of, reply_of, suggestions_of
@@ -233,10 +233,14 @@ def _reason(
 
 
 def _question_for_people(inquiry: Inquiry, route: Route) -> str:
-    """Return what a person is asked: for "a human, please" also the question before it."""
+    """Return what a person is asked: for "a human, please" also the question before it.
+
+    What a button said adds nothing to that question; what people wrote is kept.
+    """
     said = inquiry.message.text
-    wished = route.intent is Intent.HUMAN
-    return f"{route.question}\n{said}" if wished and route.question not in said else said
+    if route.intent is not Intent.HUMAN or route.question in said:
+        return said
+    return route.question if said == WISH else f"{route.question}\n{said}"
 
 
 def _ms_since(started: float) -> float:

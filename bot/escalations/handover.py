@@ -11,6 +11,9 @@ _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answ
 OFFER = "Shall I ask a person?"
 """What an offered hand-over says; the router takes agreement with it as a wish for one."""
 
+WISH = "I'd like to ask a person, please."
+"""What a button that asks for a person says for whoever pressed it; they wrote none of it."""
+
 _UNHEARD = "I couldn't reach the people who look after this. Please ask them directly."
 OFFERED = f"{OFFER} Reply \u201cyes\u201d."
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.desk import Desk
-from bot.escalations.handover import EscalationWording
+from bot.escalations.handover import WISH, EscalationWording
 from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Route, Stage
 from rag.errors import IndexUnavailable, ModelUnavailable
 from rag.pipeline import Pipeline
@@ -251,6 +251,15 @@ async def test_a_person_gets_the_question_before_the_wish_too(bench: Bench) -> N
 
     assert isinstance(response, Escalation)
     assert response.question == "who fixes error 809?\na human please"
+
+
+async def test_what_a_button_says_is_not_put_to_a_person(bench: Bench) -> None:
+    bench.intent, bench.question = Intent.HUMAN, "who fixes error 809?"
+
+    response = (await bench.ask(WISH)).response
+
+    assert isinstance(response, Escalation)
+    assert response.question == "who fixes error 809?"
 
 
 async def test_in_private_a_hand_over_needs_consent_and_in_a_channel_not(bench: Bench) -> None:

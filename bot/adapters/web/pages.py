@@ -19,6 +19,7 @@ from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
 from bot.adapters.web.why import why_view
+from bot.escalations.handover import WISH
 from bot.escalations.ports import Cases
 from bot.pages.frame import add_pages
 from bot.ports import Inbox, Interactions
@@ -26,7 +27,6 @@ from bot.records.watching import Watches
 from bot.types import Message
 
 HERE = Path(__file__).parent
-ASK_A_PERSON = "I'd like to ask a person, please."
 LONGEST_QUESTION = 4000
 SHOWN = 50
 
@@ -136,7 +136,7 @@ class WebChat:
         """Ask for a person about an earlier question; asking again is the same request."""
         interaction = await self._exchanges.own(request)
         once = str(uuid.uuid5(uuid.NAMESPACE_URL, f"person:{interaction.id}"))
-        accepted = await self._accept(request, ASK_A_PERSON, once)
+        accepted = await self._accept(request, WISH, once)
         if not wants_fragment(request):
             raise web.HTTPSeeOther("/")
         return accepted
