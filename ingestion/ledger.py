@@ -142,14 +142,17 @@ class Ledger:
         self._owner = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex}"
 
     async def write(self, run: Run) -> bool:
-        """Keep how far a run of this process is; return whether somebody wants it cancelled."""
+        """Keep how far a run of this process is; return whether somebody wants it cancelled.
+
+        What is written after the end changes nothing: a thread may be late.
+        """
 
         def write(connection: sqlite3.Connection) -> bool:
             connection.execute(
                 "INSERT INTO runs (id, tenant, active, owner, beat, body) "
                 "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
                 "active = excluded.active, owner = excluded.owner, beat = excluded.beat, "
-                "body = excluded.body",
+                "body = excluded.body WHERE runs.active OR NOT excluded.active",
                 (
                     run.id,
                     self._tenant,

@@ -94,7 +94,12 @@ class Runs:
             return waiting
         run = _new(space, by)
         self._waiting[space] = run.id
-        return await self._begin(run)
+        try:
+            return await self._begin(run)
+        except BaseException:
+            # What was never begun is nobody's to join.
+            self._forget_waiting(run)
+            raise
 
     async def busy(self, space: str) -> bool:
         """Tell whether a run is over a space now, in any process."""
@@ -172,11 +177,22 @@ class Runs:
             # Left as it is: the next start finds it without an owner, and resumes it.
             return
         run = tally.ended(state)
-        try:
-            await self._ledger.write(run)
-        except LedgerUnavailable as error:
-            log.error("reindex.untold", run=run.id, why=str(error))  # noqa: TRY400 - it says all
+        await self._tell_end(run)
         log.info("reindex.ended", run=run.id, space=run.space, state=state, chunks=run.chunks)
+
+    async def _tell_end(self, run: Run) -> None:
+        """Write it until it is kept: until then the run stands in the way of the next."""
+        said = False
+        while not self._stopping:
+            try:
+                await self._ledger.write(run)
+            except LedgerUnavailable as error:
+                if not said:
+                    log.error("reindex.untold", run=run.id, why=str(error))  # noqa: TRY400
+                said = True
+                await asyncio.sleep(_WRITE_SECONDS)
+            else:
+                return
 
     async def _all(self, tally: Tally) -> None:
         space = tally.run.space

@@ -107,3 +107,13 @@ async def test_a_damaged_file_is_told_with_the_cure(tmp_path: Path) -> None:
 
     with pytest.raises(LedgerUnavailable, match="move it away"):
         await Ledger(tmp_path, "acme").newest(1)
+
+
+async def test_what_is_told_late_does_not_begin_an_ended_run_again(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, "acme")
+    await ledger.write(RUN)
+    await ledger.write(replace(RUN, state="done"))
+    await ledger.write(RUN)
+
+    assert await states(ledger) == ["done"]
+    assert not await ledger.active()

@@ -12,6 +12,7 @@ from ingestion.errors import (
     DocumentInTheWay,
     DocumentUnknown,
     IngestionError,
+    LedgerUnavailable,
     RunInProgress,
     TooManyRemoved,
 )
@@ -244,3 +245,68 @@ async def test_what_was_interrupted_is_resumed_by_the_next_start_and_nothing_els
     await again.resume(["HR", "GONE"])
     await again.settled()
     assert work.done == ["IT", "HR"]
+
+
+class FullDisk(Ledger):
+    """A ledger on a disk that is full while it is said to be."""
+
+    full = False
+
+    async def write(self, run: Run) -> bool:
+        if self.full:
+            raise LedgerUnavailable("The disk is full.")
+        return await super().write(run)
+
+
+async def test_a_request_that_could_not_be_kept_keeps_no_later_one_from_being_read(
+    tmp_path: Path, work: Work
+) -> None:
+    work.on.set()
+    ledger = FullDisk(tmp_path, "acme")
+    runs = Runs(ledger, Named("IT"), work)
+    ledger.full = True
+    with pytest.raises(LedgerUnavailable):
+        await runs.request("IT", by="anna")
+    ledger.full = False
+
+    await runs.request("IT", by="anna")
+    await runs.settled()
+
+    assert work.done == ["IT"]
+
+
+async def test_an_end_that_could_not_be_kept_is_kept_once_the_disk_is_well(
+    tmp_path: Path, work: Work
+) -> None:
+    ledger = FullDisk(tmp_path, "acme")
+    runs = Runs(ledger, Named("IT"), work)
+    await runs.start("IT", by="anna")
+    await work.begun.wait()
+    ledger.full = True
+    work.on.set()
+    while not work.done:  # noqa: ASYNC110 - nobody says so
+        await asyncio.sleep(0.01)
+    ledger.full = False
+    await asyncio.wait_for(runs.settled(), 10)
+
+    assert (await only(runs)).state == "done"
+    await runs.start("IT", by="anna")
+    await runs.settled()
+    assert work.done == ["IT", "IT"]
+
+
+async def test_a_run_whose_end_can_not_be_kept_holds_up_no_stop(
+    tmp_path: Path, work: Work
+) -> None:
+    ledger = FullDisk(tmp_path, "acme")
+    runs = Runs(ledger, Named("IT"), work)
+    await runs.start("IT", by="anna")
+    await work.begun.wait()
+    ledger.full = True
+    work.on.set()
+    while not work.done:  # noqa: ASYNC110 - nobody says so
+        await asyncio.sleep(0.01)
+
+    await asyncio.wait_for(runs.stop(), 5)
+
+    assert [run.state for run in await Ledger(tmp_path, "acme").newest(1)] == ["interrupted"]
