@@ -155,7 +155,9 @@ def make_nameless(before: datetime, keys: Sequence[Key]) -> Update:
 def _forgettable(before: datetime) -> ColumnElement[bool]:
     row = InteractionRow
     waiting = exists().where(
-        EscalationRow.interaction_id == row.id, EscalationRow.state.not_in(sorted(SETTLED))
+        EscalationRow.interaction_id == row.id,
+        # What was settled just now is still to be told, read, and perhaps reopened.
+        or_(EscalationRow.state.not_in(sorted(SETTLED)), EscalationRow.changed_at >= before),
     )
     return and_(
         row.created_at < before,

@@ -295,9 +295,7 @@ async def test_an_end_that_could_not_be_kept_is_kept_once_the_disk_is_well(
     assert work.done == ["IT", "IT"]
 
 
-async def test_a_run_whose_end_can_not_be_kept_holds_up_no_stop(
-    tmp_path: Path, work: Work
-) -> None:
+async def test_a_run_whose_end_can_not_be_kept_holds_up_no_stop(tmp_path: Path, work: Work) -> None:
     ledger = FullDisk(tmp_path, "acme")
     runs = Runs(ledger, Named("IT"), work)
     await runs.start("IT", by="anna")

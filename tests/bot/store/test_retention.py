@@ -59,10 +59,11 @@ TABLES: tuple[type[Table], ...] = (
 
 @dataclass(frozen=True)
 class Kept:
-    """An interaction as it is found; ``finished`` in days after it came."""
+    """An interaction as it is found; ``finished`` and ``settled`` in days after it came."""
 
     age_days: int
     finished: int
+    settled: int
     status: str
     posted: bool
     escalation: str | None
@@ -72,13 +73,20 @@ class Kept:
     def forgettable(self) -> bool:
         ended = self.age_days - (self.finished if self.status != "working" else 0)
         finished = self.status in {"failed", "cancelled"} or (self.status == "done" and self.posted)
-        return finished and ended > DAYS and self.escalation not in UNSETTLED
+        return finished and ended > DAYS and not self.waits
+
+    @property
+    def waits(self) -> bool:
+        """Whether somebody works on it, or did so lately."""
+        lately = self.age_days - self.settled <= DAYS
+        return self.escalation is not None and (self.escalation in UNSETTLED or lately)
 
 
 KEPT = st.builds(
     Kept,
     age_days=st.integers(25, 40),
     finished=st.integers(0, 10),
+    settled=st.integers(0, 10),
     status=st.sampled_from(["working", "done", "failed", "cancelling", "cancelled"]),
     posted=st.booleans(),
     escalation=st.sampled_from([None, *get_args(State)]),
@@ -100,7 +108,8 @@ async def fill(store: Store, kept: Sequence[Kept]) -> None:
             finished_at=None if each.status == "working" else ended,
         )
         if each.escalation:
-            added += escalation_rows(f"i{number}", state=each.escalation)
+            settled = came + timedelta(days=each.settled)
+            added += escalation_rows(f"i{number}", state=each.escalation, changed_at=settled)
     for thread in {each.thread for each in kept}:
         oldest = min(each.age_days for each in kept if each.thread == thread)
         added += conversation_rows(thread, last_at=NOON - timedelta(days=oldest))
@@ -149,9 +158,17 @@ async def test_exactly_what_ended_long_ago_and_waits_for_nobody_is_forgotten(
     assert await store.retention.sweep(NOON, DAYS) == Swept()
 
 
+async def test_what_people_settled_lately_stays_however_long_it_waited(store: Store) -> None:
+    await add_interaction(store, "i1", at=OLD)
+    await add_escalation(store, "i1", state="resolved", changed_at=NOON)
+
+    assert await store.retention.sweep(NOON, DAYS) == Swept()
+    assert await store.retention.sweep(NOON + timedelta(days=DAYS, seconds=1), DAYS) == Swept(1)
+
+
 async def test_all_that_hangs_on_an_interaction_goes_with_it(store: Store) -> None:
     await add_interaction(store, "i1", at=OLD)
-    await add_escalation(store, "i1", state="resolved")
+    await add_escalation(store, "i1", state="resolved", changed_at=OLD)
     await add_conversation(store, "web:default:anna:t1", last_at=OLD)
     await store.interactions.rate(Feedback(InteractionId("i1"), "ben", "down", OLD, comment="no"))
     assert [await count(store, table) for table in TABLES] == [1] * len(TABLES)
