@@ -284,10 +284,23 @@ async def watching(
     )
     Live(looked, exchanges, person_of, tempo).mount(app)
     async with (
-        TestClient(TestServer(app)) as client,
-        client.get(f"/chat/{uuid.uuid4()}/events") as response,
+        listened_on(app) as address,
+        aiohttp.ClientSession() as client,
+        client.get(f"{address}/chat/{uuid.uuid4()}/events") as response,
     ):
         yield Listener(response)
+
+
+@asynccontextmanager
+async def listened_on(app: web.Application) -> AsyncIterator[str]:
+    """Serve as the real server does; aiohttp's own for tests cancels what a browser left."""
+    runner = web.AppRunner(app, shutdown_timeout=SOON)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
 
 
 async def test_a_silent_stream_still_says_that_it_lives(tmp_path: Path, store: Store) -> None:
@@ -325,7 +338,8 @@ async def test_a_record_that_is_away_is_an_error_that_says_so(tmp_path: Path, st
 
 async def test_a_browser_that_left_is_not_looked_for_any_more(tmp_path: Path, store: Store) -> None:
     looked = Looked([WORKING])
-    async with watching(tmp_path, store, looked) as stream:
+    silent = replace(QUICK, heartbeat=60)  # nothing is sent that could fail
+    async with watching(tmp_path, store, looked, silent) as stream:
         await stream.until("present")
         stream.response.close()
         async with asyncio.timeout(SOON):
