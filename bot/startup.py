@@ -96,14 +96,16 @@ def azure_search() -> Part:
 
 def doors(settings: Settings) -> Part:
     """Say who gets in."""
-    open_here = settings.loopback and not (settings.slack_configured or settings.adapters)
-    if open_here and settings.microsoft_app_id is None:
+    if not settings.exposed:
         return Part("doors", "ready", "open on this machine only")
     if settings.oidc_issuer is not None:
         issuer = urlsplit(settings.oidc_issuer).hostname
         token = ", or the admin token" if settings.admin_token is not None else ""
         return Part("doors", "ready", f"web page and API need a sign-in at {issuer}{token}")
     if settings.admin_token is None:
-        cure = "Add FRONTDESK_ADMIN_TOKEN (32 random characters) to .env"
+        cure = (
+            "Add FRONTDESK_ADMIN_TOKEN (32 random characters) to .env, or let colleagues sign in: "
+            "docs/signing-in.md"
+        )
         return Part("doors", "absent", "web page and API are closed.", cure)
     return Part("doors", "ready", "web page and API need the admin token")

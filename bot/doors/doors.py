@@ -87,19 +87,8 @@ class Doors:
         self._identities = identities
         self._doorkeeper = doorkeeper
         self._sessions = sessions
-        self._has_token = settings.admin_token is not None
-        self._can_open = self._has_token or settings.oidc_issuer is not None
+        self._can_open = settings.admin_token is not None or settings.oidc_issuer is not None
         self.guarded = settings.exposed
-
-    @property
-    def advice(self) -> str | None:
-        """What to print at the start when the page and the API are closed to everybody."""
-        if not self.guarded or self._can_open:
-            return None
-        return (
-            "The web page and the API are closed: others may reach this server and there is no "
-            f"admin token. To open them, add one: {ADD_ONE}"
-        )
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:

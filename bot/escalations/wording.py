@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.escalations.life import called
 from bot.escalations.types import Notice, Step
-from bot.rendering.markdown import disarm
 
 _DID: Mapping[Step, str] = {
     "claim": "has taken your question",
@@ -20,7 +18,6 @@ _DID: Mapping[Step, str] = {
 """What follows a person's name. It says what happened and promises nothing."""
 
 _OTHERWISE = "wrote"
-_LIVE = re.compile(r"[\\`*_{}\[\]()<>#|~!]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +43,3 @@ def said(notice: Notice) -> Said:
 def as_plain(news: Said) -> str:
     """Return it as plain text, the person's words set off from ours."""
     return "\n\n".join(part for part in (f"{news.name} {news.did}", news.words) if part)
-
-
-def as_markdown(news: Said) -> str:
-    """Return it as Markdown: the words quoted, and nothing in them or in the name is live."""
-    name = _LIVE.sub(r"\\\g<0>", news.name)
-    opening = f"**{name}** {news.did}"
-    if not news.words:
-        return opening
-    quoted = "\n".join(f"> {line}".rstrip() for line in disarm(news.words).split("\n"))
-    return f"{opening}\n\n{quoted}"

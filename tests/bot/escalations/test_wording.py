@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from bot.escalations.types import Act, Actor, Notice
-from bot.escalations.wording import as_markdown, as_plain, said
+from bot.escalations.wording import as_plain, said
 from bot.types import InteractionId
 
 ANNA = Actor("u1", "Anna Lopez", "expert")
@@ -20,7 +20,6 @@ def test_a_reply_is_the_persons_and_so_are_the_words() -> None:
 
     assert (news.name, news.did, news.words) == ("Anna Lopez", "answered:", TOLD.text)
     assert as_plain(news) == "Anna Lopez answered:\n\nRestart it.\n\nThen wait."
-    assert as_markdown(news) == "**Anna Lopez** answered:\n\n> Restart it.\n>\n> Then wait."
 
 
 @pytest.mark.parametrize("act", [act for act in get_args(Act) if act != "release"])
@@ -38,14 +37,3 @@ def test_every_step_that_is_told_has_words_with_and_without_the_persons_own(act:
 def test_nobody_is_called_by_no_name() -> None:
     for actor in (None, Actor("u1", " ", "expert")):
         assert as_plain(said(replace(TOLD, actor=actor))).startswith("Somebody at the help desk a")
-
-
-def test_nothing_of_a_person_is_live_in_markdown() -> None:
-    eve = Actor("u1", "**Bot**\n[click](https://evil.example)", "expert")
-    notice = replace(TOLD, actor=eve, text="![x](https://evil.example/p.png) see evil.example")
-
-    shown = as_markdown(said(notice))
-
-    assert "](" not in shown
-    assert "**Bot**" not in shown
-    assert "`evil.example`" in shown
