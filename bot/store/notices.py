@@ -102,7 +102,9 @@ def to_tell(now: datetime) -> Select[*tuple[Any, ...]]:
         select(row, step.step, step.actor, step.actor_name, step.actor_role, step.text)
         .join(step, and_(step.interaction_id == row.interaction_id, step.number == row.number))
         .where(
-            row.due_at <= now,
+            row.due_at.is_not(None),
+            # News are due when they are written, by whichever clock that was.
+            or_(row.due_at <= now, row.attempts == 0),
             or_(row.held_until.is_(None), row.held_until <= now),
             ~_behind_another(),
         )

@@ -125,6 +125,20 @@ async def test_one_process_has_a_notice_until_a_minute_has_passed(store: Store) 
     assert first.id == again.id
 
 
+async def test_news_do_not_wait_for_a_clock_that_was_put_back(store: Store) -> None:
+    await add_case(store)
+    await act(store, "reply", text="Room 3.")
+    back = datetime.now(UTC) - timedelta(hours=1)
+
+    (notice,) = await due(store, back)
+    assert await due(store, back) == []
+    await store.notices.later(notice, back + MINUTE)
+
+    assert await due(store, back) == []
+    (again,) = await due(store, back + MINUTE)
+    assert again.attempts == 1
+
+
 async def test_what_was_told_is_not_told_again(store: Store, url: str) -> None:
     await add_case(store)
     await act(store, "claim")
