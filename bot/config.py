@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.database_url import with_driver
-from bot.doors.addresses import confidential, origin_of
+from bot.doors.addresses import confidential, local_host, origin_of
 from bot.errors import SettingInvalid
 
 NOT_FOUND = "I don't have that information in the provided knowledge base."
@@ -236,16 +236,22 @@ class Settings(BaseSettings):
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
+        """Whether it listens to this machine alone."""
         return self.host in {"127.0.0.1", "::1", "localhost"}
 
     @property
+    def reachable(self) -> bool:
+        """Whether colleagues reach the server from elsewhere: itself, or by a proxy before it."""
+        proxied = self.public_url is not None and not local_host(self.public_url)
+        return proxied or not self.loopback
+
+    @property
     def exposed(self) -> bool:
-        """Whether anyone but this machine can send requests: not loopback, or a platform is on."""
+        """Whether anyone but this machine can send requests: reachable, or a platform is on."""
         platforms = (
             self.slack_configured or self.microsoft_app_id is not None or bool(self.adapters)
         )
-        return platforms or not self.loopback
+        return platforms or self.reachable
 
     @property
     def slack_configured(self) -> bool:

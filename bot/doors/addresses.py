@@ -46,6 +46,14 @@ def path_of(url: str) -> str:
     return parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
 
 
+def local_host(url: str) -> bool:
+    """Tell whether an address is this very machine's."""
+    try:
+        return urlsplit(url).hostname in LOOPBACK_NAMES
+    except ValueError:
+        return False
+
+
 def confidential(url: str) -> bool:
     """Tell whether nobody on the way can read along: HTTPS, or this very machine."""
     try:

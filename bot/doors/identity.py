@@ -75,7 +75,7 @@ class Identities:
         self._visitors = Signer(key, "visitor")
         self._tenant = settings.tenant
         self._alone = not settings.exposed
-        self._believes_all = settings.loopback and settings.dev_identities
+        self._believes_all = settings.dev_identities and not settings.exposed
         self.public_origin = origin_of(settings.public_url) if settings.public_url else None
 
     @property

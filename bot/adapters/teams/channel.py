@@ -216,10 +216,11 @@ def _check(settings: Settings) -> None:
     if settings.microsoft_app_id is None:
         if not settings.teams_dev_mode:
             raise SettingInvalid("Teams needs MICROSOFT_APP_ID; see docs/teams.md.")
-        if not settings.loopback:
+        if settings.reachable:
             raise SettingInvalid(
-                f"TEAMS_DEV_MODE=true with HOST={settings.host!r} would let anyone in; set "
-                "HOST=127.0.0.1, or MICROSOFT_APP_ID for a real registration."
+                f"TEAMS_DEV_MODE=true with HOST={settings.host!r} and "
+                f"PUBLIC_URL={settings.public_url!r} would let anyone in; set HOST=127.0.0.1 and "
+                "no PUBLIC_URL, or MICROSOFT_APP_ID for a real registration."
             )
         return
     if settings.microsoft_app_tenant_id is None:
