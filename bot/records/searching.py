@@ -92,11 +92,15 @@ class FeedbackQuery:
 
 @dataclass(frozen=True, slots=True)
 class GivenFeedback:
-    """A judgement, and the question whose answer it judges."""
+    """A judgement, and the question whose answer it judges.
+
+    ``person_name`` is known where the judge is who asked.
+    """
 
     feedback: Feedback
     question: str
     answer_type: AnswerType | None
+    person_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,9 @@ def judgements(
     row = FeedbackRow
     key = (row.given_at, row.interaction_id, row.person)
     statement = (
-        select(row, TurnRow.text.label("question"), InteractionRow.answer_type)
+        select(
+            row, TurnRow.text.label("question"), InteractionRow.answer_type, InteractionRow.message
+        )
         .join(InteractionRow, InteractionRow.id == row.interaction_id)
         .join(
             TurnRow,

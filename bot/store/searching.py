@@ -64,7 +64,7 @@ class StoredSearches:
         self, tenant: str, query: FeedbackQuery, *, limit: int, after: Place | None = None
     ) -> Listed[GivenFeedback]:
         found = await self._rows(looking.judgements(tenant, query, limit + 1, after))
-        given = tuple(_given(row) for row in found[:limit])
+        given = tuple(map(self._given, found[:limit]))
         return Listed(given, _place_of(given[-1]) if len(found) > limit else None)
 
     async def feedback_counts(self, tenant: str, since: datetime) -> FeedbackCounts:
@@ -97,6 +97,15 @@ class StoredSearches:
         rows = await self._rows(looking.asked([int(place.key[0]) for place in places]))
         return tuple(self._question(row) for row in rows)
 
+    def _given(self, row: Row[Any]) -> GivenFeedback:
+        author = self._messages.decode(row.message).author
+        return GivenFeedback(
+            _feedback(row),
+            row.question or "",
+            _answer_type(row.answer_type),
+            author.name if author.id == row.person else "",
+        )
+
     def _question(self, row: Row[Any]) -> AskedQuestion:
         message = self._messages.decode(row.message)
         return AskedQuestion(
@@ -121,8 +130,8 @@ class StoredSearches:
             return (await connection.execute(statement)).all()
 
 
-def _given(row: Row[Any]) -> GivenFeedback:
-    feedback = Feedback(
+def _feedback(row: Row[Any]) -> Feedback:
+    return Feedback(
         interaction_id=InteractionId(row.interaction_id),
         person_id=row.person,
         vote=row.vote,
@@ -131,7 +140,6 @@ def _given(row: Row[Any]) -> GivenFeedback:
         reason=row.reason,
         comment=row.comment,
     )
-    return GivenFeedback(feedback, row.question or "", _answer_type(row.answer_type))
 
 
 def _place(at: datetime, number: int) -> Place:

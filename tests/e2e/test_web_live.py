@@ -169,6 +169,21 @@ async def test_what_a_person_did_out_of_sight_is_pointed_at(visit: Visit, store:
     await expect(pill).to_have_count(0)
 
 
+async def test_what_was_pointed_at_is_so_no_longer_once_it_is_seen(
+    visit: Visit, store: Store
+) -> None:
+    card, case_id = await handed(visit)
+    for number in range(3):
+        await visit.ask(f"error 809, {number}")
+    await anna(store, case_id, "claim")
+    pill = visit.page.get_by_role("button", name="Anna Lopez has it")
+    await expect(pill).to_be_visible()
+
+    await card.evaluate("(it) => it.scrollIntoView({block: 'center', behavior: 'instant'})")
+
+    await expect(pill).to_have_count(0)
+
+
 async def test_the_asker_closes_a_case_and_opens_it_again(visit: Visit, store: Store) -> None:
     card, case_id = await handed(visit)
     await anna(store, case_id, "reply", REPLY)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import datetime
+from typing import Protocol, get_args
 
 from aiohttp import web
 from pydantic import SecretStr
@@ -13,6 +14,7 @@ from pydantic.fields import FieldInfo
 from bot.adapters.board.frame import show
 from bot.config import Settings
 from bot.doors.identity import needs
+from bot.escalations.types import Act
 from bot.limits.usage import Pause
 from bot.observing.audit import masked
 from bot.records.sums import AuditRecord
@@ -61,6 +63,18 @@ class SettingView:
     own: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ActView:
+    """One act as it is shown; ``case`` is the address of the escalation it was on, or ""."""
+
+    at: datetime
+    actor: str
+    act: str
+    subject: str
+    detail: str
+    case: str
+
+
 class SettingsPage:
     """Shows the settings, pauses and resumes. ``sources`` says where each field comes from."""
 
@@ -105,7 +119,7 @@ class SettingsPage:
             "longest": LONGEST_REASON,
             "wrong": wrong,
             "reason": reason,
-            "acts": acts[:ACTS],
+            "acts": [_act(each) for each in acts[:ACTS]],
             "older": acts[ACTS - 1].number if len(acts) > ACTS else None,
         }
         response = show(request, "board/settings.html", context, role="admin")
@@ -144,6 +158,11 @@ def _shown_value(value: object, field: FieldInfo) -> str:
         case _:
             # An address may carry a password.
             return masked(str(value))
+
+
+def _act(record: AuditRecord) -> ActView:
+    case = f"/board/escalations/{record.subject}" if record.act in get_args(Act) else ""
+    return ActView(record.at, record.actor, record.act, record.subject, record.detail, case)
 
 
 def _wrong(reason: str) -> str:

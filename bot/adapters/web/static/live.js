@@ -113,6 +113,11 @@
       pill.remove();
     });
     dock.prepend(pill);
+    new IntersectionObserver((seen, observer) => {
+      if (pill.isConnected && !seen.some((each) => each.isIntersecting)) return;
+      observer.disconnect();
+      pill.remove();
+    }, { rootMargin: "-60px 0px -160px 0px" }).observe(card);
   };
 
   // After a card or the feedback was swapped: it is said, and the focus is not lost with a button.

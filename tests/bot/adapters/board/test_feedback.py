@@ -34,6 +34,17 @@ async def test_judgements_lead_to_their_record_the_latest_first(desk: Desk, stor
     assert "second" in await desk.get(record[1])
 
 
+async def test_who_judged_is_named_where_it_is_who_asked(desk: Desk, store: Store) -> None:
+    await judge(store, "own", "up")
+    theirs = await ask(store, "theirs", "theirs", response=SURE)
+    await store.interactions.rate(judgement(theirs.id, "ben", "up"))
+
+    page = plain(await desk.get(LIST))
+
+    assert "Mika Salo \u00b7" in page
+    assert "ben \u00b7" in page
+
+
 async def test_the_list_can_be_narrowed_down(desk: Desk, store: Store) -> None:
     await judge(store, "helped", "up", comment="Thanks!")
     await judge(store, "wrong", "down", reason="wrong")

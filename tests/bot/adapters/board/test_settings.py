@@ -123,6 +123,16 @@ async def test_another_site_can_pause_nothing(store: Store, client: Client) -> N
     assert await store.pauses.current("default") is None
 
 
+async def test_an_act_on_an_escalation_leads_to_it(store: Store, client: Client) -> None:
+    await store.audits.append("default", "tomas", "claim", "c-1")
+    await store.audits.append("default", "board:you", "pause", "tenant")
+
+    page = await (await client.get("/board/settings")).text()
+
+    assert '<a href="/board/escalations/c-1" title="c-1">The escalation</a>' in page
+    assert "/board/escalations/tenant" not in page
+
+
 async def test_earlier_acts_are_a_page_further(store: Store, client: Client) -> None:
     for number in range(53):
         await store.audits.append("default", "cli:anna", "policy", f"channel-{number}-")
