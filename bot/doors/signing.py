@@ -27,7 +27,7 @@ class Signer:
     def read(self, signed: str) -> str | None:
         """Return the value, or None for what was not signed here."""
         value, _, mark = signed.rpartition(".")
-        if value and hmac.compare_digest(mark.encode(), self._mark(value).encode()):
+        if value and hmac.compare_digest(_bytes(mark), _bytes(self._mark(value))):
             return value
         return None
 
@@ -47,13 +47,13 @@ def signing_key(path: Path) -> bytes:
         key = path.read_bytes()
     except OSError as error:
         raise SettingInvalid(
-            f"{str(path)!r} can't be used as the key of browser sessions: {error.strerror}. Look "
+            f"{str(path)!r} can't be used as the key of browser cookies: {error.strerror}. Look "
             "at the data directory's permissions and free space, or move what is there away."
         ) from error
     if len(key) != KEY_BYTES:
         raise SettingInvalid(
             f"{str(path)!r} has {len(key)} bytes, a key has {KEY_BYTES}. Delete it; a new one is "
-            "made at the next start, and everybody signs in again."
+            "made at the next start, and browsers that nobody signed in with begin new conversations."
         )
     return key
 
@@ -64,7 +64,12 @@ def same_secret(given: str, expected: str) -> bool:
 
 
 def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+    return hashlib.sha256(_bytes(text)).digest()
+
+
+def _bytes(text: str) -> bytes:
+    """Return text of any kind as bytes: half characters come in headers and in JSON."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _make_key(path: Path) -> None:
