@@ -111,4 +111,4 @@ async def visiting(
     await page.goto(url)
     yield visit
     await context.close()
-    assert visit.troubles == []
+    assert visit.troubles == [], visit.troubles
