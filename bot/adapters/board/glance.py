@@ -74,7 +74,8 @@ def _words(looked: Looked) -> Iterator[str]:
     yield f"In the last {days} days {several(new.asked, 'question')} came in, {_against(looked)}."
     if new.without_person is not None:
         share = percent(new.without_person)
-        before = f" (before: {percent(old.without_person)})" if old.without_person else ""
+        earlier = old.without_person
+        before = "" if earlier is None else f" (before: {percent(earlier)})"
         yield f"Of those that needed the wiki, {share} were answered without a person{before}."
     if new.answering.count:
         yield f"Half of the answers took at most {duration(new.answering.p50)}."
