@@ -53,7 +53,7 @@ def signing_key(path: Path) -> bytes:
     if len(key) != KEY_BYTES:
         raise SettingInvalid(
             f"{str(path)!r} has {len(key)} bytes, a key has {KEY_BYTES}. Delete it; a new one is "
-            "made at the next start, and browsers that nobody signed in with begin new conversations."
+            "made at the next start, and browsers that nobody signed in with begin anew."
         )
     return key
 
