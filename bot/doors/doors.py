@@ -11,6 +11,7 @@ from aiohttp.typedefs import Handler
 from bot.config import Settings
 from bot.doors.addresses import local_path, path_of
 from bot.doors.demo import mount_demo, play
+from bot.doors.forms import forms
 from bot.doors.identity import (
     IDENTITIES,
     NEWCOMER,
@@ -175,7 +176,7 @@ def mount_doors(
     doorkeeper = Doorkeeper(identities, audits, settings.tenant, WrongTokens())
     kept = Sessions(sessions, settings) if sessions is not None else None
     doors = Doors(settings, identities, doorkeeper, kept)
-    app.middlewares[:0] = [problems, doors.check, doors.recognise]
+    app.middlewares[:0] = [problems, doors.check, forms, doors.recognise]
     app.on_response_prepare.append(doors.dress)
     if kept is not None:
         SignInPages(

@@ -118,6 +118,8 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         if error.status < HTTPStatus.BAD_REQUEST:
             raise
         return _response(_from_http(error))
+    except web.RequestPayloadError:
+        return _response(problem(400))
     except Exception as error:  # noqa: BLE001 - told apart and logged there
         return _response(_from(request, error))
 

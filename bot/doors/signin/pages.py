@@ -198,7 +198,7 @@ async def _form(request: web.Request) -> tuple[str, str]:
 async def _body(request: web.Request) -> tuple[str, str]:
     try:
         body = json.loads(await request.read())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise problem(400) from error
     token = body.get("token") if isinstance(body, dict) else None
     if not isinstance(token, str):
