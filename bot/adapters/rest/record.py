@@ -13,9 +13,10 @@ from bot.adapters.rest import wire_record as wire
 from bot.adapters.rest.cursors import place_of, written
 from bot.adapters.rest.reading import body_of, claimed, query_of
 from bot.adapters.rest.replies import as_json
-from bot.doors.identity import may_see, needs, person_of, role_of
+from bot.doors.identity import may_see, needs, person_of, role_of, signed_in_of
 from bot.doors.problems import problem
 from bot.errors import ActRefused
+from bot.escalations.casework import checked
 from bot.escalations.ports import Cases
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep
 from bot.ports import Interactions
@@ -103,9 +104,8 @@ class RecordApi:
         if act in {"reply", "decline"} and not sent.text:
             raise problem(422, f"{act!r} needs a text.", cure="Send what the asker is to read.")
         try:
-            changed = await self._cases.act(
-                self._tenant, case.interaction_id, act, actor, sent.text
-            )
+            text = checked(act, sent.text)
+            changed = await self._cases.act(self._tenant, case.interaction_id, act, actor, text)
         except ActRefused as error:
             raise problem(409, str(error)) from error
         return as_json(await self._history(changed))
@@ -164,6 +164,13 @@ def _act(request: web.Request) -> Act:
 def _actor(request: web.Request, person: Person, name: str | None) -> Actor:
     if role_of(request) == "asker":
         return Actor(person.id, person.name, "asker")
+    signed_in = signed_in_of(request)
+    if name and signed_in is not None and signed_in.person == person:
+        raise problem(
+            403,
+            f"The name {name!r} is not believed here.",
+            cure="Leave `name` out: you are signed in, and act under your own name.",
+        )
     return Actor(person.id, name or person.name or _NAMELESS, "expert")
 
 

@@ -114,6 +114,16 @@ async def test_escalations_are_listed_longest_waiting_first_and_by_state(
     assert [each["owner_name"] for each in claimed["escalations"]] == ["Bea"]
 
 
+async def test_who_claims_or_releases_says_nothing_by_it(store: Store, tmp_path: Path) -> None:
+    await waiting(store, "a")
+
+    async with serving(store, settings_for(tmp_path)) as client:
+        await done(client, "a", "claim", name="Bea", text="Only for us: he asks each week.")
+        released = await done(client, "a", "release", name="Bea", text="No time.")
+
+    assert [each["text"] for each in released["history"][-2:]] == ["", ""]
+
+
 async def test_an_escalation_is_claimed_answered_resolved_and_reopened(
     store: Store, tmp_path: Path
 ) -> None:
@@ -193,3 +203,16 @@ async def test_usage_is_summed_by_what_is_asked(store: Store, tmp_path: Path) ->
     assert [(each["calls"], each["unpriced_calls"]) for each in by_day["sums"]] == [(2, 1)]
     assert {each["key"] for each in by_model["sums"]} == {"small", "large"}
     assert "can't be summed up" in backwards["detail"]
+
+
+async def test_who_is_signed_in_acts_under_their_own_name(store: Store, tmp_path: Path) -> None:
+    await waiting(store, "a")
+
+    async with serving(store, settings_for(tmp_path), sample=True) as client:
+        own = {"Origin": f"http://127.0.0.1:{client.port}"}
+        await client.post("/session/demo", data={"persona": "tomas"}, headers=own)
+        refused = await done(client, "a", "claim", 403, name="The managing director")
+        case = await done(client, "a", "claim")
+
+    assert "managing director" in refused["detail"]
+    assert (case["owner_id"], case["owner_name"]) == ("demo-tomas", "Tomas")
