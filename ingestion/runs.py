@@ -208,7 +208,8 @@ class Runs:
             begun = tally.at(space)
             try:
                 report = await self._work(space, tally, tally.run)
-            except RunInProgress:
+            except (RunInProgress, LedgerUnavailable):
+                # Also a full disk is waited for: what was taken in is to be found in the end.
                 tally.wait()
                 await asyncio.sleep(_LEASE_SECONDS)
                 continue

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from ingestion.errors import RunInProgress
+from ingestion.errors import LedgerUnavailable, RunInProgress
 
 
 @contextmanager
@@ -17,17 +17,26 @@ def lease(data_dir: Path, tenant: str, space: str) -> Iterator[None]:
 
     Raises:
         RunInProgress: another run holds it.
+        LedgerUnavailable: nothing can be written there.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
     name = hashlib.blake2b(f"{tenant}\0{space}".encode(), digest_size=8).hexdigest()
-    with closing(
-        sqlite3.connect(data_dir / f"ingestion-{name}.lock", timeout=0, isolation_level=None)
-    ) as connection:
+    with ExitStack() as closing_later:
         try:
+            data_dir.mkdir(parents=True, exist_ok=True)
             # SQLite locks files alike on every system, and a killed process lets go.
+            connection = sqlite3.connect(
+                data_dir / f"ingestion-{name}.lock", timeout=0, isolation_level=None
+            )
+            closing_later.enter_context(closing(connection))
             connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            raise RunInProgress(
-                f"Another run works on space {space!r} in {str(data_dir)!r}; wait until it ends."
+        except (sqlite3.Error, OSError) as error:
+            if "locked" in str(error):
+                raise RunInProgress(
+                    f"Another run works on space {space!r} in {str(data_dir)!r}; wait until it "
+                    "ends."
+                ) from error
+            raise LedgerUnavailable(
+                f"{str(data_dir)!r} cannot be written to ({error}). Check that this user may write "
+                "to it and that the disk has room."
             ) from error
         yield

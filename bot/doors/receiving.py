@@ -13,6 +13,7 @@ from aiohttp import BodyPartReader, ClientError, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from bot.doors.problems import Problem, problem
+from bot.errors import StoreUnavailable
 
 FORM_ROOM = 1024**2
 """Bytes that a form may have besides its files."""
@@ -63,19 +64,26 @@ def upload_bounds(max_upload_mb: int, files: int = 1) -> Bounds:
 async def received(
     request: web.Request, data_dir: Path, bounds: Bounds
 ) -> AsyncIterator[ReceivedForm]:
-    """Read the form of a request. Raises Problem: 400, 413, 415 or 422."""
+    """Read the form of a request. Raises Problem (400, 413, 415, 422), StoreUnavailable."""
     if request.content_type != "multipart/form-data":
         raise problem(415, _NO_FORM)
     folder = data_dir / _INCOMING
-    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     form = ReceivedForm()
     try:
         try:
+            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
             await _read(await request.multipart(), form, folder, bounds)
         except (ValueError, AssertionError, LookupError, RuntimeError) as error:
             raise problem(400, "The form can't be read.", cure=_NO_FORM) from error
         except (ClientError, HttpProcessingError) as error:
             raise problem(400, "The form can't be read.", cure=_NO_FORM) from error
+        except ConnectionError:
+            raise
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{str(folder)!r} can't be written to ({error.strerror}). Look at the disk's free "
+                "space and at the permissions of the data directory."
+            ) from error
         yield form
     finally:
         for file in form.files:

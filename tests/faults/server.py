@@ -180,6 +180,24 @@ class Client:
         except (aiohttp.ClientError, TimeoutError, OSError):
             return 0, {}
 
+    async def upload(self, url: str, space: str, name: str, text: str) -> int:
+        """Send a document; return the status."""
+        sent = aiohttp.FormData()
+        sent.add_field("file", text.encode(), filename=name)
+        address = f"{url}/api/v1/documents/{space}"
+        async with self._session.post(address, data=sent, headers=BEARER) as answer:
+            return answer.status
+
+    async def post(self, url: str, body: Mapping[str, object]) -> int:
+        """Do something as an admin; return the status."""
+        async with self._session.post(url, json=body, headers=BEARER) as answer:
+            return answer.status
+
+    async def delete(self, url: str) -> int:
+        """Delete something as an admin; return the status."""
+        async with self._session.delete(url, headers=BEARER) as answer:
+            return answer.status
+
     async def get(self, url: str) -> tuple[int, dict[str, Any]]:
         """Fetch something as an operator."""
         async with self._session.get(url, headers=BEARER) as answer:

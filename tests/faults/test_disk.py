@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,12 +16,15 @@ from tests.bot.adapters.slack.server import FakeSlack
 from tests.faults.model import QuotingModel
 from tests.faults.server import Client, Server, on_model, on_slack, server
 from tests.faults.watching import (
+    CHANNEL,
     all_once,
     question,
     replies,
     until,
+    until_indexed,
     until_not_ready,
     until_ready,
+    waiting_case,
 )
 
 pytestmark = pytest.mark.slow
@@ -109,6 +113,37 @@ async def test_a_full_disk_refuses_messages_and_takes_them_again_by_itself(
         kept += await ask_until(asker, running, {200}, 100)
         await until_ready(asker, running.url, within_seconds=8)
         await until(all_once(slack, kept), within_seconds=15)
+    assert not [line for line in running.logged if "Traceback" in line]
+
+
+async def test_a_full_disk_refuses_documents_and_acts_and_takes_them_again_by_itself(
+    small_disk: Path, slack: FakeSlack, asker: Client
+) -> None:
+    text, ts = "human", "1700000001.000100"
+    async with server(small_disk, **on_slack(slack.url)) as running:
+        await running.start()
+        sent = [await asker.upload(running.url, "HR", "leave.md", "# Leave\n\n30 days.")]
+        await until_indexed(asker, running.url, "HR", 1)
+        assert await asker.mention(running.url, text, ts) == 200
+        case = await waiting_case(asker, running.url)
+        reply = f"{running.url}/api/v1/escalations/{case}/reply"
+
+        with full(small_disk):
+            refused = [await asker.upload(running.url, "HR", "pay.md", "# Pay\n" + "x" * 99_999)]
+            refused.append(await asker.post(reply, {"text": "Room 3."}))
+            started = time.monotonic()
+            refused.append(await asker.delete(f"{running.url}/api/v1/documents/HR/leave.md"))
+            took = time.monotonic() - started
+
+        await until_ready(asker, running.url, within_seconds=8)
+        sent.append(await asker.upload(running.url, "HR", "pay.md", "# Pay\n\nOn Friday."))
+        replied = await asker.post(reply, {"text": "Room 3."})
+        await until_indexed(asker, running.url, "HR", 2)
+        await until(lambda: len(slack.in_thread(CHANNEL, ts)) > 1, within_seconds=10)
+
+    assert (sent, refused, replied) == ([202, 202], [503, 503, 503], 200)
+    assert took < 5
+    assert len(slack.in_thread(CHANNEL, ts)) == 2
     assert not [line for line in running.logged if "Traceback" in line]
 
 

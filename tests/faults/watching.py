@@ -77,3 +77,26 @@ def replies(slack: FakeSlack, numbers: Sequence[int]) -> dict[int, int]:
 def all_once(slack: FakeSlack, numbers: Sequence[int]) -> Callable[[], bool]:
     """Return a look that tells whether each question is answered, and once."""
     return lambda: set(replies(slack, numbers).values()) == {1}
+
+
+async def until_indexed(asker: Client, url: str, space: str, documents: int) -> None:
+    """Wait until a space holds so many documents. Raises TimeoutError."""
+
+    async def all_there() -> bool:
+        _, told = await asker.get(f"{url}/api/v1/documents/{space}")
+        return len(told.get("documents", ())) == documents
+
+    await until_found(all_there, within_seconds=30)
+
+
+async def waiting_case(asker: Client, url: str) -> str:
+    """Wait until one question has gone to people, and return its id."""
+    found: list[dict[str, Any]] = []
+
+    async def there() -> bool:
+        _, told = await asker.get(f"{url}/api/v1/escalations")
+        found[:] = told["escalations"]
+        return bool(found)
+
+    await until_found(there, within_seconds=10)
+    return str(found[0]["interaction_id"])

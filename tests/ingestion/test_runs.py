@@ -308,3 +308,13 @@ async def test_a_run_whose_end_can_not_be_kept_holds_up_no_stop(tmp_path: Path, 
     await asyncio.wait_for(runs.stop(), 5)
 
     assert [run.state for run in await Ledger(tmp_path, "acme").newest(1)] == ["interrupted"]
+
+
+async def test_a_disk_that_takes_no_writes_is_waited_for(runs: Runs, work: Work) -> None:
+    work.on.set()
+    work.errors = [LedgerUnavailable("The disk is full.")]
+    await runs.request("IT", by="anna")
+    await runs.settled()
+
+    assert work.done == ["IT"]
+    assert (await only(runs)).state == "done"

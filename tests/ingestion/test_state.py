@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.errors import RunInProgress
+from ingestion.errors import LedgerUnavailable, RunInProgress
 from ingestion.state import lease
 
 HOLD = """
@@ -42,4 +42,11 @@ def test_a_killed_process_lets_go(tmp_path: Path) -> None:
         holder.wait()
 
     with lease(tmp_path, "acme", "HR"):
+        pass
+
+
+def test_a_folder_that_takes_no_writes_is_not_taken_for_another_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(LedgerUnavailable, match="disk"), lease(tmp_path / "file", "acme", "HR"):
         pass
