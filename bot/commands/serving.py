@@ -7,7 +7,7 @@ import errno
 import gc
 import signal
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -15,6 +15,7 @@ from aiohttp import web
 from bot import __version__
 from bot.app import STATUS, build, executor_of, reindex_sample
 from bot.config import Settings
+from bot.doors.demo import DEMO, personas
 from bot.errors import SettingInvalid
 from bot.observing.tracing import set_up_tracing
 from bot.parts import open_parts
@@ -79,12 +80,24 @@ async def _listen(app: web.Application, settings: Settings, started: float) -> N
         await _bind(runner, settings)
         _, port = runner.addresses[0][:2]
         took = time.perf_counter() - started
-        print(f"Serving http://{_shown(settings.host)}:{port} (ready in {took:.1f} s)", flush=True)
+        address = f"http://{_shown(settings.host)}:{port}"
+        for line in places(address, demo=DEMO in app):
+            print(line, flush=True)
+        print(f"Serving {address} (ready in {took:.1f} s)", flush=True)
         _spare_what_stays()
         await _until_stopped()
         print("Stopping: finishing what was asked.", flush=True)
     finally:
         await runner.cleanup()
+
+
+def places(address: str, *, demo: bool) -> Iterator[str]:
+    """Yield where people work, and with ``demo`` who one can be there, as lines of the start."""
+    yield f"Board {address}/board"
+    if demo:
+        played = [each for each in personas() if each.signed_in is not None]
+        named = "; ".join(f"{each.name} ({each.about})" for each in played)
+        yield f"At the top right of each page you can be {named}"
 
 
 async def _bind(runner: web.AppRunner, settings: Settings) -> None:

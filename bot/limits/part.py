@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from bot.config import Settings
+from bot.doors.naming import short_actor
 from bot.errors import StoreUnavailable
 from bot.limits.limits import CountsUse, KnowsPause
 from bot.limits.usage import Pause, Spent, UseLimits, day_of, use_limits
@@ -43,7 +44,7 @@ def limits_as(limits: UseLimits, spent: Spent, pause: Pause | None) -> Part:
     if pause is not None:
         since = pause.since.strftime("%Y-%m-%d %H:%M UTC")
         reason = clip(pause.reason, _REASON_CHARACTERS).rstrip(".")
-        detail = f"paused by {pause.by} since {since}: {reason}."
+        detail = f"paused by {short_actor(pause.by)} since {since}: {reason}."
         return Part(_NAME, "paused", detail, "Answer again: python -m bot resume")
     used_up = "; ".join(_used_up(limits, spent))
     if used_up:

@@ -40,7 +40,7 @@ def _set_up(app: web.Application) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    app.middlewares.append(_with_standing)
+    app.middlewares.extend((_with_standing, _nowhere_as_page))
     templates.globals["asset"] = assets.link
     app.router.add_get("/static/{name}", assets.serve)
 
@@ -53,6 +53,19 @@ async def _with_standing(request: web.Request, handler: Handler) -> web.StreamRe
         warnings.simplefilter("ignore", web.NotAppKeyWarning)
         request[aiohttp_jinja2.REQUEST_CONTEXT_KEY] = _standing(request)
     return await handler(request)
+
+
+@web.middleware
+async def _nowhere_as_page(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Show who opens an address that leads nowhere a page; programs are told as ever."""
+    try:
+        return await handler(request)
+    except web.HTTPNotFound:
+        unknown = request.match_info.http_exception is not None
+        if not unknown or "text/html" not in request.headers.get("Accept", ""):
+            raise
+        told = {"title": "There is nothing here", "text": "This address leads nowhere."}
+        return aiohttp_jinja2.render_template("trouble.html", request, told, status=404)
 
 
 def _standing(request: web.Request) -> dict[str, object]:

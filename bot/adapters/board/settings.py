@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from bot.adapters.board.frame import show
 from bot.config import Settings
 from bot.doors.identity import needs
+from bot.doors.naming import short_actor
 from bot.escalations.types import Act
 from bot.limits.usage import Pause
 from bot.observing.audit import masked
@@ -69,6 +70,7 @@ class ActView:
 
     at: datetime
     actor: str
+    who: str
     act: str
     subject: str
     detail: str
@@ -112,10 +114,12 @@ class SettingsPage:
     ) -> web.Response:
         views = setting_views(self._settings, self._sources)
         acts = await self._acts.newest(self._settings.tenant, ACTS + 1, _before(request))
+        paused = await self._pauses.current(self._settings.tenant)
         context = {
             "own": [each for each in views if each.own],
             "defaults": [each for each in views if not each.own],
-            "paused": await self._pauses.current(self._settings.tenant),
+            "paused": paused,
+            "paused_by": short_actor(paused.by) if paused else "",
             "longest": LONGEST_REASON,
             "wrong": wrong,
             "reason": reason,
@@ -162,7 +166,15 @@ def _shown_value(value: object, field: FieldInfo) -> str:
 
 def _act(record: AuditRecord) -> ActView:
     case = f"/board/escalations/{record.subject}" if record.act in get_args(Act) else ""
-    return ActView(record.at, record.actor, record.act, record.subject, record.detail, case)
+    return ActView(
+        at=record.at,
+        actor=record.actor,
+        who=short_actor(record.actor),
+        act=record.act,
+        subject=record.subject,
+        detail=record.detail,
+        case=case,
+    )
 
 
 def _wrong(reason: str) -> str:

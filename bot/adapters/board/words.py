@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 from bot.adapters.board.amounts import duration
+from bot.doors.naming import short_id
 from bot.escalations.types import State
 from bot.feedback import Reason
 from bot.outcomes import AnswerType, answer_type
@@ -63,8 +64,6 @@ _CASES: Mapping[State, str] = {
     "resolved": "Resolved by a person",
     "declined": "Declined by people",
 }
-_VISITOR = "visitor-"
-_VISITOR_SHOWN = 6
 
 _ENDED: Mapping[Status, str] = {
     "working": "Being worked on",
@@ -105,9 +104,7 @@ def who(name: str, person_id: str) -> str:
 
     Browsers without a sign-in are told apart by the beginning of their id.
     """
-    visitor = person_id.removeprefix(_VISITOR)
-    short = f"Visitor {visitor[:_VISITOR_SHOWN]}" if visitor != person_id else person_id
-    return name or short
+    return name or short_id(person_id)
 
 
 def judged(reason: str | None) -> str:
