@@ -11,7 +11,7 @@ from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations.finding import (
     Exchange,
     Finding,
-    exchange_of,
+    exchanges_of,
     finding_of,
     found_in,
     searched,
@@ -94,7 +94,7 @@ class Casework:
             case=case,
             steps=tuple(await self._cases.steps(tenant, case_id)),
             finding=finding_of(explained, may_read),
-            before=tuple(exchange_of(each, may_read) for each in before),
+            before=exchanges_of(before, may_read),
         )
 
     async def _before(self, escalated: Interaction) -> Sequence[Interaction]:

@@ -96,6 +96,27 @@ def exchange_of(interaction: Interaction, may_read: Mapping[str, Chunk]) -> Exch
     )
 
 
+def exchanges_of(
+    before: Sequence[Interaction], may_read: Mapping[str, Chunk]
+) -> tuple[Exchange, ...]:
+    """Return earlier exchanges, oldest first; what may repeat a withheld answer is withheld too."""
+    shown: list[Exchange] = []
+    for each in before:
+        exchange = exchange_of(each, may_read)
+        if leans_on_talk(each) and any(earlier.withheld for earlier in shown):
+            exchange = replace(exchange, answer="", withheld=True)
+        shown.append(exchange)
+    return tuple(shown)
+
+
+def leans_on_talk(interaction: Interaction) -> bool:
+    """Tell whether a model wrote a reply that names no page, knowing what was said before it."""
+    outcome = interaction.outcome
+    if outcome is None or not isinstance(outcome.response, Reply):
+        return False
+    return not outcome.response.sources and bool(outcome.trace.calls)
+
+
 def found_in(interaction: Interaction) -> tuple[Source | FoundPassage, ...]:
     """Return every passage that the record of an exchange names."""
     outcome = interaction.outcome

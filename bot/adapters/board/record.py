@@ -9,7 +9,7 @@ from datetime import datetime
 from bot.adapters.board import words
 from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.figures import Table, tables
-from bot.adapters.board.shown import ExchangeView, ResponseView, exchange_views, response_view
+from bot.adapters.board.shown import ExchangeView, ResponseView, exchange_views, response_view, said
 from bot.adapters.board.sight import Sight
 from bot.types import Feedback, Interaction, Outcome, PostedRef
 
@@ -68,6 +68,7 @@ def record_view(
     message, outcome = asked.message, asked.outcome
     channel = f"{message.thread.platform}:{message.thread.channel}"
     private = outcome.private if outcome else None
+    before = exchange_views(earlier, sight)
     return RecordView(
         id=asked.id,
         question=message.text,
@@ -77,8 +78,8 @@ def record_view(
         person_id=message.author.id,
         place=words.place(channel, private=message.private),
         became=words.ended(asked),
-        earlier=exchange_views(earlier, sight),
-        response=response_view(outcome.response, asked.id, sight) if outcome else None,
+        earlier=before,
+        response=said(asked, before, sight),
         private=response_view(private, f"{asked.id}-private", sight) if private else None,
         decision=tuple(_decision(outcome)) if outcome else (),
         delivery=tuple(_delivery(asked)),

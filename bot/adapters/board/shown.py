@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from bot.adapters.board import words
 from bot.adapters.board.sight import Sight, sources_of
+from bot.escalations.finding import leans_on_talk
 from bot.pages.markup import answer_html, quote_html
 from bot.types import Clarification, Interaction, Response, Source
 
@@ -66,18 +67,30 @@ def response_view(response: Response, name: str, sight: Sight) -> ResponseView:
 
 def exchange_views(earlier: Sequence[Interaction], sight: Sight) -> tuple[ExchangeView, ...]:
     """Return the exchanges before a question, oldest first."""
-    return tuple(
-        ExchangeView(
+    views: list[ExchangeView] = []
+    for each in earlier:
+        view = ExchangeView(
             id=each.id,
             asked_at=each.created_at,
             who=words.who(each.message.author.name, each.message.author.id),
             question=each.message.text,
-            response=None
-            if each.outcome is None
-            else response_view(each.outcome.response, each.id, sight),
+            response=said(each, views, sight),
         )
-        for each in earlier
-    )
+        views.append(view)
+    return tuple(views)
+
+
+def said(asked: Interaction, earlier: Sequence[ExchangeView], sight: Sight) -> ResponseView | None:
+    """Return what may be shown of an answer; None where there is none.
+
+    What a model wrote from the talk before may repeat an answer that is withheld.
+    """
+    if asked.outcome is None:
+        return None
+    hidden = any(each.response is not None and each.response.withheld for each in earlier)
+    if hidden and leans_on_talk(asked):
+        return ResponseView(withheld=True)
+    return response_view(asked.outcome.response, asked.id, sight)
 
 
 def page_view(source: Source, sight: Sight) -> PageView:

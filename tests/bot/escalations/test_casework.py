@@ -28,7 +28,7 @@ from bot.types import (
 )
 from rag.errors import IndexUnavailable
 from rag.index.embedded import EmbeddedIndex, open_index
-from rag.types import EVERYONE, Chunk, Page, Principal, Readers
+from rag.types import EVERYONE, Chunk, ModelCall, Page, Principal, Readers
 from tests.bot.fakes import replied
 from tests.bot.store.filled import rows
 from tests.builders import ALL, chunk, message
@@ -224,6 +224,23 @@ async def test_an_earlier_answer_is_shown_whole_or_not_at_all(
     (before,) = (await view(casework, case_id)).before
 
     assert (before.answer, before.withheld) == (answer, withheld)
+
+
+async def test_what_a_model_wrote_after_a_withheld_answer_is_withheld_too(
+    casework: Casework, store: Store
+) -> None:
+    by_model = outcome(Reply("Am 25. ist Zahltag.", "generic"), searched=False)
+    call = ModelCall("generic", "large", "generic@1", 9, 9, 7.0)
+    by_model = replace(by_model, trace=replace(by_model.trace, calls=(call,)))
+    await ask(store, "pay?", outcome(Reply("On the 25th [1].", "answer", BOTH[1:])))
+    await ask(store, "in German", by_model, message_id="m2")
+    await ask(store, "hello", outcome(Reply("Hello!", "generic")), message_id="m3")
+    case_id = await ask(store, "still", outcome(escalated()), message_id="m4")
+
+    before = (await view(casework, case_id)).before
+
+    assert [each.answer for each in before] == ["", "", "Hello!"]
+    assert [each.withheld for each in before] == [True, True, False]
 
 
 class Broken:

@@ -16,6 +16,7 @@ from bot.store.searching import StoredSearches
 from bot.types import Clarification, PostedRef, Reply
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.work_app import (
+    CALL,
     CLOSED,
     OPEN,
     SECRET,
@@ -262,3 +263,25 @@ async def test_hostile_words_stay_words(desk: Desk, store: Store) -> None:
 @pytest.mark.parametrize("name", ["nothing", "a%00b", "%20"])
 async def test_an_unknown_question_is_told_as_a_page(desk: Desk, name: str) -> None:
     assert "There is no such question" in await desk.get(f"{LIST}/{name}", 404)
+
+
+async def test_what_a_model_wrote_after_a_withheld_answer_is_withheld_too(desk: Desk) -> None:
+    """It knew the answer before: asked to put it otherwise, it says it again, without a source."""
+    again = Reply("Douze personnes partent en mai.", "generic")
+    by_model = replace(TRACE, passages=(), calls=(replace(CALL, purpose="generic"),))
+    await ask(desk.store, "m1", response=TOLD_ALL)
+    repeated = await ask(desk.store, "m2", "in French please", response=again, trace=by_model)
+    after = await ask(desk.store, "m3", "thank you", response=SURE)
+
+    for record in (repeated, after):
+        page = f"/board/questions/{record.id}"
+        assert again.text not in await desk.get(page)
+        assert again.text in await desk.of("ines").get(page)
+
+
+async def test_what_a_model_wrote_of_the_world_is_shown(desk: Desk) -> None:
+    trace = replace(TRACE, passages=(), calls=(replace(CALL, purpose="generic"),))
+    await ask(desk.store, "m1", response=SURE)
+    said = await ask(desk.store, "m2", response=Reply("A byte has 8 bits.", "generic"), trace=trace)
+
+    assert "A byte has 8 bits." in await desk.get(f"/board/questions/{said.id}")
