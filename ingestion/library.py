@@ -159,7 +159,12 @@ class Library:
                 f"{shortened(document_id)} was not uploaded: remove it where it comes from, and "
                 "reindex the space."
             )
-        await self.uploads.remove(space, document_id)
+        try:
+            await self.uploads.remove(space, document_id)
+        except DocumentUnknown:
+            # An earlier removal may have been cut off here.
+            if await self.index.page_summary(self.tenant, space, document_id, None) is None:
+                raise
         await self.index.delete_pages(self.tenant, space, [document_id])
         if await self.runs.busy(space):
             # That run may have read the file before it went.

@@ -16,6 +16,7 @@ from ingestion.ledger import FolderEntry, Ledger, Run
 from ingestion.library import Library
 from ingestion.progress import Silent
 from ingestion.worker import in_a_process
+from rag.errors import IndexUnavailable
 from rag.index.embedded import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Principal
 
@@ -137,3 +138,27 @@ async def test_a_server_starts_though_the_ledger_is_damaged(
 
     async with open_library(library_of(index, tenant="acme", data_dir=tmp_path)):
         pass
+
+
+async def test_a_removal_that_was_cut_off_can_be_asked_for_again(
+    library: Library, index: EmbeddedIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received = tmp_path / "received"
+    received.write_text("# Pay\n\nOn Friday.\n")
+    await library.add("HR", received, name="pay.md", readers="everyone", by="anna")
+    await library.runs.settled()
+
+    async def refuse(*_: object) -> None:
+        raise IndexUnavailable("The disk is full.")
+
+    with monkeypatch.context() as full:
+        full.setattr(index, "delete_pages", refuse)
+        with pytest.raises(IndexUnavailable):
+            await library.remove("HR", "pay.md", by="anna")
+    assert await index.pages("acme", "HR")
+
+    await library.remove("HR", "pay.md", by="anna")
+
+    assert not await index.pages("acme", "HR")
+    with pytest.raises(DocumentUnknown):
+        await library.remove("HR", "pay.md", by="anna")
