@@ -93,6 +93,8 @@ def _span(text: str, quote: str) -> tuple[int, int] | None:
     start = text.find(quote)
     if start >= 0:
         return start, start + len(quote)
+    if _DOT not in quote:
+        return None
     rows = (line for line in text.split("\n") if _ROW.match(line))
     row = next((row for row in rows if _DOT.join(_cells(row)) == quote.strip()), None)
     return None if row is None else (text.index(row), text.index(row) + len(row))

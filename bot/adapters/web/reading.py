@@ -10,6 +10,9 @@ from markupsafe import Markup
 from bot.pages.markup import passage_html, spans
 from rag.types import Chunk
 
+MOST_QUOTES = 10
+"""Quotes that are looked for; the links of answers name no more."""
+
 _LONGEST_OVERLAP = 600
 _SHORTEST_OVERLAP = 20
 
@@ -30,6 +33,7 @@ def parts_of(
 
     When that chunk is gone because the page was edited, the first chunk that has one will do.
     """
+    quotes = quotes[:MOST_QUOTES]
     before = [None, *chunks[:-1]] if chunks else []
     quoted = _quoted(chunks, chunk_id, quotes)
     return tuple(

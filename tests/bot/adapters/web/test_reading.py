@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.adapters.web.reading import highlighted, parts_of
+from bot.adapters.web.reading import MOST_QUOTES, highlighted, parts_of
 from tests.builders import chunk
 
 OVERLAP = "The last sentence of the first part is repeated. "
@@ -68,3 +68,12 @@ def test_a_quote_that_is_no_longer_there_is_not_highlighted() -> None:
     parts = parts_of([chunk("One.", chunk_id="a")], chunk_id="a", quotes=["Two."])
 
     assert not highlighted(parts)
+
+
+def test_no_more_quotes_are_looked_for_than_an_answer_has() -> None:
+    """An address has room for a thousand, and each is looked for in every line of a page."""
+    found = parts_of([chunk("The last line.")], chunk_id="", quotes=["none of it"] * MOST_QUOTES)
+    late = [*["none of it"] * MOST_QUOTES, "The last line."]
+
+    assert not highlighted(found)
+    assert not highlighted(parts_of([chunk("The last line.")], chunk_id="", quotes=late))
