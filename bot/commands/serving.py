@@ -72,6 +72,7 @@ async def _alone(settings: Settings) -> AsyncIterator[None]:
 
 
 async def _listen(app: web.Application, settings: Settings, started: float) -> None:
+    stopped = _told_to_stop()
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSE_SECONDS)
     await runner.setup()
     try:
@@ -85,7 +86,7 @@ async def _listen(app: web.Application, settings: Settings, started: float) -> N
             print(line, flush=True)
         print(f"Serving {address} (ready in {took:.1f} s)", flush=True)
         _spare_what_stays()
-        await _until_stopped()
+        await stopped.wait()
         print("Stopping: finishing what was asked.", flush=True)
     finally:
         await runner.cleanup()
@@ -121,12 +122,13 @@ def _spare_what_stays() -> None:
     gc.set_threshold(*_COLLECTED_AFTER)
 
 
-async def _until_stopped() -> None:
+def _told_to_stop() -> asyncio.Event:
+    """Listen for signals: from the moment on that work may be under way."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stopped.set)
-    await stopped.wait()
+    return stopped
 
 
 def _shown(host: str) -> str:
