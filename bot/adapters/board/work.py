@@ -198,7 +198,8 @@ def _finding(case: Case, finding: Finding) -> FindingView:
 def _why(case: Case, finding: Finding) -> tuple[str, ...]:
     """Say why a person is asked."""
     why = [_REASONS[case.reason]]
-    if finding.interaction_id != case.interaction_id:
+    elsewhere = finding.interaction_id != case.interaction_id
+    if elsewhere and finding.question != case.question:
         why.append(f"Before that, the question was: \u201c{words.one_line(finding.question)}\u201d")
     if finding.confidence is not None and finding.threshold is not None:
         enough = "is" if finding.confidence >= finding.threshold else "is not"

@@ -223,6 +223,23 @@ async def test_what_was_asked_before_explains_a_wish_for_a_person(desk: Desk, st
     assert "error 809?" in page
 
 
+async def test_a_question_that_the_case_has_itself_is_not_told_twice(
+    desk: Desk, store: Store
+) -> None:
+    await ask(store, "before", "vpn 809")
+    path = await path_of(
+        store,
+        name="person",
+        text="a human please",
+        response=Escalation("Of course.", "asked_for_human", "vpn 809"),
+    )
+
+    page = await desk.get(path)
+
+    assert "The asker wants a person" in page
+    assert "Before that" not in page
+
+
 async def test_people_can_work_while_the_index_is_away(
     desk: Desk, store: Store, shelf: Shelf
 ) -> None:
