@@ -53,6 +53,17 @@ def steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
     )
 
 
+def last(case_id: str, step: str) -> Select[str, str]:
+    """Who took a step last, and with which words."""
+    row = EscalationStepRow
+    return (
+        select(row.actor, row.text)
+        .where(row.interaction_id == case_id, row.step == step)
+        .order_by(row.number.desc())
+        .limit(1)
+    )
+
+
 def next_step(case_id: str) -> Select[int]:
     """The number that comes after the last entry of a history; the case must be held."""
     row = EscalationStepRow

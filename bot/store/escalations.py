@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.errors import InteractionUnknown
+from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations import life
 from bot.escalations.life import Reminders
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, Standing
@@ -44,11 +44,13 @@ class StoredEscalations:
             case = await _held(connection, tenant, case_id)
             is_asker = who.id == case.asker_id
             then = life.after(case.standing, act, who, is_asker=is_asker)
+            taken = Taken(act, who, storable(text), is_asker=is_asker)
             if not life.happens(act, case.standing, then):
+                await _refuse_new_words(connection, case, taken)
                 return case
             case = self._changed(case, then)
             await connection.execute(case_rows.changed(case))
-            await _note(connection, case, Taken(act, who, storable(text), is_asker=is_asker))
+            await _note(connection, case, taken)
             return case
 
     async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
@@ -95,6 +97,18 @@ async def _held(connection: AsyncConnection, tenant: str, case_id: str) -> Case:
             f"There is no escalation {case_id!r}. Use an id from `python -m bot escalations --all`."
         )
     return case_rows.case_of(row)
+
+
+async def _refuse_new_words(connection: AsyncConnection, case: Case, taken: Taken) -> None:
+    """Let nobody believe that words were sent with an act that changed nothing."""
+    if not taken.text:
+        return
+    last = (await connection.execute(case_rows.last(case.interaction_id, taken.act))).first()
+    if last is None or (last.actor, last.text) != (taken.actor.id, taken.text):
+        raise ActRefused(
+            f"It is {case.standing.state} already, so what you wrote was not sent. Look at how it "
+            "stands now."
+        )
 
 
 async def _note(connection: AsyncConnection, case: Case, taken: Taken) -> None:

@@ -122,6 +122,20 @@ async def test_what_is_so_already_adds_nothing(store: Store) -> None:
     assert len(await store.audits.newest("default", 10)) == 1
 
 
+async def test_words_with_an_act_that_changes_nothing_are_not_lost_in_silence(
+    store: Store,
+) -> None:
+    await add_case(store)
+    await act(store, "decline", text="Ask facilities.")
+
+    again = await act(store, "decline", text="Ask facilities.")
+    with pytest.raises(ActRefused, match="not sent"):
+        await act(store, "decline", text="Ask the caterers.")
+
+    assert again.version == 1
+    assert await history(store) == ["decline"]
+
+
 async def test_the_same_reply_twice_is_two_replies(store: Store) -> None:
     await add_case(store)
 
