@@ -174,7 +174,8 @@ class Settings(BaseSettings):
     public_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s]+[^/]$",
-        description="Where colleagues reach this server, and need to sign in; also for links in messages.",
+        description="Where colleagues reach this server, and need to sign in; "
+        "also for links in messages.",
     )
     index_spaces: Annotated[frozenset[str] | None, NoDecode] = Field(
         None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."
