@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bot.rendering.wording import suggestions_of
 from bot.types import Clarification
-from rag.types import Passage
+from rag.types import Chunk, Passage
 from rag.words import stems
 
 _MOST_SUBJECTS = 3
@@ -31,7 +31,7 @@ def clarify(question: str, passages: Sequence[Passage], probability: float) -> C
     meant = [passage for passage in passages if candidates.get(passage.chunk.page_id) is passage]
     if not meant[1:]:
         return None
-    options = tuple(dict.fromkeys(_option(passage) for passage in meant))[:_MOST_OPTIONS]
+    options = tuple(dict.fromkeys(option_of(passage.chunk) for passage in meant))[:_MOST_OPTIONS]
     return Clarification(
         text="That could mean a few things. Which of these is it about?",
         options=options,
@@ -46,8 +46,8 @@ def _is_about(passage: Passage, asked: set[str]) -> bool:
     return bool(named & asked) and asked <= named | set(stems(chunk.text))
 
 
-def _option(passage: Passage) -> str:
-    chunk = passage.chunk
+def option_of(chunk: Chunk) -> str:
+    """Return what a passage is offered as."""
     if chunk.section and chunk.section != chunk.title:
         return f"{chunk.title}: {chunk.section}"
     return chunk.title

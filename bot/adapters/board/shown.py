@@ -58,7 +58,7 @@ def response_view(response: Response, name: str, sight: Sight) -> ResponseView:
     cited = response.kind == "reply"
     return ResponseView(
         html=answer_html(response.text, name, len(sources) if cited else 0),
-        options=response.options if isinstance(response, Clarification) else (),
+        options=sight.offers(response.options) if isinstance(response, Clarification) else (),
         pages=pages,
         hidden=hidden,
         cited=cited,

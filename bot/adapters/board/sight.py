@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import structlog
 
+from bot.clarification import option_of
 from bot.escalations.finding import is_open
 from bot.escalations.reading import Readable
 from bot.types import Escalation, FoundPassage, Interaction, Outcome, Reply, Response, Source
@@ -46,6 +47,11 @@ class Sight:
         return isinstance(response, Escalation) or all(
             is_open(each, self.passages) and self.quotes(each) for each in sources_of(response)
         )
+
+    def offers(self, options: Iterable[str]) -> tuple[str, ...]:
+        """Return what was offered that names a passage that may be read: more is than cited."""
+        named = frozenset(map(option_of, self.passages.values()))
+        return tuple(option for option in options if option in named)
 
     def quotes(self, source: Source) -> bool:
         """Tell whether the words that were quoted are still on the page that may be read."""

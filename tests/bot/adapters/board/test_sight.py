@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.adapters.board.shown import response_view
 from bot.adapters.board.sight import Sight, sight
 from bot.escalations.reading import OnPage
 from bot.types import Clarification, Escalation, Reply, Response, Source
@@ -59,6 +60,12 @@ def test_an_answer_is_shown_while_its_quotes_are_on_pages_that_may_be_read(
 )
 def test_one_page_that_may_not_be_read_hides_all_that_names_it(response: Response) -> None:
     assert not SEEING.shows(response)
+
+
+def test_of_what_could_be_meant_only_pages_that_may_be_read_are_named() -> None:
+    meant = Clarification("Which?", ("VPN: Ports", "Salary bands"), suggestions=(CITED,))
+
+    assert response_view(meant, "a", SEEING).options == ("VPN: Ports",)
 
 
 def test_what_is_said_at_a_hand_over_names_no_page() -> None:
