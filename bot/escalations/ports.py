@@ -18,7 +18,8 @@ class Cases(Protocol):
     ) -> Case:
         """Do what the rules allow: change, history and notices in one transaction.
 
-        What is so already is no error and adds nothing (the same reply twice is two replies).
+        What is so already is no error and adds nothing (the same reply twice is two replies);
+        new words with it are refused, for nobody would read them.
         Raises InteractionUnknown, EscalationTaken, ActRefused.
         """
         ...
