@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PICTURES = Path(__file__).parents[2] / ".build" / "pictures"
@@ -69,6 +69,10 @@ class Visit:
         return [_told(each) for each in found["violations"] if each["impact"] in _GRAVE]
 
 
+def _complaint(said: ConsoleMessage) -> Sequence[str]:
+    return [f"{said.text} {said.location['url']}"] if said.type == "error" else []
+
+
 _GRAVE = {"serious", "critical"}
 
 
@@ -100,9 +104,7 @@ async def visiting(
     context.set_default_timeout(10_000)
     page = await context.new_page()
     visit = Visit(page)
-    context.on(
-        "console", lambda said: visit.troubles.append(said.text) if said.type == "error" else None
-    )
+    context.on("console", lambda said: visit.troubles.extend(_complaint(said)))
     context.on("weberror", lambda error: visit.troubles.append(str(error.error)))
     context.on(
         "request",

@@ -265,7 +265,8 @@ async def cold(browser: Browser, url: str) -> tuple[float, float]:
     context = await browser.new_context()
     page = await context.new_page()
     await page.goto(url)
-    await page.wait_for_function(f"({PAINTED}) > 0")
+    while not await page.evaluate(f"({PAINTED}) > 0"):
+        await page.wait_for_timeout(10)
     measured = float(await page.evaluate(PAINTED)), float(await page.evaluate(LOADED))
     await context.close()
     return measured
