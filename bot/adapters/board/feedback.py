@@ -11,6 +11,7 @@ from bot.adapters.board import paging, words
 from bot.adapters.board.filters import Fields, feedback_query
 from bot.adapters.board.frame import show
 from bot.doors.identity import needs
+from bot.records.places import read
 from bot.records.searching import FeedbackCounts, Searches
 
 PATH = "/board/feedback"
@@ -36,7 +37,7 @@ class FeedbackPage:
         """List judgements, narrowed by the address, with the counts of the last days."""
         needs(request, "expert")
         fields = Fields(request.query)
-        after = paging.read(request.query.get("after", ""), parts=2)
+        after = read(request.query.get("after", ""), parts=2)
         found = await self._searches.feedback(
             self._tenant, feedback_query(fields), limit=paging.SIZE, after=after
         )

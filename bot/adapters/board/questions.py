@@ -15,6 +15,7 @@ from bot.adapters.board.sight import sight
 from bot.doors.identity import needs
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable
+from bot.records.places import read
 from bot.records.searching import Searches
 from bot.types import Interaction, InteractionId
 
@@ -64,7 +65,7 @@ class Questions:
         needs(request, "expert")
         fields = Fields(request.query)
         query = question_query(fields)
-        after = paging.read(request.query.get("after", ""), parts=1, numbered=True)
+        after = read(request.query.get("after", ""), parts=1, numbered=True)
         found = await self._searches.questions(self._tenant, query, limit=paging.SIZE, after=after)
         kept = {name: fields.text(name) for name in _FIELDS}
         context: Mapping[str, object] = {

@@ -10,8 +10,7 @@ from typing import Protocol, get_args
 from aiohttp import web
 
 from bot.adapters.rest import wire_record as wire
-from bot.adapters.rest.cursors import place_of, written
-from bot.adapters.rest.reading import body_of, claimed, query_of
+from bot.adapters.rest.reading import body_of, claimed, invalid, query_of
 from bot.adapters.rest.replies import as_json
 from bot.doors.identity import may_see, needs, person_of, role_of, signed_in_of
 from bot.doors.problems import problem
@@ -20,6 +19,7 @@ from bot.escalations.casework import checked
 from bot.escalations.ports import Cases
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep
 from bot.ports import Interactions
+from bot.records.places import read, written
 from bot.records.searching import AskedQuestion, Place, QuestionQuery, Searches
 from bot.records.sums import Dimension, Span, UsageSum
 from bot.types import InteractionId, Person
@@ -71,10 +71,10 @@ class RecordApi:
             least=asked.least,
             most=asked.most,
         )
-        after = place_of(asked.cursor, keys=1)
+        after = _place(asked.cursor, numbered=True)
         found = await self._searches.questions(self._tenant, query, limit=asked.limit, after=after)
         listed = [_question(each) for each in found.items]
-        return as_json(wire.Questions(questions=listed, next=written(found.next)))
+        return as_json(wire.Questions(questions=listed, next=_cursor(found.next)))
 
     async def escalations(self, request: web.Request) -> web.Response:
         """List escalations, those that wait longest first."""
@@ -88,7 +88,7 @@ class RecordApi:
         last = shown[-1] if len(found) > asked.limit else None
         place = None if last is None else Place(last.opened_at, (last.interaction_id,))
         listed = [wire.Escalation(**_case(each)) for each in shown]
-        return as_json(wire.Escalations(escalations=listed, next=written(place)))
+        return as_json(wire.Escalations(escalations=listed, next=_cursor(place)))
 
     async def escalation(self, request: web.Request) -> web.Response:
         """Show an escalation with its history, to those who answer and to its asker."""
@@ -127,7 +127,7 @@ class RecordApi:
         return as_json(wire.Usage(by=asked.by, since=since, until=until, sums=told))
 
     async def _after(self, cursor: str | None) -> Case | None:
-        place = place_of(cursor, keys=1)
+        place = _place(cursor)
         if place is None:
             return None
         case = await self._cases.get(self._tenant, InteractionId(place.key[0]))
@@ -150,6 +150,19 @@ class RecordApi:
     async def _history(self, case: Case) -> wire.EscalationHistory:
         steps = await self._cases.steps(self._tenant, case.interaction_id)
         return wire.EscalationHistory(**_case(case), history=[_step(each) for each in steps])
+
+
+def _cursor(place: Place | None) -> str | None:
+    return None if place is None else written(place)
+
+
+def _place(cursor: str | None, *, numbered: bool = False) -> Place | None:
+    """Return where a page ended, None for the beginning. Raises Problem (422)."""
+    place = None if cursor is None else read(cursor, parts=1, numbered=numbered)
+    if cursor is not None and place is None:
+        cure = "Send the `next` of the page before, as it came."
+        raise invalid("cursor", cursor, "is no place in this list", cure)
+    return place
 
 
 def _act(request: web.Request) -> Act:
