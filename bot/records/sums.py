@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol
 
 from bot.types import Policy
 
@@ -81,3 +82,11 @@ class Swept:
     interactions: int = 0
     conversations: int = 0
     usage: int = 0
+
+
+class SumsUsage(Protocol):
+    """What calls of models came to. Raises bot.errors.StoreUnavailable."""
+
+    async def sums(
+        self, span: Span, by: Dimension, tenant: str | None = None
+    ) -> Sequence[UsageSum]: ...

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
-from sqlalchemy import Row, Select
+from sqlalchemy import Select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.errors import InteractionUnknown
 from bot.store import queries
 from bot.store.codec import storable
-from bot.store.rows import Rows
+from bot.store.rows import Rows, feedback_of
 from bot.store.tables import InteractionRow
 from bot.store.transactions import Transactions
 from bot.types import (
@@ -82,7 +82,7 @@ class StoredInteractions:
     async def feedback(self, interaction_id: InteractionId) -> Sequence[Feedback]:
         async with self._transactions.reading() as connection:
             rows = await connection.execute(queries.feedback(interaction_id))
-            return [_feedback(row) for row in rows]
+            return [feedback_of(row) for row in rows]
 
     async def _first(self, statement: Select[InteractionRow]) -> Interaction | None:
         async with self._transactions.reading() as connection:
@@ -118,15 +118,3 @@ def _feedback_row(feedback: Feedback) -> dict[str, object]:
         "comment": None if feedback.comment is None else storable(feedback.comment),
         "given_at": feedback.given_at,
     }
-
-
-def _feedback(row: Row[Any]) -> Feedback:
-    return Feedback(
-        interaction_id=InteractionId(row.interaction_id),
-        person_id=row.person,
-        vote=row.vote,
-        given_at=row.given_at,
-        rating=row.rating,
-        reason=row.reason,
-        comment=row.comment,
-    )

@@ -14,6 +14,7 @@ from bot.store.codec import Codec, storable
 from bot.types import (
     Claim,
     Escalation,
+    Feedback,
     Interaction,
     InteractionId,
     Message,
@@ -190,3 +191,16 @@ def opening_row(escalation: Mapping[str, object]) -> dict[str, object]:
 def ref_of(channel: str | None, ref_id: str | None) -> PostedRef | None:
     """Return where something was posted, None where it was not."""
     return None if channel is None or ref_id is None else PostedRef(channel, ref_id)
+
+
+def feedback_of(row: Row[Any]) -> Feedback:
+    """Return a judgement as it is kept."""
+    return Feedback(
+        interaction_id=InteractionId(row.interaction_id),
+        person_id=row.person,
+        vote=row.vote,
+        given_at=row.given_at,
+        rating=row.rating,
+        reason=row.reason,
+        comment=row.comment,
+    )

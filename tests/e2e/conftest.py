@@ -7,11 +7,16 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
 
 ROOT = Path(__file__).parents[2]
 ALMOST_ANYTHING = "0.05"
@@ -70,3 +75,12 @@ def sample_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def served(sample_data: Path) -> Iterator[Served]:
     yield from serving(sample_data, CONFIDENCE_THRESHOLD=ALMOST_ANYTHING)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    """A real Chromium for the tests of a module that share its event loop."""
+    from tests.e2e.chromium import launched  # noqa: PLC0415 - servers' tests import this file too
+
+    async with launched() as browser:
+        yield browser

@@ -15,7 +15,7 @@ from bot.feedback import judgement
 from bot.store import Store, open_store, sqlite_url
 from bot.types import Interaction, Reply
 from tests.bot.adapters.board.work_app import OPEN, SURE, TOLD_ALL, ask, board_app, source
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, launched, visiting
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, visiting
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -27,12 +27,6 @@ BEN = Actor("ben", "Ben Okafor", "expert")
 FOCUSED = "`${document.activeElement?.id} ${document.activeElement?.className}`"
 UNFOLD = "document.querySelectorAll('main details').forEach((fold) => { fold.open = true; })"
 TRANSFERRED = "performance.getEntries().reduce((sum, e) => sum + (e.decodedBodySize || 0), 0)"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with launched() as browser:
-        yield browser
 
 
 @pytest_asyncio.fixture(loop_scope="module")

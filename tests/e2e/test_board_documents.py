@@ -15,7 +15,6 @@ from tests.e2e.chromium import (
     NEEDS_CHROMIUM,
     PHONE,
     Visit,
-    launched,
     visiting,
 )
 from tests.e2e.conftest import ALMOST_ANYTHING, Served, serving
@@ -44,12 +43,6 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server of these tests' own, for they change what is indexed."""
     data_dir = tmp_path_factory.mktemp("documents")
     yield from serving(data_dir, CONFIDENCE_THRESHOLD=ALMOST_ANYTHING)
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with launched() as browser:
-        yield browser
 
 
 @pytest_asyncio.fixture(loop_scope="module")

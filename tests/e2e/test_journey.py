@@ -16,7 +16,6 @@ from tests.e2e.chromium import (
     NEEDS_CHROMIUM,
     PHONE,
     Visit,
-    launched,
     visiting,
 )
 from tests.faults.model import QuotingModel
@@ -40,12 +39,6 @@ WAYS: Mapping[str, tuple[tuple[int, int], Literal["light", "dark"]]] = {
     "phone-light": (PHONE, "light"),
     "phone-dark": (PHONE, "dark"),
 }
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with launched() as browser:
-        yield browser
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, Page, expect
 
-from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, launched, visiting
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, visiting
 from tests.e2e.conftest import Served
 
 pytestmark = [
@@ -27,12 +27,6 @@ PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime 
 LOADED = "performance.getEntries().reduce((sum, e) => sum + (e.decodedBodySize || 0), 0)"
 FASTEST_MILLISECONDS = 500
 MOST_BYTES = 150_000
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with launched() as browser:
-        yield browser
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
-from tests.e2e.chromium import DESKTOP, NEEDS_CHROMIUM, PHONE, Visit, launched, visiting
+from tests.e2e.chromium import DESKTOP, NEEDS_CHROMIUM, PHONE, Visit, visiting
 from tests.e2e.conftest import Served
 
 pytestmark = [
@@ -20,12 +20,6 @@ pytestmark = [
 ]
 NOWHERE = "vpn says error 4711, what now?"
 """The sample has no such error: a code that is on no page is never answered."""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with launched() as browser:
-        yield browser
 
 
 @pytest_asyncio.fixture(loop_scope="module")

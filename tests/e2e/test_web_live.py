@@ -22,7 +22,6 @@ from tests.e2e.chromium import (
     NEEDS_CHROMIUM,
     PHONE,
     Visit,
-    launched,
     visiting,
 )
 from tests.e2e.test_web_states import PatientDesk, found_in_both_schemes
@@ -38,12 +37,6 @@ REPLY = (
     "It is all on https://wiki.example/network/guest."
 )
 LIVE = '#messages[data-live="on"]'
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with launched() as browser:
-        yield browser
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -35,7 +35,6 @@ from tests.e2e.chromium import (
     NEEDS_CHROMIUM,
     PHONE,
     Visit,
-    launched,
     visiting,
 )
 
@@ -88,12 +87,6 @@ class PatientDesk:
 
     def finish(self, text: str) -> None:
         self.waiting[text].set()
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with launched() as browser:
-        yield browser
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -11,9 +11,10 @@ from aiohttp import web
 from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.frame import show
 from bot.adapters.board.glance import Looked, told
-from bot.adapters.board.spans import SumsUsage, choices, days_of, now
+from bot.adapters.board.spans import choices, days_of, now
 from bot.doors.identity import needs
 from bot.records.statistics import Statistics, Troubles, Waiting, before, last_days
+from bot.records.sums import SumsUsage
 from bot.startup import Part
 
 CheckParts = Callable[[], Awaitable[Sequence[Part]]]

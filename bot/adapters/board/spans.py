@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
 
 from aiohttp import web
 
-from bot.records.sums import Dimension, Span, UsageSum
-
 DAYS = (7, 30, 90)
-
-
-class SumsUsage(Protocol):
-    """What calls of models came to. Raises bot.errors.StoreUnavailable."""
-
-    async def sums(
-        self, span: Span, by: Dimension, tenant: str | None = None
-    ) -> Sequence[UsageSum]: ...
 
 
 @dataclass(frozen=True, slots=True)

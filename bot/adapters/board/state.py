@@ -11,9 +11,9 @@ from bot.adapters.board import overview, parts, usage
 from bot.adapters.board import settings as setting
 from bot.adapters.board.overview import CheckParts
 from bot.adapters.board.settings import Acts, Pauses
-from bot.adapters.board.spans import SumsUsage
 from bot.config import Settings
 from bot.records.statistics import Statistics
+from bot.records.sums import SumsUsage
 from bot.settings.source import Source
 
 

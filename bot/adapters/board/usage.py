@@ -15,10 +15,10 @@ from bot.adapters.board.amounts import count, several, usd
 from bot.adapters.board.charts import Chart, Series, stacked
 from bot.adapters.board.frame import show
 from bot.adapters.board.glance import cost_chart, daily
-from bot.adapters.board.spans import Choice, SumsUsage, choices, days_of, now
+from bot.adapters.board.spans import Choice, choices, days_of, now
 from bot.doors.identity import needs
 from bot.records.statistics import dates, last_days
-from bot.records.sums import UsageSum
+from bot.records.sums import SumsUsage, UsageSum
 
 PATH = "/board/usage"
 CSV = "/board/usage.csv"

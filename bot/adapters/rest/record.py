@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import Protocol, get_args
+from typing import get_args
 
 from aiohttp import web
 
@@ -21,20 +20,12 @@ from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep
 from bot.ports import Interactions
 from bot.records.places import read, written
 from bot.records.searching import AskedQuestion, Place, QuestionQuery, Searches
-from bot.records.sums import Dimension, Span, UsageSum
+from bot.records.sums import Span, SumsUsage
 from bot.types import InteractionId, Person
 
 _USUAL_SPAN = timedelta(days=30)
 _LONGEST_SPAN = timedelta(days=400)
 _NAMELESS = "The help desk"
-
-
-class SumsUsage(Protocol):
-    """What calls of models came to. Raises bot.errors.StoreUnavailable."""
-
-    async def sums(
-        self, span: Span, by: Dimension, tenant: str | None = None
-    ) -> Sequence[UsageSum]: ...
 
 
 class RecordApi:
