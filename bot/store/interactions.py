@@ -59,7 +59,7 @@ class StoredInteractions:
         return tuple(_turn(role, text) for role, text in reversed(newest_first))
 
     async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Stage]:
-        async with self._transactions.reading() as connection:
+        async with self._transactions.reading(urgent=True) as connection:
             rows = await connection.scalars(queries.stages(interaction_id, after))
             return [Stage(stage) for stage in rows]
 
@@ -85,7 +85,7 @@ class StoredInteractions:
             return [feedback_of(row) for row in rows]
 
     async def _first(self, statement: Select[InteractionRow]) -> Interaction | None:
-        async with self._transactions.reading() as connection:
+        async with self._transactions.reading(urgent=True) as connection:
             row = (await connection.execute(statement)).first()
         return None if row is None else self._rows.interaction(row)
 

@@ -61,9 +61,10 @@ class Transactions:
         return self._engine.dialect.name
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[AsyncConnection]:
+    async def reading(self, *, urgent: bool = False) -> AsyncIterator[AsyncConnection]:
+        """Read without a transaction; what is ``urgent`` goes first, as in ``writing``."""
         try:
-            async with self._turn(urgent=False), self._readers.connect() as connection:
+            async with self._turn(urgent=urgent), self._readers.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
             raise _unavailable(error) from error

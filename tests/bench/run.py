@@ -44,6 +44,14 @@ BENCHES = {
         ),
         ["tests.bench.load"],
     ),
+    "A question on the web page": (
+        (
+            "From the click to the bubble that shows the question, while 50 questions a second come "
+            "from as many conversations and all of them are answered; beside it the page when "
+            "nobody asks."
+        ),
+        ["tests.bench.bench_chat"],
+    ),
     "A search against its raw parts": (
         "One search with permissions, beside a bare FTS5 query and a bare exact vector search.",
         ["tests.bench.bench_retrieval", "--chunks", "10000", "100000"],

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bot.errors import InteractionUnknown
-from bot.store import Store
+from bot.store import Store, open_store, sqlite_url
 from bot.types import Feedback, InteractionId, Message, Outcome, PostedRef, Reply, Stage, Thread
 from rag.types import Turn
 from tests.bot.fakes import replied
@@ -141,3 +142,27 @@ async def test_a_later_judgement_of_the_same_person_replaces_the_first(store: St
 async def test_nobody_can_judge_what_was_never_asked(store: Store) -> None:
     with pytest.raises(InteractionUnknown):
         await store.interactions.rate(judged(message("hi"), "up"))
+
+
+async def test_who_looks_at_a_question_waits_for_one_piece_of_work_at_most(
+    tmp_path: Path,
+) -> None:
+    store = await open_store(sqlite_url(tmp_path))
+    done: list[str] = []
+
+    async def work() -> None:
+        async with store.transactions.writing():
+            done.append("work")
+
+    async def look() -> None:
+        await store.interactions.get(NOBODY)
+        await store.interactions.stages(NOBODY)
+        done.append("look")
+
+    async with store.transactions.writing():
+        waiting = [asyncio.create_task(each()) for each in (work, work, work, look)]
+        await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+    await store.close()
+
+    assert done.index("look") <= 1
