@@ -46,9 +46,9 @@ BENCHES = {
     ),
     "A question on the web page": (
         (
-            "From the click to the bubble that shows the question, while 50 questions a second come "
-            "from as many conversations and all of them are answered; beside it the page when "
-            "nobody asks."
+            "From the click to the bubble that shows the question, while 50 questions a second "
+            "come from as many conversations and all of them are answered; beside it the page "
+            "when nobody asks."
         ),
         ["tests.bench.bench_chat"],
     ),
