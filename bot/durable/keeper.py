@@ -13,6 +13,7 @@ import structlog
 from bot.durable.inbox import DurableInbox
 from bot.durable.lease import Lease
 from bot.errors import BotError, EngineUnavailable, StoreUnavailable
+from bot.observing.trouble import Trouble
 from bot.startup import Part
 from bot.types import InteractionId
 
@@ -75,13 +76,13 @@ class Keeper:
         self._patient = patient
         self._started = False
         self._drained = False
-        self._trouble = "not started yet"
+        self._trouble = Trouble("inbox", "not started yet")
         self._tasks: list[asyncio.Task[None]] = []
 
     def part(self) -> Part:
         """Return the inbox's state, for the start-up list and /ready."""
-        if self._trouble:
-            return Part("inbox", "failed", self._trouble)
+        if self._trouble.text:
+            return Part("inbox", "failed", self._trouble.text)
         return Part("inbox", "ready", "messages are kept before they are acknowledged")
 
     async def start(self) -> None:
@@ -91,10 +92,10 @@ class Keeper:
         except BotError as error:
             if not self._patient and isinstance(error, StoreUnavailable | EngineUnavailable):
                 raise
-            self._trouble = str(error)
+            self._trouble.text = str(error)
             log.error("inbox.not_started", why=str(error))  # noqa: TRY400 - the message says it all
         else:
-            self._trouble = ""
+            self._trouble.text = ""
         loops = (self._beat(), self._go_round(), self._clean_up())
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
@@ -138,9 +139,9 @@ class Keeper:
             try:
                 await self._look_after()
             except Exception as error:  # noqa: BLE001 - noted; the next round tries again
-                self._note(error)
+                self._trouble.note(error)
             else:
-                self._note(None)
+                self._trouble.note(None)
 
     async def _clean_up(self) -> None:
         """Forget what is too old; apart, for it may take long and nobody waits for it."""
@@ -168,16 +169,6 @@ class Keeper:
             await self._deaths.bury(replica)
         if dead or adopted:
             log.warning("inbox.taken_over", replicas=len(dead), interactions=adopted)
-
-    def _note(self, error: Exception | None) -> None:
-        """Say once when it breaks and once when it is well again."""
-        known = isinstance(error, BotError)
-        trouble = "" if error is None else str(error) if known else type(error).__name__
-        if trouble and not self._trouble:
-            log.error("inbox.troubled", why=trouble, exc_info=None if known else error)
-        elif self._trouble and not trouble:
-            log.warning("inbox.well_again")
-        self._trouble = trouble
 
 
 async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import structlog
 
-from bot.errors import BotError
 from bot.escalations.ports import Outbox
 from bot.escalations.types import Notice
+from bot.observing.trouble import Trouble
 
 _AT_ONCE = 10
 _FRESH_SECONDS = 10.0
@@ -67,7 +67,7 @@ class News:
         self._every_seconds = every_seconds
         self._hinted = asyncio.Event()
         self._stopping = False
-        self._trouble = ""
+        self._trouble = Trouble("news")
         self._task: asyncio.Task[None] | None = None
 
     def hint(self) -> None:
@@ -116,9 +116,9 @@ class News:
         try:
             found = await self.round()
         except Exception as error:  # noqa: BLE001 - noted; the next round tries again
-            self._note(error)
+            self._trouble.note(error)
             return False
-        self._note(None)
+        self._trouble.note(None)
         return found > 0
 
     async def _tell(self, notice: Notice, claimed_at: float) -> None:
@@ -126,13 +126,3 @@ class News:
         stale = time.monotonic() - claimed_at > _FRESH_SECONDS
         if not (self._stopping or stale):
             await self._teller.tell(notice)
-
-    def _note(self, error: Exception | None) -> None:
-        """Say once when it breaks and once when it is well again."""
-        known = isinstance(error, BotError)
-        trouble = "" if error is None else str(error) if known else type(error).__name__
-        if trouble and not self._trouble:
-            log.error("news.troubled", why=trouble, exc_info=None if known else error)
-        elif self._trouble and not trouble:
-            log.warning("news.well_again")
-        self._trouble = trouble
