@@ -10,7 +10,8 @@ from aiohttp import web
 
 from bot.config import Settings
 from bot.errors import SettingInvalid
-from bot.ports import Channel, Inbox, Interactions
+from bot.office import Office
+from bot.ports import Channel
 
 PREFIX = "/platforms/"
 """Where third-party platforms have their endpoints; each checks its platform's signature itself."""
@@ -25,9 +26,7 @@ class Adapter(Protocol):
         """Return the channel; nobody is called yet. Raises SettingInvalid."""
         ...
 
-    def mount(
-        self, app: web.Application, channel: Channel, inbox: Inbox, interactions: Interactions
-    ) -> None:
+    def mount(self, app: web.Application, channel: Channel, office: Office) -> None:
         """Serve what the platform reports."""
         ...
 
@@ -63,7 +62,7 @@ def _load(name: str) -> Adapter:
     if missing:
         raise SettingInvalid(
             f"FRONTDESK_ADAPTERS names {name!r}, which has no {' and no '.join(missing)}. An "
-            "adapter has connect(settings) and mount(app, channel, inbox, interactions): "
+            "adapter has connect(settings) and mount(app, channel, office): "
             "docs/adapters.md."
         )
     return cast("Adapter", module)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from bot.types import (
+    Activity,
     Delivery,
     Feedback,
     Inquiry,
@@ -24,8 +25,13 @@ from bot.types import (
 )
 from rag.types import Principal, Turn
 
-ReportStage = Callable[[Stage], Awaitable[None]]
-"""Tells the one who waits what is being done; never raises."""
+
+class ReportStage(Protocol):
+    """Tells the one who waits what is being done; never raises."""
+
+    async def __call__(self, stage: Stage, pages: int = 0) -> None:
+        """Note a stage; ``pages`` is how many are read, 0 where that is not known."""
+        ...
 
 
 class Inbox(Protocol):
@@ -61,7 +67,9 @@ class Channel(Protocol):
     @property
     def platform(self) -> Platform: ...
 
-    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
         """Show what is being done, as far as the platform can."""
         ...
 
@@ -129,6 +137,41 @@ class Policies(Protocol):
 
     async def of(self, tenant: str, channel: str) -> Policy | None:
         """Return the channel's own policy; None where none is set."""
+        ...
+
+
+class KeepsPolicies(Policies, Protocol):
+    """Policies that can be changed; each change is audited."""
+
+    async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
+        """Put a policy in place of the channel's earlier one. ``actor`` is as in Audits."""
+        ...
+
+
+class Notes(Protocol):
+    """What an adapter has to remember for all processes: small texts by key, its platform first.
+
+    A note with an ``interaction_id`` goes with that interaction. Raises StoreUnavailable.
+    """
+
+    async def get(self, tenant: str, key: str) -> str | None: ...
+
+    async def put(
+        self, tenant: str, key: str, text: str, *, interaction_id: InteractionId | None = None
+    ) -> None:
+        """Keep a text in place of the key's earlier one."""
+        ...
+
+    async def first(
+        self, tenant: str, key: str, text: str = "", *, interaction_id: InteractionId | None = None
+    ) -> bool:
+        """Keep a text unless the key has one; tell whether it had none."""
+        ...
+
+    async def remove(self, tenant: str, key: str) -> None: ...
+
+    async def beginning(self, tenant: str, prefix: str) -> Mapping[str, str]:
+        """Return the notes whose keys begin so, in the order of their keys."""
         ...
 
 
@@ -215,8 +258,8 @@ class Worklist(Protocol):
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
-    async def stage(self, interaction_id: InteractionId, *stages: Stage) -> None:
-        """Append progress rows ``(interaction_id, sequence, stage)``, in one transaction."""
+    async def stage(self, interaction_id: InteractionId, *activities: Activity) -> None:
+        """Append progress rows ``(interaction_id, sequence, stage, pages)``, in one transaction."""
         ...
 
 
@@ -246,7 +289,7 @@ class Interactions(Protocol):
         """Return the last turns of a thread before a message, oldest first."""
         ...
 
-    async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Stage]:
+    async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Activity]:
         """Return the progress rows after a sequence number (from 1), in order."""
         ...
 

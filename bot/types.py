@@ -71,12 +71,34 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Activity:
+    """What is being done, as reported; ``pages`` counts what is read, 0 where it is not known."""
+
+    stage: Stage
+    pages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a message. ``place`` is where its adapter gets it, opaque to others.
+
+    ``size`` is in bytes as the platform says, 0 where it says nothing.
+    """
+
+    name: str
+    media_type: str
+    size: int
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One question as it arrived, the bot's own mention already removed from ``text``.
 
     ``id`` is the platform's id of the message within ``thread.channel``. ``private`` says that
     nobody but the asker sees the thread. ``reply_to`` is whatever the platform needs to answer
     (JSON), opaque to everyone but its adapter. ``traceparent`` is the caller's trace (W3C), if any.
+    ``overheard`` says that nobody addressed the bot: it speaks only if it has a sure answer.
     """
 
     id: str
@@ -87,6 +109,8 @@ class Message:
     private: bool = False
     reply_to: str = ""
     traceparent: str = ""
+    overheard: bool = False
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def key(self) -> str:
@@ -99,6 +123,14 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Introduction:
+    """Who asks, and whether people of other organisations (guests too) read or ask."""
+
+    author: Person
+    outsiders: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Audience:
     """Who will read the reply; retrieval is bounded by ``principals``, never by the asker's."""
 
@@ -106,24 +138,54 @@ class Audience:
     principals: frozenset[Principal]
 
 
+AnswerMode = Literal["mentions", "questions", "off"]
+"""mentions: who addresses the bot is answered. questions: also what it overhears, if it is sure.
+off: nobody is."""
+
+NO_MODEL = "none"
+"""The model of a channel that is answered in the pages' own words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a channel allows. ``spaces`` None means all."""
+    """What a channel allows. ``spaces`` None means all.
+
+    ``follow_ups``: in a thread that the bot is in, it need not be mentioned again. ``people`` is
+    where people are asked, in the platform's own names; "" means where the settings say. ``model``
+    "" means the configured one. ``other_bots``: they may ask, too.
+    """
 
     spaces: frozenset[str] | None = None
+    answers: AnswerMode = "mentions"
+    follow_ups: bool = False
+    people: str = ""
+    model: str = ""
+    other_bots: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """The text of a file that came with a message."""
+
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """A message with all that the desk needs to answer it.
 
-    ``excluded_pages`` serves evaluation only (the withheld run).
+    ``attached`` is what was read of its files; ``remarks`` are what its asker must be told besides
+    the answer, such as which file was not read. ``excluded_pages`` serves evaluation only (the
+    withheld run).
     """
 
     message: Message
     history: tuple[Turn, ...]
     audience: Audience
     policy: Policy = Policy()
+    attached: tuple[Attached, ...] = ()
+    remarks: tuple[str, ...] = ()
     excluded_pages: frozenset[str] = frozenset()
 
 
@@ -203,7 +265,8 @@ class Escalation:
     """The question goes to a person. ``text`` is what the asker is told.
 
     ``suggestions`` are the pages found, offered unconfirmed; ``question`` is what the person is
-    asked. ``consent_needed`` in a private conversation: it is offered, not yet posted.
+    asked. ``consent_needed`` in a private conversation: it is offered, not yet posted. ``people``
+    is where they are asked, in the platform's own names; "" means where the settings say.
     """
 
     text: str
@@ -212,6 +275,7 @@ class Escalation:
     suggestions: tuple[Source, ...] = ()
     confidence: float | None = None
     consent_needed: bool = False
+    people: str = ""
     kind: Literal["escalation"] = "escalation"
 
 
@@ -250,11 +314,14 @@ class Outcome:
     """What became of a message.
 
     ``private`` is a fuller reply for the asker alone; it never enters the thread's history.
+    ``silent``: it is only recorded, for nobody asked the bot. ``remarks`` are shown below it.
     """
 
     response: Response
     trace: Trace
     private: Reply | None = None
+    silent: bool = False
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from bot.store.counting import StoredCounting
 from bot.store.escalations import StoredEscalations
 from bot.store.interactions import StoredInteractions
 from bot.store.migrations import HEAD
+from bot.store.notes import StoredNotes
 from bot.store.notices import StoredNotices
 from bot.store.pauses import StoredPauses
 from bot.store.policies import StoredPolicies
@@ -72,6 +73,7 @@ class Store:
         self.sessions = StoredSessions(transactions)
         self.searches = StoredSearches(transactions)
         self.watching = StoredWatching(transactions)
+        self.notes = StoredNotes(transactions)
 
     async def close(self) -> None:
         await self.transactions.close()

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     false,
+    text,
     true,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -121,7 +122,10 @@ class TurnRow(Table):
 
 
 class ProgressRow(Table):
-    """One stage of the work on a message; ``sequence`` counts from 1."""
+    """One stage of the work on a message; ``sequence`` counts from 1.
+
+    ``pages`` is how many are read in it, 0 where that is not known.
+    """
 
     __tablename__ = "progress"
 
@@ -131,6 +135,7 @@ class ProgressRow(Table):
     sequence: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     tenant: Mapped[str] = mapped_column(String(64))
     stage: Mapped[str] = mapped_column(String(16))
+    pages: Mapped[int] = mapped_column(Integer, default=0, server_default=text("0"))
     at: Mapped[datetime] = mapped_column(Utc)
 
 
@@ -326,3 +331,18 @@ class PauseRow(Table):
     reason: Mapped[str] = mapped_column(Text)
     paused_by: Mapped[str] = mapped_column(Text)
     since: Mapped[datetime] = mapped_column(Utc)
+
+
+class NoteRow(Table):
+    """What an adapter remembers; a note on an interaction goes with it. ``at``: last written."""
+
+    __tablename__ = "notes"
+    __table_args__ = (Index("ix_notes_interaction", "interaction_id"),)
+
+    tenant: Mapped[str] = mapped_column(String(64), primary_key=True)
+    key: Mapped[str] = mapped_column(Text, primary_key=True)
+    text: Mapped[str] = mapped_column(Text, default="", server_default="")
+    interaction_id: Mapped[str | None] = mapped_column(
+        ForeignKey("interactions.id", ondelete="CASCADE")
+    )
+    at: Mapped[datetime] = mapped_column(Utc)

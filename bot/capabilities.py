@@ -1,0 +1,45 @@
+"""What some platforms can and others can't, as optional Protocols that a channel may implement.
+
+bot.ports has two more, OpensPlaceholders and Withdraws; bot.escalations.ports those about people.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol, runtime_checkable
+
+from bot.types import Attachment, Introduction, Message
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """Replies to one place are posted one after the other, in the order of their questions."""
+
+    def turn(self, message: Message) -> AbstractAsyncContextManager[None]:
+        """Wait until the reply to a message is the next one, and hold the turn in the block.
+
+        However long it takes: the time that a platform has to take a reply begins after it.
+        """
+        ...
+
+
+@runtime_checkable
+class Introduces(Protocol):
+    """The platform knows more of its people than an event says."""
+
+    async def introduce(self, message: Message) -> Introduction:
+        """Tell who asks and who reads along, as the platform vouches for it now.
+
+        Raises bot.errors.DeliveryFailed while it can't: then nobody is taken for more than
+        everyone.
+        """
+        ...
+
+
+@runtime_checkable
+class Fetches(Protocol):
+    """Files that come with a message can be read."""
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        """Return a file. Raises bot.errors.DeliveryFailed, also for one above ``most`` bytes."""
+        ...

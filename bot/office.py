@@ -1,0 +1,57 @@
+"""What a platform reaches of the bot, in one value; joined in bot.app, given to every adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot.documents.documents import Documents, Reindex
+from bot.escalations.casework import Casework
+from bot.ports import Audits, Inbox, Interactions, KeepsPolicies, Notes
+from bot.startup import Part
+from bot.types import Message
+
+
+class Hears(Protocol):
+    """Decides which messages that nobody addressed to the bot are taken. Raises StoreUnavailable.
+
+    By the channel's policy: questions without a mention, follow-ups in a thread that the bot is in.
+    """
+
+    async def hears(self, message: Message) -> bool: ...
+
+    async def hears_bots(self, tenant: str, channel: str) -> bool:
+        """Tell whether other bots may ask in a channel, ``platform:channel``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Office:
+    """What stands behind every platform.
+
+    Attributes:
+        tenant: The company that is served.
+        inbox: Where questions go.
+        interactions: The record, to read and to judge.
+        casework: What is done about escalations, and how they are shown.
+        hearing: Which messages are taken that are not addressed to the bot.
+        policies: What single channels allow.
+        notes: What an adapter remembers for all processes.
+        audits: What admins did.
+        documents: What is indexed.
+        reindexing: How it gets there.
+        check_parts: The state of every part.
+    """
+
+    tenant: str
+    inbox: Inbox
+    interactions: Interactions
+    casework: Casework
+    hearing: Hears
+    policies: KeepsPolicies
+    notes: Notes
+    audits: Audits
+    documents: Documents
+    reindexing: Reindex
+    check_parts: Callable[[], Awaitable[Sequence[Part]]]
