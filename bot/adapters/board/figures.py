@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from bot.adapters.board.amounts import several, usd
 from bot.adapters.board.sight import Sight
-from bot.pages.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from bot.types import Trace
+from bot.why.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from rag.types import FilterVerdict, ModelCall
 
 _MICRO = 1_000_000

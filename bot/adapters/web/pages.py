@@ -15,16 +15,17 @@ from bot.adapters.web.exchanges import Exchanges, known_uuid, rendered, wants_fr
 from bot.adapters.web.history import COOKIE, History, remember
 from bot.adapters.web.listing import Asked
 from bot.adapters.web.live import Live
-from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads, Weighs
+from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
-from bot.adapters.web.why import why_view
 from bot.escalations.handover import WISH
 from bot.escalations.ports import Cases
 from bot.pages.frame import add_pages
 from bot.ports import Inbox, Interactions
 from bot.records.watching import Watches
 from bot.types import Message
+from bot.why.ports import Weighs
+from bot.why.view import why_view
 
 HERE = Path(__file__).parent
 LONGEST_QUESTION = 4000

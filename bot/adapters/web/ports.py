@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from aiohttp import web
 
-from bot.gating.gate import Weight
 from bot.records.threads import AskedQuestion, ThreadSummary
 from bot.types import Interaction, InteractionId, Person, Thread
 from rag.types import Chunk, Principal
@@ -48,12 +47,6 @@ class Threads(Protocol):
     async def questions(self, thread: Thread) -> Sequence[InteractionId]:
         """Return every question of a conversation, oldest first."""
         ...
-
-
-class Weighs(Protocol):
-    """What each signal did to the judgement of an answer."""
-
-    def weights(self, features: Mapping[str, float], composer: str) -> Sequence[Weight]: ...
 
 
 class StoredPages(Protocol):

@@ -17,11 +17,13 @@ from bot.types import (
     Escalation,
     Feedback,
     Interaction,
+    Outcome,
     Reply,
     Response,
     Source,
     Stage,
 )
+from bot.why.steps import title_of
 
 STAGES: Mapping[Stage, str] = {
     Stage.RECEIVED: "Got it \u2026",
@@ -87,7 +89,7 @@ def exchange_view(
     """Return what the page shows of an interaction, finished or not."""
     withdrawn = interaction.status in _GONE
     if interaction.outcome is not None and not withdrawn:
-        return _finished(interaction, interaction.outcome.response, votes_view(given))
+        return _finished(interaction, interaction.outcome, votes_view(given))
     working = interaction.status == "working"
     step = stage or Stage.RECEIVED
     question = interaction.message.text
@@ -115,7 +117,8 @@ def rateable(interaction: Interaction) -> bool:
     )
 
 
-def _finished(interaction: Interaction, response: Response, votes: VotesView) -> ExchangeView:
+def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> ExchangeView:
+    response = outcome.response
     shown = _sources(response)
     cited = isinstance(response, Reply)
     question = interaction.message.text
@@ -134,7 +137,7 @@ def _finished(interaction: Interaction, response: Response, votes: VotesView) ->
         sources_label=_sources_label(response, shown),
         rateable=rateable(interaction),
         can_ask_person=_can_ask_person(response),
-        why_label=_why_label(response),
+        why_label=title_of(outcome),
         votes=votes,
     )
 
@@ -173,18 +176,6 @@ def _heading(response: Response) -> str:
             return "Not working right now"
         case Escalation():
             return "No sure answer"
-
-
-def _why_label(response: Response) -> str:
-    match response:
-        case Reply():
-            return "Why this answer"
-        case Clarification():
-            return "Why a question back"
-        case Escalation(reason="asked_for_human"):
-            return "Why a person"
-        case Escalation():
-            return "Why no answer"
 
 
 def _sources(response: Response) -> tuple[Source, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.web.why import why_view
 from bot.gating.gate import load_gate
 from bot.types import (
     Clarification,
@@ -17,6 +16,7 @@ from bot.types import (
     Response,
     Trace,
 )
+from bot.why.view import why_view
 from tests.builders import route
 
 JARGON = {"chunk", "retriev", "classifier", "gate", "threshold", "embedding", "vector", "token"}

@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from bot.gating.gate import Weight
-from bot.pages.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from bot.types import FoundPassage, Intent, Trace
+from bot.why.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from rag.types import ModelCall
 
 _DECIDERS = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.web.figures import groups, passage_rows, weight_rows
 from bot.gating.gate import Weight
 from bot.types import FoundPassage, Intent, Trace
+from bot.why.figures import groups, passage_rows, weight_rows
 from rag.types import ModelCall
 from tests.builders import route
 

@@ -1,0 +1,161 @@
+"""The way of a question in a colleague's words, step by step; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.gating.gate import Weight
+from bot.rendering.markdown import clip
+from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Trace
+from bot.why.signals import signal_of
+from bot.why.sureness import ruled_out, sure_of
+
+LONGEST_QUESTION = 200
+
+_UNDERSTOOD = {
+    Intent.GENERIC: "I took this as small talk or general knowledge, so I didn't search the wiki.",
+    Intent.DOMAIN: "I took this as a question about the company.",
+    Intent.UNKNOWN: "I wasn't sure that this is about the company, so I searched to be safe.",
+    Intent.HUMAN: "I took this as a wish to talk to a person, so I didn't look for an answer.",
+}
+_SEARCHED = {Intent.DOMAIN, Intent.UNKNOWN}
+_REASONS = {
+    "asked_for_human": "",
+    "nothing_found": "Nothing in the wiki is close enough to your question.",
+    "unsupported": "I drafted an answer, but the pages don't support it, so I dropped it.",
+    "unavailable": "Something on my side did not work, so there is no answer to show.",
+}
+_RULED_OUT = {
+    "no_line": "None of them has a line that answers it.",
+    "no_code": "A number or code from your question is in none of them.",
+}
+_ENOUGH = {
+    "nothing_found": "A page that speaks of this, and that you may read, would have been enough.",
+    "unsupported": "A page that says it in so many words would have been enough.",
+    "no_line": "A line on one of these pages that says it outright would have been enough.",
+    "no_code": "A page that names this number or code would have been enough.",
+}
+_ENOUGH_FOR_ALL = {
+    "nothing_found": "A page that speaks of this, and that everyone may read, would have been "
+    "enough.",
+}
+_UNASKED = "Nobody asked me. Unasked, I speak only when I am sure, so I said nothing."
+_LIMIT = "limit:"
+_COUNTS = 0.05
+"""Log-odds from which on a signal is worth a word."""
+
+_MOST_REASONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the way, in words."""
+
+    label: str
+    text: str
+
+
+def title_of(outcome: Outcome) -> str:
+    """Return what an explanation is called, and the button that shows it."""
+    if outcome.silent:
+        return "Why no answer"
+    match outcome.response:
+        case Reply():
+            return "Why this answer"
+        case Clarification():
+            return "Why a question back"
+        case Escalation(reason="asked_for_human"):
+            return "Why a person"
+        case Escalation():
+            return "Why no answer"
+
+
+def steps_of(outcome: Outcome, weights: Sequence[Weight], *, private: bool) -> tuple[Step, ...]:
+    """Return the steps in order; ``weights`` are what the gate made of the signals.
+
+    ``private``: the answer was for its asker alone, so that all they may read was searched; a
+    channel is answered only from what everyone may read.
+    """
+    if any(note.startswith(_LIMIT) for note in outcome.trace.notes):
+        return (Step("Result", "I did not work on this: too much was asked, or I am paused."),)
+    steps = [
+        Step("Your question", _UNDERSTOOD[outcome.trace.route.intent]),
+        Step("Search", _looked_for(outcome.trace, private=private)),
+        Step("Reading", _read(outcome.trace)),
+        Step("Result", _decision(outcome)),
+        Step("Missing", _missing(outcome, weights, private=private)),
+    ]
+    return tuple(step for step in steps if step.text)
+
+
+def _looked_for(trace: Trace, *, private: bool) -> str:
+    question = clip(trace.route.question, LONGEST_QUESTION)
+    if trace.route.intent not in _SEARCHED or not question:
+        return ""
+    looked_for = f"I looked for \u201c{question}\u201d in the wiki pages"
+    if private:
+        return f"{looked_for} you may read."
+    return f"{looked_for} that everyone may read, for others see my answer too."
+
+
+def _read(trace: Trace) -> str:
+    if trace.route.intent not in _SEARCHED or not trace.passages:
+        return ""
+    pages = len({passage.page_id for passage in trace.passages})
+    count = len(trace.passages)
+    closest = "the closest passage" if count == 1 else f"the {count} closest passages"
+    return f"I read {closest}, from {pages} {'page' if pages == 1 else 'pages'}."
+
+
+def _decision(outcome: Outcome) -> str:
+    if not outcome.silent:
+        return _reason(outcome)
+    known = _reason(outcome) if isinstance(outcome.response, Escalation) else ""
+    return f"{known} {_UNASKED}".lstrip()
+
+
+def _reason(outcome: Outcome) -> str:
+    response = outcome.response
+    match response:
+        case Reply(refused=True):
+            return "The language model or its safety filter declined to answer."
+        case Reply(tone="generic"):
+            return "There are no sources, because this did not come from the wiki."
+        case Clarification():
+            return "Several pages fit equally well, so I asked back instead of guessing."
+        case Escalation(reason=reason) if reason in _REASONS:
+            return _REASONS[reason]
+        case _:
+            return _RULED_OUT.get(ruled_out(outcome)) or _weighed(outcome)
+
+
+def _weighed(outcome: Outcome) -> str:
+    sure = sure_of(outcome)
+    if sure is None:
+        return ""
+    chance = f"I put the chance that I have the right answer at {sure.told}"
+    if isinstance(outcome.response, Reply):
+        return f"{chance}; I answer from {sure.needed_told} up."
+    return f"{chance}. I answer only from {sure.needed_told} up, so I'd rather not guess."
+
+
+def _missing(outcome: Outcome, weights: Sequence[Weight], *, private: bool) -> str:
+    """Return what would have been enough, or what spoke most against an answer."""
+    response = outcome.response
+    if not isinstance(response, Escalation):
+        return ""
+    enough = _ENOUGH if private else {**_ENOUGH, **_ENOUGH_FOR_ALL}
+    known = enough.get(ruled_out(outcome)) or enough.get(response.reason)
+    if known or sure_of(outcome) is None:
+        return known or ""
+    against = _against(weights)
+    if not against:
+        return ""
+    return f"What held me back: {' and '.join(against)}."
+
+
+def _against(weights: Sequence[Weight]) -> list[str]:
+    poor = sorted((each for each in weights if each.push < -_COUNTS), key=lambda each: each.push)
+    said = [signal_of(each.name).against for each in poor]
+    return list(dict.fromkeys(filter(None, said)))[:_MOST_REASONS]

@@ -1,0 +1,60 @@
+"""Everything that is known of an outcome: the steps in words, and the figures behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.gating.gate import Weight
+from bot.types import Outcome, Trace
+from bot.why.figures import Group, PassageRow, WeightRow, groups, passage_rows, weight_rows
+from bot.why.ports import Weighs
+from bot.why.signals import FOUND_BY
+from bot.why.steps import Step, steps_of
+from bot.why.sureness import Sure, sure_of
+
+
+@dataclass(frozen=True, slots=True)
+class WhyView:
+    """The steps in words; then, behind folds, passages, signals and all other figures.
+
+    ``has_context`` says that a passage was not found itself, but stands beside one that was.
+    """
+
+    steps: tuple[Step, ...]
+    sure: Sure | None
+    signals: tuple[str, ...]
+    passages: tuple[PassageRow, ...]
+    has_context: bool
+    weights: tuple[WeightRow, ...]
+    groups: tuple[Group, ...]
+
+
+def why_view(outcome: Outcome, gate: Weighs) -> WhyView:
+    """Return the explanation of an outcome that its asker alone was told.
+
+    ``gate`` tells what each signal did to it.
+    """
+    trace = outcome.trace
+    weights = weights_of(outcome, gate)
+    return WhyView(
+        steps=steps_of(outcome, weights, private=True),
+        sure=sure_of(outcome),
+        signals=tuple(FOUND_BY.values()),
+        passages=passage_rows(trace.passages),
+        has_context=not all(each.signals for each in trace.passages),
+        weights=weight_rows(weights, trace.features),
+        groups=groups(trace, {each.name for each in weights}),
+    )
+
+
+def weights_of(outcome: Outcome, gate: Weighs) -> Sequence[Weight]:
+    """Return what each signal did to a judgement; none where that did not decide."""
+    if sure_of(outcome) is None:
+        return ()
+    return gate.weights(outcome.trace.features, _composer(outcome.trace))
+
+
+def _composer(trace: Trace) -> str:
+    """Return who composed: the gate judges a model's answers by other signals."""
+    return "model" if any(call.purpose == "answer" for call in trace.calls) else "extractive"
