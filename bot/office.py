@@ -19,7 +19,9 @@ class Hears(Protocol):
     By the channel's policy: questions without a mention, follow-ups in a thread that the bot is in.
     """
 
-    async def hears(self, message: Message) -> bool: ...
+    async def hears(self, message: Message, *, begins: bool) -> bool:
+        """Tell whether to take a message; ``begins``: it is the first of its thread."""
+        ...
 
     async def hears_bots(self, tenant: str, channel: str) -> bool:
         """Tell whether other bots may ask in a channel, ``platform:channel``."""

@@ -11,7 +11,7 @@ from aiohttp import web
 from bot.config import Settings
 from bot.errors import SettingInvalid
 from bot.office import Office
-from bot.ports import Channel
+from bot.ports import Channel, Notes
 
 PREFIX = "/platforms/"
 """Where third-party platforms have their endpoints; each checks its platform's signature itself."""
@@ -22,7 +22,7 @@ ENDPOINTS = frozenset({"/slack/events", "/api/messages"})
 class Adapter(Protocol):
     """A package or module that joins a platform."""
 
-    def connect(self, settings: Settings) -> Channel:
+    def connect(self, settings: Settings, notes: Notes) -> Channel:
         """Return the channel; nobody is called yet. Raises SettingInvalid."""
         ...
 
@@ -62,7 +62,7 @@ def _load(name: str) -> Adapter:
     if missing:
         raise SettingInvalid(
             f"FRONTDESK_ADAPTERS names {name!r}, which has no {' and no '.join(missing)}. An "
-            "adapter has connect(settings) and mount(app, channel, office): "
+            "adapter has connect(settings, notes) and mount(app, channel, office): "
             "docs/adapters.md."
         )
     return cast("Adapter", module)

@@ -15,6 +15,7 @@ from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.state import mount_state
 from bot.adapters.board.working import mount_work
 from bot.adapters.web.pages import WebChat
+from bot.app.office import office_of
 from bot.app.sample import STARTERS
 from bot.app.shelves import Shelves, shelves_of
 from bot.app.status import CheckParts, checking
@@ -24,13 +25,13 @@ from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
 from bot.doors.receiving import upload_bounds
 from bot.durable.joining import DurableEngine
-from bot.escalations.casework import Casework
 from bot.escalations.origin import Origins
 from bot.escalations.ports import LinksBack
 from bot.escalations.reading import IndexReading
 from bot.gating.gate import load_gate
 from bot.observing.metrics import Metrics, mount_metrics
 from bot.observing.tracing import continue_trace
+from bot.office import Office
 from bot.parts import Parts, gate_path
 from bot.platforms import adapters
 from bot.ports import Channel
@@ -54,8 +55,8 @@ class _House:
     store: Store
     working: Working
     shelves: Shelves
+    office: Office
     channels: Sequence[Channel]
-    check_parts: CheckParts
 
 
 def build(
@@ -77,15 +78,19 @@ def build(
     metrics = Metrics()
     app.middlewares.append(continue_trace)
     app.middlewares.insert(0, metrics.time)
-    platforms = [(adapter, adapter.connect(settings)) for adapter in adapters(settings)]
+    notes = store.notes
+    platforms = [(adapter, adapter.connect(settings, notes)) for adapter in adapters(settings)]
     channels = [channel for _, channel in platforms]
     working = working_of(settings, parts, store, engine, channels=channels, observers=(metrics,))
     metrics.watch(lambda: working.inbox.busy)
-    for adapter, channel in platforms:
-        adapter.mount(app, channel, working.inbox, store.interactions)
     check_parts = app[STATUS] = checking(settings, parts, store, working.keeper)
     shelves = shelves_of(settings, parts)
-    house = _House(settings, parts, store, working, shelves, channels, check_parts)
+    office = office_of(
+        settings, parts, store, working=working, shelves=shelves, check_parts=check_parts
+    )
+    for adapter, channel in platforms:
+        adapter.mount(app, channel, office)
+    house = _House(settings, parts, store, working, shelves, office, channels)
     waiting = partial(store.counting.waiting_cases, settings.tenant)
     mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
     _mount_api(app, house)
@@ -104,7 +109,7 @@ def _mount_api(app: web.Application, house: _House) -> None:
         interactions=store.interactions,
         audits=store.audits,
         settings=settings,
-        check_parts=house.check_parts,
+        check_parts=house.office.check_parts,
         record=rest.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
@@ -157,7 +162,7 @@ def _mount_board(app: web.Application, house: _House, sources: Mapping[str, Sour
         record=store,
         settings=settings,
         sources=sources,
-        check_parts=house.check_parts,
+        check_parts=house.office.check_parts,
         platforms=house.channels,
     )
 
@@ -169,7 +174,7 @@ def _mount_casework(app: web.Application, house: _House) -> None:
     mount_work(
         app,
         tenant=settings.tenant,
-        works=Casework(cases=cases, interactions=store.interactions, readable=readable),
+        works=house.office.casework,
         cases=cases,
         searches=store.searches,
         record=store.interactions,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import SettingInvalid
+from bot.notes import Forgetful
 from bot.platforms import adapters, is_endpoint
 from tests.bot.house import LIKELY, LOW, house, until, write_index
 from tests.bot.server import TOKEN, settings_for
@@ -51,7 +52,7 @@ async def test_its_missing_settings_are_named(
     (pigeon,) = adapters(settings_for(tmp_path, adapters=(PIGEON,)))
 
     with pytest.raises(SettingInvalid, match="PIGEON_URL"):
-        pigeon.connect(settings_for(tmp_path))
+        pigeon.connect(settings_for(tmp_path), Forgetful())
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from bot.config import Settings, load_settings
 from bot.ports import Inbox
 from bot.store import Store
 from tests.bot.adapters.slack import events, server
+from tests.bot.offices import office_over
 from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
 
 PEOPLE = "C0PEOPLE0"
@@ -49,7 +50,7 @@ class OnSlack:
         return slack.connect(self.settings)
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
-        slack.mount(app, self.channel, inbox)
+        slack.mount(app, self.channel, office_over(store, inbox))
 
     async def ask(self, question: Question) -> Receipt:
         return _RECEIPTS[await self._send(_event(question))]

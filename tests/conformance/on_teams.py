@@ -26,6 +26,7 @@ from tests.bot.adapters.teams.server import (
     FakeTeams,
     Sent,
 )
+from tests.bot.offices import office_over
 from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
 
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
@@ -54,7 +55,7 @@ class OnTeams:
         return teams.connect(self.settings, cloud=cloud, credentials=CountingCredentials())
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
-        teams.mount(app, self.channel, inbox, interactions=store.interactions)
+        teams.mount(app, self.channel, office_over(store, inbox))
 
     async def ask(self, question: Question) -> Receipt:
         return _RECEIPTS[await self._send(self._activity(question))]

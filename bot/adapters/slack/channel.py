@@ -24,6 +24,8 @@ from bot.config import Settings
 from bot.errors import DeliveryFailed, SettingInvalid
 from bot.escalations.handover import unheard
 from bot.escalations.types import Case, Notice
+from bot.notes import Forgetful
+from bot.ports import Notes
 from bot.rendering.rendering import STAGES, render
 from bot.startup import Part
 from bot.types import Delivery, Message, PostedRef, Response, Stage
@@ -35,8 +37,12 @@ _TIMEOUT_SECONDS = 15
 log = structlog.get_logger(__name__)
 
 
-def connect(settings: Settings, *, caller: Caller | None = None) -> SlackChannel:
+def connect(
+    settings: Settings, notes: Notes | None = None, *, caller: Caller | None = None
+) -> SlackChannel:
     """Return the channel of the configured workspace; nothing is called yet.
+
+    Without ``notes`` it remembers nothing beyond its process.
 
     Raises SettingInvalid.
     """
@@ -52,7 +58,7 @@ def connect(settings: Settings, *, caller: Caller | None = None) -> SlackChannel
         timeout=_TIMEOUT_SECONDS,
         retry_handlers=[],
     )
-    return SlackChannel(client, settings, caller or Caller())
+    return SlackChannel(client, settings, caller or Caller(), notes or Forgetful())
 
 
 class SlackChannel:
@@ -65,10 +71,13 @@ class SlackChannel:
     that the card is settled as well.
     """
 
-    def __init__(self, client: AsyncWebClient, settings: Settings, caller: Caller) -> None:
+    def __init__(
+        self, client: AsyncWebClient, settings: Settings, caller: Caller, notes: Notes
+    ) -> None:
         self.client = client
         self.settings = settings
         self._caller = caller
+        self._notes = notes
         self._poster = Poster(client, caller)
         self._lookup = Lookup(client, caller)
         self._telling = Telling(client, caller)

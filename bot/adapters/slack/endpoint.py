@@ -27,7 +27,8 @@ from bot.adapters.slack.events import Event, bot_users_of, message_of, team_of
 from bot.adapters.slack.signing import parse, read_signed
 from bot.config import Settings
 from bot.errors import BotError
-from bot.ports import Inbox, Interactions
+from bot.office import Office
+from bot.ports import Inbox
 
 PATH = "/slack/events"
 
@@ -47,14 +48,9 @@ Authorize = Callable[..., Awaitable[AuthorizeResult]]
 log = structlog.get_logger(__name__)
 
 
-def mount(
-    app: web.Application,
-    channel: SlackChannel,
-    inbox: Inbox,
-    interactions: Interactions | None = None,  # noqa: ARG001 - of every adapter; judged by none yet
-) -> None:
+def mount(app: web.Application, channel: SlackChannel, office: Office) -> None:
     """Serve the channel's events on an application, and hold its connections open."""
-    endpoint = Endpoint(channel, inbox)
+    endpoint = Endpoint(channel, office.inbox)
     app.router.add_post(PATH, endpoint.handle)
     app.cleanup_ctx.append(endpoint.running)
 

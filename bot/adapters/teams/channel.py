@@ -28,6 +28,7 @@ from bot.adapters.teams.telling import told
 from bot.config import Settings
 from bot.errors import BotError, DeliveryFailed, SettingInvalid
 from bot.escalations.types import Notice
+from bot.ports import Notes
 from bot.rendering.rendering import STAGES, render
 from bot.startup import Part, teams
 from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
@@ -41,6 +42,7 @@ log = structlog.get_logger(__name__)
 
 def connect(
     settings: Settings,
+    notes: Notes | None = None,  # noqa: ARG001 - of every adapter; nothing is remembered yet
     *,
     cloud: Cloud | None = None,
     credentials: CredentialsFactory | None = None,
@@ -96,7 +98,6 @@ class TeamsChannel:
         self.adapter = adapter
         self.gatekeeper = gatekeeper
         self.keys = keys
-        self.takes_feedback = False
         self._connector = connector
         self._pacing = Pacing()
         self._posted: OrderedDict[tuple[InteractionId, str], list[str]] = OrderedDict()
@@ -144,7 +145,7 @@ class TeamsChannel:
         message, response = delivery.message, delivery.outcome.response
         rendered = render(response, private=message.private)
         judged = isinstance(response, Reply) and bool(response.sources)
-        feedback = self.takes_feedback and judged
+        feedback = judged
         first, *rest = activities(rendered, feedback=feedback)
         posted = self._posted_of(delivery.interaction_id, delivery.id)
         if not posted:

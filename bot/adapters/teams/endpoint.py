@@ -21,6 +21,7 @@ from bot.adapters.teams.inbound import Body, conversation_of, message_of, person
 from bot.adapters.teams.keys import SigningKeys
 from bot.errors import BotError, FeedbackInvalid
 from bot.feedback import LONGEST_COMMENT, judgement
+from bot.office import Office
 from bot.ports import Inbox, Interactions
 from bot.types import PostedRef
 
@@ -41,15 +42,9 @@ _VOTES: Mapping[str, Literal["up", "down"]] = {"like": "up", "dislike": "down"}
 log = structlog.get_logger(__name__)
 
 
-def mount(
-    app: web.Application,
-    channel: TeamsChannel,
-    inbox: Inbox,
-    interactions: Interactions | None = None,
-) -> None:
-    """Serve the channel's activities; with ``interactions``, answers can be judged in Teams."""
-    channel.takes_feedback = interactions is not None
-    endpoint = Endpoint(channel, inbox, interactions)
+def mount(app: web.Application, channel: TeamsChannel, office: Office) -> None:
+    """Serve the channel's activities."""
+    endpoint = Endpoint(channel, office.inbox, office.interactions)
     app.router.add_post(PATH, endpoint.handle)
     app.cleanup_ctx.append(endpoint.running)
 
@@ -57,9 +52,7 @@ def mount(
 class Endpoint:
     """The way from a request to the inbox, through botbuilder."""
 
-    def __init__(
-        self, channel: TeamsChannel, inbox: Inbox, interactions: Interactions | None
-    ) -> None:
+    def __init__(self, channel: TeamsChannel, inbox: Inbox, interactions: Interactions) -> None:
         self._channel = channel
         self._inbox = inbox
         self._interactions = interactions
@@ -108,7 +101,7 @@ class Endpoint:
     async def _rate(self, body: Body) -> None:
         """Keep a thumb on an answer of ours."""
         vote = _VOTES.get(text_at(body, "value", "actionValue", "reaction"))
-        if self._interactions is None or vote is None:
+        if vote is None:
             return
         ref = PostedRef(conversation_of(body), text_at(body, "replyToId"))
         found = await self._interactions.find_posted(self._channel.settings.tenant, ref)

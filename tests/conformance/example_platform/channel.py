@@ -14,6 +14,7 @@ from bot.config import Settings
 from bot.errors import DeliveryFailed, DeliveryRefused, SettingInvalid
 from bot.escalations.types import Case, Notice
 from bot.escalations.wording import as_plain, said
+from bot.ports import Notes
 from bot.rendering.markdown import split
 from bot.rendering.rendering import HandOver, Rendered, SourceLine, hand_over, render
 from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
@@ -37,7 +38,7 @@ class PigeonSettings(BaseSettings):
     tenant: str = "default"
 
 
-def connect(settings: Settings) -> PigeonChannel:
+def connect(settings: Settings, notes: Notes | None = None) -> PigeonChannel:
     """Return the channel; nothing is called yet. Raises SettingInvalid."""
     try:
         return PigeonChannel(PigeonSettings(tenant=settings.tenant))

@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestServer
 from bot.config import Settings, load_settings
 from bot.ports import Inbox
 from bot.store import Store
+from tests.bot.offices import office_over
 from tests.conformance.example_platform import PigeonChannel, PigeonSettings, mount
 from tests.conformance.example_platform.channel import LONGEST_NOTE
 from tests.conformance.example_platform.endpoint import PATH
@@ -104,7 +105,7 @@ class OnPigeon:
         return PigeonChannel(settings)
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
-        mount(app, self.channel, inbox, store.interactions)
+        mount(app, self.channel, office_over(store, inbox))
 
     async def ask(self, question: Question) -> Receipt:
         return _RECEIPTS[await self._report("asked", question)]

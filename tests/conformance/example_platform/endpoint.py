@@ -11,6 +11,7 @@ from aiohttp import web
 
 from bot.errors import BotError, InteractionUnknown
 from bot.feedback import judgement
+from bot.office import Office
 from bot.ports import Inbox, Interactions
 from bot.types import Message, Person, PostedRef, Thread
 from tests.conformance.example_platform.channel import PigeonChannel
@@ -20,11 +21,9 @@ PATH = "/platforms/pigeon/events"
 Event = dict[str, Any]
 
 
-def mount(
-    app: web.Application, channel: PigeonChannel, inbox: Inbox, interactions: Interactions
-) -> None:
+def mount(app: web.Application, channel: PigeonChannel, office: Office) -> None:
     """Serve what Pigeon reports."""
-    app.router.add_post(PATH, Endpoint(channel, inbox, interactions).handle)
+    app.router.add_post(PATH, Endpoint(channel, office.inbox, office.interactions).handle)
 
 
 class Endpoint:

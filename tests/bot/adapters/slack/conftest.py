@@ -11,9 +11,12 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.slack import SlackChannel, connect, mount
 from bot.adapters.slack.calls import Caller
 from bot.config import Settings, load_settings
+from bot.office import Office
+from bot.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import SECRET, Client
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.offices import office_over
 
 
 @pytest.fixture
@@ -54,8 +57,13 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-async def client(channel: SlackChannel, inbox: KeepingInbox) -> AsyncIterator[Client]:
+def office(store: Store, inbox: KeepingInbox) -> Office:
+    return office_over(store, inbox, tenant="acme")
+
+
+@pytest.fixture
+async def client(channel: SlackChannel, office: Office) -> AsyncIterator[Client]:
     app = web.Application()
-    mount(app, channel, inbox)
+    mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield client

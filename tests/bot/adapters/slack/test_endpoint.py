@@ -14,6 +14,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.slack import connect, mount
 from bot.config import Settings
 from bot.errors import InboxFull, InboxUnavailable
+from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import (
     ALICE,
@@ -198,12 +199,12 @@ async def test_an_unmapped_workspace_is_refused_and_not_retried(
 
 
 async def test_no_event_calls_slack_and_an_outage_there_loses_none(
-    slack: FakeSlack, settings: Settings, inbox: KeepingInbox
+    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, office: Office
 ) -> None:
     """Bolt's own authorisation answers 200 with an apology when auth.test fails."""
     slack.fail("auth.test", *[Fault(status=503)] * 50)
     app = web.Application()
-    mount(app, connect(settings), inbox)
+    mount(app, connect(settings), office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         await _until(lambda: "auth.test" in slack.calls)
         before = len(slack.calls)
@@ -224,7 +225,7 @@ async def test_the_bot_learns_its_own_id_at_the_start(
 
 
 async def test_client_credentials_in_the_environment_change_nothing(
-    settings: Settings, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, inbox: KeepingInbox, office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bolt turns itself into an OAuth app when it finds these two variables."""
     monkeypatch.setenv("SLACK_CLIENT_ID", "1.2")
@@ -232,7 +233,7 @@ async def test_client_credentials_in_the_environment_change_nothing(
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-other")
     monkeypatch.setenv("SLACK_SIGNING_SECRET", SECRET + "other")
     app = web.Application()
-    mount(app, connect(settings), inbox)
+    mount(app, connect(settings), office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         assert (await send(client, envelope(mention("vpn?")))).status == 200
     assert inbox.only.text == "vpn?"

@@ -12,9 +12,12 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from bot.adapters.teams import TeamsChannel, connect, mount
 from bot.adapters.teams.cloud import Cloud
 from bot.config import Settings, load_settings
+from bot.office import Office
+from bot.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import APP_ID, ENTRA, ISSUER, CountingCredentials, FakeTeams
+from tests.bot.offices import office_over
 
 Restart = Callable[[], TeamsChannel]
 
@@ -72,9 +75,14 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-async def client(channel: TeamsChannel, inbox: KeepingInbox) -> AsyncIterator[Client]:
+def office(store: Store, inbox: KeepingInbox) -> Office:
+    return office_over(store, inbox, tenant="acme")
+
+
+@pytest.fixture
+async def client(channel: TeamsChannel, office: Office) -> AsyncIterator[Client]:
     app = web.Application()
-    mount(app, channel, inbox)
+    mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield client
 

@@ -14,12 +14,14 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.teams import TeamsChannel, connect, mount
 from bot.config import load_settings
 from bot.errors import SettingInvalid
+from bot.office import Office
 from bot.store import Store
 from bot.types import Reply, Stage
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, CHAT, in_person, question, send
 from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams, Fault
+from tests.bot.offices import office_over
 
 
 async def test_an_answer_goes_to_the_thread_that_it_was_asked_in(
@@ -149,10 +151,10 @@ async def test_the_token_is_fetched_off_the_event_loop(
 
 
 async def test_sends_run_side_by_side_once_the_server_runs(
-    teams: FakeTeams, channel: TeamsChannel, inbox: KeepingInbox
+    teams: FakeTeams, channel: TeamsChannel, office: Office
 ) -> None:
     app = web.Application()
-    mount(app, channel, inbox)
+    mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")):
         message = question(teams, private=True)
         await asyncio.gather(*(channel.progress(message, Stage.READING, None) for _ in range(30)))
@@ -220,7 +222,7 @@ async def test_a_thumb_on_an_answer_is_kept_once_per_person(
     comment: str | None,
 ) -> None:
     app = web.Application()
-    mount(app, channel, inbox, interactions=store.interactions)
+    mount(app, channel, office_over(store, inbox, tenant="acme"))
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         await send(client, teams, in_person(teams, "vpn?"))
         sent = delivery(inbox.only)
@@ -237,10 +239,3 @@ async def test_a_thumb_on_an_answer_is_kept_once_per_person(
     (kept,) = await store.interactions.feedback(sent.interaction_id)
     assert (kept.vote, kept.comment, kept.person_id) == ("down", comment, "alice-object-id")
     assert ref.channel == CHAT
-
-
-async def test_thumbs_are_not_shown_where_nobody_keeps_them(
-    teams: FakeTeams, channel: TeamsChannel
-) -> None:
-    await channel.deliver(delivery(question(teams)))
-    assert "channelData" not in teams.messages[0].activity

@@ -16,6 +16,7 @@ from bot.adapters.teams import connect, mount
 from bot.adapters.teams.cloud import Cloud
 from bot.config import Settings, load_settings
 from bot.errors import InboxFull, InboxUnavailable
+from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import (
     BOT,
@@ -244,11 +245,11 @@ async def test_unknown_keys_do_not_make_us_fetch_for_every_request(
 
 
 async def test_while_the_keys_cannot_be_fetched_teams_is_to_try_again(
-    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox
+    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, office: Office
 ) -> None:
     teams.keys_down = True
     app = web.Application()
-    mount(app, connect(settings, cloud=cloud, credentials=CountingCredentials()), inbox)
+    mount(app, connect(settings, cloud=cloud, credentials=CountingCredentials()), office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         assert (await send(client, teams, in_person(teams, "vpn?"))).status == 503
         teams.keys_down = False
@@ -287,25 +288,27 @@ async def test_what_is_no_activity_is_refused(
     assert response.status == status
 
 
-async def _in_development(inbox: KeepingInbox, activity: dict[str, Any]) -> int:
+async def _in_development(office: Office, activity: dict[str, Any]) -> int:
     settings = load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")
     app = web.Application()
-    mount(app, connect(settings), inbox)
+    mount(app, connect(settings), office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         response = await client.post("/api/messages", json=activity)
         return response.status
 
 
-async def test_development_mode_needs_no_token(teams: FakeTeams, inbox: KeepingInbox) -> None:
-    assert await _in_development(inbox, in_person(teams, "vpn?")) == 200
+async def test_development_mode_needs_no_token(
+    teams: FakeTeams, inbox: KeepingInbox, office: Office
+) -> None:
+    assert await _in_development(office, in_person(teams, "vpn?")) == 200
     assert inbox.only.text == "vpn?"
 
 
 async def test_development_mode_answers_this_machine_only(
-    teams: FakeTeams, inbox: KeepingInbox
+    teams: FakeTeams, inbox: KeepingInbox, office: Office
 ) -> None:
     away = in_person(teams, "vpn?", serviceUrl="https://evil.example/")
-    assert await _in_development(inbox, away) == 403
+    assert await _in_development(office, away) == 403
     assert not inbox.messages
 
 

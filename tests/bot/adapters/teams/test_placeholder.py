@@ -47,7 +47,6 @@ async def test_the_reply_is_edited_into_the_placeholder_by_another_process(
 async def test_the_answer_has_its_thumbs_in_the_placeholder(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
-    channel.takes_feedback = True
     message = question(teams)
     opened = await channel.open_placeholder(message)
     ref = await channel.deliver(into(opened, delivery(message, LONG)))

@@ -1,0 +1,50 @@
+"""An office over a record, for tests of single platforms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bot.escalations.casework import Casework
+from bot.escalations.reading import OnPage
+from bot.hearing import Hearing
+from bot.office import Office
+from bot.ports import Inbox
+from bot.startup import Part
+from bot.store import Store
+from rag.types import Chunk, Principal
+from tests.bot.shelves import Shelf
+
+
+class ReadsNothing:
+    """Implements Readable: of what was found, nothing may be read any more."""
+
+    async def readable(
+        self, tenant: str, found: Sequence[OnPage], readers: frozenset[Principal]
+    ) -> Mapping[str, Chunk]:
+        return {}
+
+
+async def _all_well() -> Sequence[Part]:
+    return (Part("knowledge", "ready", "12 chunks (IT 12)"),)
+
+
+def office_over(
+    store: Store, inbox: Inbox, *, tenant: str = "default", shelf: Shelf | None = None
+) -> Office:
+    """Join an office; what is indexed is in memory."""
+    shelf = shelf or Shelf()
+    return Office(
+        tenant=tenant,
+        inbox=inbox,
+        interactions=store.interactions,
+        casework=Casework(
+            cases=store.escalations, interactions=store.interactions, readable=ReadsNothing()
+        ),
+        hearing=Hearing(store.policies, store.interactions),
+        policies=store.policies,
+        notes=store.notes,
+        audits=store.audits,
+        documents=shelf,
+        reindexing=shelf,
+        check_parts=_all_well,
+    )
