@@ -19,6 +19,7 @@ from bot.types import (
     Interaction,
     InteractionId,
     Message,
+    Platform,
     PostedRef,
     Stage,
     Thread,
@@ -38,6 +39,14 @@ class StoredInteractions:
 
     async def find_posted(self, tenant: str, ref: PostedRef) -> Interaction | None:
         return await self._first(queries.posted_at(tenant, ref))
+
+    async def newest_of(
+        self, tenant: str, platform: Platform, channel: str, person_id: str
+    ) -> Interaction | None:
+        """Return what a person asked last in a channel, of what has an outcome."""
+        return await self._first(
+            queries.newest_of(Thread(platform, tenant, channel, ""), person_id)
+        )
 
     async def in_thread(
         self, thread: Thread, limit: int, before: int | None = None

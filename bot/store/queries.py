@@ -10,6 +10,7 @@ from sqlalchemy import update as update_of
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.store.codec import storable
+from bot.store.rows import channel_of
 from bot.store.tables import (
     ConversationRow,
     EscalationRow,
@@ -67,6 +68,24 @@ def posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
             InteractionRow.posted_id == storable(ref.id),
         )
         .order_by(InteractionRow.number.desc())
+        .limit(1)
+    )
+
+
+def newest_of(place: Thread, person: str) -> Select[InteractionRow]:
+    """What a person asked last, of what has an outcome; ``place`` is any thread of the channel.
+
+    In the order of its index, so that no more of their questions is read than are passed over.
+    """
+    return (
+        select(InteractionRow)
+        .where(
+            InteractionRow.tenant == place.tenant,
+            InteractionRow.person == storable(person),
+            InteractionRow.channel == channel_of(place),
+            InteractionRow.outcome.is_not(None),
+        )
+        .order_by(InteractionRow.created_at.desc(), InteractionRow.number.desc())
         .limit(1)
     )
 
