@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call as it came in; ``at`` is the workspace's clock, in seconds."""
+
+    method: str
+    arguments: dict[str, Any]
+    at: float
 
 
 async def arguments_of(request: web.Request) -> dict[str, Any]:
@@ -20,14 +30,16 @@ def _decoded(value: str) -> Any:  # noqa: ANN401  # a form may hold any JSON
     return json.loads(value) if value[:1] in {"[", "{"} else value
 
 
-def permalink(arguments: dict[str, Any]) -> web.Response:
-    link = f"https://acme.slack.com/archives/{arguments['channel']}"
-    return ok(permalink=f"{link}/p{arguments['message_ts'].replace('.', '')}")
+def told(value: object) -> bool:
+    """Read a flag, which a form carries as a word."""
+    return str(value).lower() in {"1", "true"}
 
 
 def ok(**fields: object) -> web.Response:
     return web.json_response({"ok": True, **fields})
 
 
-def error(code: str) -> web.Response:
-    return web.json_response({"ok": False, "error": code})
+def error(code: str, *messages: str, **fields: object) -> web.Response:
+    """Refuse a call; ``messages`` say what is wrong with its arguments."""
+    why = {"response_metadata": {"messages": [f"[ERROR] {one}" for one in messages]}}
+    return web.json_response({"ok": False, "error": code, **(why if messages else {}), **fields})

@@ -1,0 +1,27 @@
+"""Ids of the workspace, the app in it, and the people who are always there."""
+
+from __future__ import annotations
+
+TEAM = "T0TEAM000"
+OTHER_TEAM = "T0OTHER00"
+APP = "A0APP0000"
+BOT = "B0BOT0000"
+BOT_USER = "U0BOT0000"
+TOKEN = "xoxb-test"
+APP_TOKEN = "xapp-test"
+
+ALICE = "U0ALICE00"
+BOB = "U0BOB0000"
+ANNA = "U0ANNA000"
+GUEST = "U0GUEST00"
+STRANGER = "U0OTHER00"
+OTHER_BOT = "U0BOT2000"
+
+HELP = "C0HELP000"
+PEOPLE = "C0PEOPLE0"
+SECRET_ROOM = "C0SECRET0"
+SHARED = "C0SHARED0"
+ELSEWHERE = "C0ELSE000"
+DIRECT = "D0ALICE00"
+
+ADMINS = "S0ADMINS0"
