@@ -24,6 +24,11 @@ def reachable_from_afar(outcome: Outcome, public_url: str | None) -> Outcome:
     )
 
 
+def reachable(url: str, public_url: str | None) -> str:
+    """Return the address of a page, made absolute where it is this server's own."""
+    return f"{public_url}{url}" if public_url and url.startswith(OWN_PAGES) else url
+
+
 def _response(response: Response, public_url: str) -> Response:
     if isinstance(response, Reply):
         return _reply(response, public_url)
@@ -35,7 +40,4 @@ def _reply(reply: Reply, public_url: str) -> Reply:
 
 
 def _sources(sources: tuple[Source, ...], public_url: str) -> tuple[Source, ...]:
-    return tuple(
-        replace(source, url=public_url + source.url) if source.url.startswith(OWN_PAGES) else source
-        for source in sources
-    )
+    return tuple(replace(source, url=reachable(source.url, public_url)) for source in sources)

@@ -16,6 +16,7 @@ from bot.types import (
     Response,
     Trace,
 )
+from bot.why.steps import title_of
 from bot.why.view import why_view
 from tests.builders import route
 
@@ -152,3 +153,52 @@ def test_how_sure_it_was_is_shown_only_where_that_decided() -> None:
         trace = Trace(route=route(Intent.DOMAIN, "q"), threshold=0.65)
         sure = why_view(Outcome(response, trace), GATE).sure
         assert (sure is not None) == ("%" in told(response))
+
+
+def test_a_question_that_was_declined_tells_no_chance() -> None:
+    declined = Reply("x", "generic", refused=True, confidence=0.9)
+    trace = Trace(route=route(Intent.DOMAIN, "q"), features={"tokens_lead": 0.2}, threshold=0.65)
+
+    view = why_view(Outcome(declined, trace), GATE)
+
+    assert view.sure is None
+    assert view.weights == ()
+
+
+@pytest.mark.parametrize(
+    ("response", "title"),
+    [
+        (Reply("x", "found"), "Why this answer"),
+        (Clarification("Which?"), "Why a question back"),
+        (not_answered("asked_for_human", None), "Why a person"),
+        (not_answered("nothing_found"), "Why no answer"),
+    ],
+)
+def test_an_explanation_is_called_by_what_became_of_the_question(
+    response: Response, title: str
+) -> None:
+    trace = Trace(route=route(Intent.DOMAIN, "q"))
+
+    assert title_of(Outcome(response, trace)) == title
+    assert title_of(Outcome(response, trace, silent=True)) == "Why no answer"
+
+
+@pytest.mark.parametrize("response", EVERY_RESPONSE)
+def test_what_was_not_said_is_not_told_as_if_it_was(response: Response) -> None:
+    trace = Trace(route=route(Intent.DOMAIN, "q"), threshold=0.65)
+
+    steps = why_view(Outcome(response, trace, silent=True), GATE).steps
+
+    (result,) = (step.text for step in steps if step.label == "Result")
+    assert result.endswith("so I said nothing.")
+    assert "I answer from" not in result
+    assert "asked back" not in result
+
+
+def test_what_kept_it_silent_is_told_with_its_chance() -> None:
+    trace = Trace(route=route(Intent.DOMAIN, "q"), threshold=0.65)
+    unsure = Outcome(not_answered("low_confidence"), trace, silent=True)
+
+    (result,) = (step.text for step in why_view(unsure, GATE).steps if step.label == "Result")
+
+    assert "at 20%. I answer only from 65% up" in result
