@@ -11,6 +11,7 @@ from bot.escalations.casework import Casework
 from bot.ports import Audits, Inbox, Interactions, KeepsPolicies, Notes
 from bot.startup import Part
 from bot.types import Message
+from bot.why.explaining import Explaining
 
 
 class Hears(Protocol):
@@ -37,6 +38,7 @@ class Office:
         inbox: Where questions go.
         interactions: The record, to read and to judge.
         casework: What is done about escalations, and how they are shown.
+        explaining: Why an answer, or none.
         hearing: Which messages are taken that are not addressed to the bot.
         policies: What single channels allow.
         notes: What an adapter remembers for all processes.
@@ -50,6 +52,7 @@ class Office:
     inbox: Inbox
     interactions: Interactions
     casework: Casework
+    explaining: Explaining
     hearing: Hears
     policies: KeepsPolicies
     notes: Notes

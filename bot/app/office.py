@@ -8,10 +8,12 @@ from bot.app.working import Working
 from bot.config import Settings
 from bot.escalations.casework import Casework
 from bot.escalations.reading import IndexReading
+from bot.gating.gate import load_gate
 from bot.hearing import Hearing
 from bot.office import Office
-from bot.parts import Parts
+from bot.parts import Parts, gate_path
 from bot.store import Store
+from bot.why.explaining import Explaining
 
 
 def office_of(
@@ -30,6 +32,12 @@ def office_of(
         inbox=working.inbox,
         interactions=store.interactions,
         casework=Casework(cases=working.cases, interactions=store.interactions, readable=readable),
+        explaining=Explaining(
+            interactions=store.interactions,
+            gate=load_gate(settings.confidence_threshold, gate_path(settings)),
+            readable=readable,
+            public_url=settings.public_url,
+        ),
         hearing=Hearing(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,

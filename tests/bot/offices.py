@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from bot.escalations.casework import Casework
 from bot.escalations.reading import OnPage
+from bot.gating.gate import load_gate
 from bot.hearing import Hearing
 from bot.office import Office
 from bot.ports import Inbox
 from bot.startup import Part
 from bot.store import Store
+from bot.why.explaining import Explaining
 from rag.types import Chunk, Principal
 from tests.bot.shelves import Shelf
 
@@ -39,6 +41,9 @@ def office_over(
         interactions=store.interactions,
         casework=Casework(
             cases=store.escalations, interactions=store.interactions, readable=ReadsNothing()
+        ),
+        explaining=Explaining(
+            interactions=store.interactions, gate=load_gate(0.65), readable=ReadsNothing()
         ),
         hearing=Hearing(store.policies, store.interactions),
         policies=store.policies,
