@@ -85,7 +85,7 @@ class Explaining:
                 f"{tenant!r} may be told of: it never was, was withdrawn, or is another person's "
                 "private one."
             )
-        return await self._explained(interaction, reader)
+        return await self._explained(interaction, reader, asker_id)
 
     async def explain_newest(
         self,
@@ -107,27 +107,29 @@ class Explaining:
                 f"There is no answered question of {asker_id!r} in {platform} channel {channel!r} "
                 f"of tenant {tenant!r}: nothing was asked there, or all of it was withdrawn."
             )
-        return await self._explained(newest, reader)
+        return await self._explained(newest, reader, asker_id)
 
     async def _explained(
-        self, interaction: Interaction, reader: frozenset[Principal]
+        self, interaction: Interaction, reader: frozenset[Principal], asker_id: str
     ) -> Explanation:
         outcome, message = interaction.outcome, interaction.message
         question = clip(message.text, LONGEST_QUESTION)
         if outcome is None:
             return _unanswered(interaction, question)
+        own = message.author.id == asker_id
         may_read = await self._may_read(message.thread.tenant, outcome.trace.passages, reader)
         return Explanation(
             title=title_of(outcome),
             question=question,
-            steps=self._steps(outcome, private=message.private),
+            steps=self._steps(outcome, private=message.private, own=own),
             sure=sure_of(outcome),
             pages=pages_read(outcome.trace.passages, may_read or {}, self._public_url),
             left_out=_left_out(outcome.trace.passages, may_read),
         )
 
-    def _steps(self, outcome: Outcome, *, private: bool) -> tuple[Step, ...]:
-        return steps_of(outcome, weights_of(outcome, self._gate), private=private)
+    def _steps(self, outcome: Outcome, *, private: bool, own: bool) -> tuple[Step, ...]:
+        weights = weights_of(outcome, self._gate)
+        return steps_of(outcome, weights, private=private, own=own)
 
     async def _may_read(
         self, tenant: str, passages: Sequence[FoundPassage], reader: frozenset[Principal]

@@ -12,18 +12,21 @@ Kind = Literal["share", "number", "count", "yes"]
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A figure's name; ``against`` says in a sentence's middle what it means when it is poor."""
+    """A figure's name; ``against`` says in a sentence's middle what it means when it is poor.
+
+    ``{asked}`` in it stands for "your question", or for "the question" where it is another's.
+    """
 
     name: str
     kind: Kind = "share"
     against: str = ""
 
 
-_WEAK = "the passages fit your question only weakly"
+_WEAK = "the passages fit {asked} only weakly"
 _LEVEL = "no passage stands out from the others"
 _RIVALS = "other pages are nearly as close"
-_WORDS = "few words of your question are in the passages"
-_LINES = "no line answers your question closely"
+_WORDS = "few words of {asked} are in the passages"
+_LINES = "no line answers {asked} closely"
 
 SIGNALS: Mapping[str, Signal] = {
     "score_best": Signal("Strength of the best passage", against=_WEAK),
@@ -58,7 +61,7 @@ SIGNALS: Mapping[str, Signal] = {
     "composer_best_quote_cosine": Signal("Same meaning, best line", against=_LINES),
     "composer_quotes_coverage": Signal(
         "Question's words in all quoted lines",
-        against="the lines found leave words of your question open",
+        against="the lines found leave words of {asked} open",
     ),
     "composer_lead_over_other_pages": Signal(
         "Lead of the best line over other pages", "number", _RIVALS

@@ -22,13 +22,13 @@ _UNDERSTOOD = {
 _SEARCHED = {Intent.DOMAIN, Intent.UNKNOWN}
 _REASONS = {
     "asked_for_human": "",
-    "nothing_found": "Nothing in the wiki is close enough to your question.",
+    "nothing_found": "Nothing in the wiki is close enough to {asked}.",
     "unsupported": "I drafted an answer, but the pages don't support it, so I dropped it.",
     "unavailable": "Something on my side did not work, so there is no answer to show.",
 }
 _RULED_OUT = {
     "no_line": "None of them has a line that answers it.",
-    "no_code": "A number or code from your question is in none of them.",
+    "no_code": "A number or code from {asked} is in none of them.",
 }
 _ENOUGH = {
     "nothing_found": "A page that speaks of this, and that you may read, would have been enough.",
@@ -71,20 +71,23 @@ def title_of(outcome: Outcome) -> str:
             return "Why no answer"
 
 
-def steps_of(outcome: Outcome, weights: Sequence[Weight], *, private: bool) -> tuple[Step, ...]:
+def steps_of(
+    outcome: Outcome, weights: Sequence[Weight], *, private: bool, own: bool = True
+) -> tuple[Step, ...]:
     """Return the steps in order; ``weights`` are what the gate made of the signals.
 
     ``private``: the answer was for its asker alone, so that all they may read was searched; a
-    channel is answered only from what everyone may read.
+    channel is answered only from what everyone may read. ``own``: it is told to who asked.
     """
     if any(note.startswith(_LIMIT) for note in outcome.trace.notes):
         return (Step("Result", "I did not work on this: too much was asked, or I am paused."),)
+    asked = "your question" if own else "the question"
     steps = [
-        Step("Your question", _UNDERSTOOD[outcome.trace.route.intent]),
+        Step(asked.capitalize(), _UNDERSTOOD[outcome.trace.route.intent]),
         Step("Search", _looked_for(outcome.trace, private=private)),
         Step("Reading", _read(outcome.trace)),
-        Step("Result", _decision(outcome)),
-        Step("Missing", _missing(outcome, weights, private=private)),
+        Step("Result", _decision(outcome).format(asked=asked)),
+        Step("Missing", _missing(outcome, weights, private=private).format(asked=asked)),
     ]
     return tuple(step for step in steps if step.text)
 

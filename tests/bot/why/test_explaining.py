@@ -247,7 +247,10 @@ async def test_what_a_channel_was_told_is_explained_to_colleagues_too(
 ) -> None:
     await answered(store, asked(), outcome(found("vpn", 0, "Errors")))
 
-    assert (await told(why, asked(), asker_id="ben")).title == "Why this answer"
+    explanation = await told(why, asked(), asker_id="ben")
+
+    assert explanation.title == "Why this answer"
+    assert explanation.steps[0].label == "The question"
 
 
 async def test_nothing_is_told_of_another_tenant_of_what_was_withdrawn_or_never_was(

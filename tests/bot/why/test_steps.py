@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.gating.gate import load_gate
+from bot.gating.gate import Weight, load_gate
 from bot.types import (
     Clarification,
     Escalation,
@@ -16,8 +16,8 @@ from bot.types import (
     Response,
     Trace,
 )
-from bot.why.steps import title_of
-from bot.why.view import why_view
+from bot.why.steps import steps_of, title_of
+from bot.why.view import weights_of, why_view
 from tests.builders import route
 
 JARGON = {"chunk", "retriev", "classifier", "gate", "threshold", "embedding", "vector", "token"}
@@ -202,3 +202,36 @@ def test_what_kept_it_silent_is_told_with_its_chance() -> None:
     (result,) = (step.text for step in why_view(unsure, GATE).steps if step.label == "Result")
 
     assert "at 20%. I answer only from 65% up" in result
+
+
+@pytest.mark.parametrize("response", EVERY_RESPONSE)
+@pytest.mark.parametrize("features", [{}, {"has_claims": 1.0, "uncovered_identifiers": 1.0}])
+def test_a_question_is_yours_only_where_you_asked_it(
+    response: Response, features: dict[str, float]
+) -> None:
+    trace = Trace(route=route(Intent.DOMAIN, "{asked} {x}"), features=features, threshold=0.65)
+    outcome = Outcome(response, trace)
+
+    own = steps_of(outcome, weights_of(outcome, GATE), private=False)
+    others = steps_of(outcome, weights_of(outcome, GATE), private=False, own=False)
+
+    assert own[0].label == "Your question"
+    assert "{asked} {x}" in own[1].text
+    assert repr(others) == _as_anothers(repr(own))
+
+
+def _as_anothers(words: str) -> str:
+    return words.replace("your question", "the question").replace("Your question", "The question")
+
+
+def test_what_held_it_back_speaks_of_whose_question_it_was() -> None:
+    features = {"has_claims": 1.0, "coverage_first": 0.0, "tokens_lead": 1.0, "vector_best": 0.4}
+    trace = Trace(route=route(Intent.DOMAIN, "q"), features=features, threshold=0.65)
+    outcome = Outcome(not_answered("low_confidence"), trace)
+    weights = [Weight("coverage_first", 0.0, -1.0)]
+
+    (own,) = (s.text for s in steps_of(outcome, weights, private=True) if s.label == "Missing")
+    others = steps_of(outcome, weights, private=False, own=False)[-1].text
+
+    assert own == "What held me back: few words of your question are in the passages."
+    assert others == own.replace("your", "the")
