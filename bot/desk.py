@@ -127,7 +127,7 @@ class Desk:
         """Search, compose and judge. Raises RagError when the search itself fails."""
         await report(Stage.SEARCHING)
         retrieval = await self._pipeline.retrieve(question, scope)
-        await report(Stage.READING)
+        await report(Stage.READING, len({each.chunk.page_id for each in retrieval.passages}))
         try:
             answer = await self._pipeline.compose(retrieval, scope)
         except RagError:

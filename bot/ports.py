@@ -29,7 +29,7 @@ from rag.types import Principal, Turn
 class ReportStage(Protocol):
     """Tells the one who waits what is being done; never raises."""
 
-    async def __call__(self, stage: Stage, pages: int = 0) -> None:
+    async def __call__(self, stage: Stage, pages: int = 0, /) -> None:
         """Note a stage; ``pages`` is how many are read, 0 where that is not known."""
         ...
 

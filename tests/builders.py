@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from bot.types import Audience, Inquiry, Intent, Message, Person, Platform, Route, Thread
+from bot.types import (
+    Activity,
+    Audience,
+    Inquiry,
+    Intent,
+    Message,
+    Person,
+    Platform,
+    Route,
+    Stage,
+    Thread,
+)
 from rag.types import EVERYONE, Chunk, Passage, Principal, Readers, Turn
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -73,3 +84,8 @@ def inquiry(asked: Message, *history: Turn, audience: Audience | None = None) ->
 
 def route(intent: Intent, question: str) -> Route:
     return Route(intent=intent, score=0.9, decided_by="rule", question=question)
+
+
+def activities(*stages: Stage) -> list[Activity]:
+    """Stages as they are recorded when no pages are counted."""
+    return [Activity(stage) for stage in stages]

@@ -12,7 +12,7 @@ import structlog
 
 from bot.errors import BotError
 from bot.ports import Channel, OpensPlaceholders, Worklist
-from bot.types import Interaction, PostedRef, Stage
+from bot.types import Activity, Interaction, PostedRef, Stage
 
 log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ class Progress:
         self._placeholder = interaction.placeholder
         self._work = work
         self._channel = channel
-        self._stages: deque[Stage] = deque()
+        self._activities: deque[Activity] = deque()
         self._writing: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
 
@@ -48,8 +48,8 @@ class Progress:
         """Where the placeholder is, if one was opened."""
         return self._placeholder
 
-    async def __call__(self, stage: Stage) -> None:
-        self._stages.append(stage)
+    async def __call__(self, stage: Stage, pages: int = 0) -> None:
+        self._activities.append(Activity(stage, pages))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write())
 
@@ -67,7 +67,7 @@ class Progress:
             return
         if error is not None:
             # A placeholder that is being posted must be noted, or nobody could take it back.
-            self._stages.clear()
+            self._activities.clear()
         stopped = isinstance(error, asyncio.CancelledError)
         patience = _STOPPED_WRITE_SECONDS if stopped else _LONGEST_WRITE_SECONDS
         _, late = await asyncio.wait([self._writing], timeout=patience)
@@ -75,20 +75,20 @@ class Progress:
             writing.cancel()
 
     async def _write(self) -> None:
-        while self._stages:
-            stages = list(self._stages)
-            self._stages.clear()
-            stage = stages[-1]
+        while self._activities:
+            activities = list(self._activities)
+            self._activities.clear()
+            latest = activities[-1]
             try:
-                await self._work.stage(self._id, *stages)
-                if not self._stages and stage is not Stage.DONE:
-                    await self._show(stage)
+                await self._work.stage(self._id, *activities)
+                if not self._activities and latest.stage is not Stage.DONE:
+                    await self._show(latest)
             except Exception as error:
                 known = isinstance(error, BotError)
                 log.exception(
                     "progress.failed",
                     interaction_id=self._id,
-                    stage=stage.value,
+                    stage=latest.stage.value,
                     why=str(error) if known else "",
                     exc_info=not known,
                 )
@@ -96,13 +96,13 @@ class Progress:
                 async with asyncio.timeout(_GAP_SECONDS):
                     await self._ending.wait()
 
-    async def _show(self, stage: Stage) -> None:
+    async def _show(self, activity: Activity) -> None:
         if self._channel is None:
             return
         if self._placeholder is None and isinstance(self._channel, OpensPlaceholders):
             await self._open(self._channel)
         at = self._placeholder if self._placeholder and self._placeholder.id else None
-        await self._channel.progress(self._message, stage, at)
+        await self._channel.progress(self._message, activity, at)
 
     async def _open(self, channel: OpensPlaceholders) -> None:
         self._placeholder = PostedRef(self._message.thread.channel, "")

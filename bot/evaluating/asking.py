@@ -127,5 +127,5 @@ def _case(
     )
 
 
-async def _quiet(_: Stage) -> None:
+async def _quiet(_: Stage, __: int = 0) -> None:
     """Nobody waits for an evaluation's stages."""

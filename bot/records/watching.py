@@ -14,7 +14,7 @@ from bot.types import InteractionId, Stage, Status, Thread
 class Glance:
     """One question as it stands; ``case_state`` is None where no person was asked.
 
-    ``stage`` is the last one that was recorded, None before the first.
+    ``stage`` is the last one that was recorded, None before the first; ``pages`` as in Activity.
     """
 
     id: InteractionId
@@ -22,6 +22,7 @@ class Glance:
     stage: Stage | None = None
     case_state: State | None = None
     case_version: int = 0
+    pages: int = 0
 
 
 class Watches(Protocol):

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from bot.rendering.markdown import clip, disarm
 from bot.types import (
+    Activity,
     Clarification,
     Delivery,
     Escalation,
@@ -27,14 +28,13 @@ REASONS: Mapping[EscalationReason, str] = {
     "unavailable": "the wiki could not be searched",
 }
 
-STAGES: Mapping[Stage, str] = {
+_DOING: Mapping[Stage, str] = {
     Stage.RECEIVED: "is thinking\u2026",
     Stage.ROUTING: "is thinking\u2026",
     Stage.SEARCHING: "is searching the wiki\u2026",
     Stage.READING: "is reading pages\u2026",
     Stage.CHECKING: "is checking sources\u2026",
 }
-"""What the asker sees meanwhile; a stage that is not here shows nothing."""
 
 _SOURCES = "Sources"
 _UNCONFIRMED = "Pages that may help (not confirmed)"
@@ -74,6 +74,18 @@ class HandOver:
     question: str
     reason: str
     lines: tuple[SourceLine, ...]
+
+
+def doing(activity: Activity) -> str:
+    """Return what the asker sees meanwhile, after the bot's name; "" shows nothing."""
+    if activity.stage is Stage.READING and activity.pages:
+        return f"is reading {counted_pages(activity.pages)}\u2026"
+    return _DOING.get(activity.stage, "")
+
+
+def counted_pages(number: int) -> str:
+    """Return a number of pages in words, such as "1 page"."""
+    return "1 page" if number == 1 else f"{number} pages"
 
 
 def render(response: Response, *, private: bool) -> Rendered:

@@ -15,6 +15,7 @@ from bot.store.rows import Rows, feedback_of
 from bot.store.tables import InteractionRow
 from bot.store.transactions import Transactions
 from bot.types import (
+    Activity,
     Feedback,
     Interaction,
     InteractionId,
@@ -67,10 +68,10 @@ class StoredInteractions:
             newest_first = (await connection.execute(statement)).all()
         return tuple(_turn(role, text) for role, text in reversed(newest_first))
 
-    async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Stage]:
+    async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Activity]:
         async with self._transactions.reading(urgent=True) as connection:
-            rows = await connection.scalars(queries.stages(interaction_id, after))
-            return [Stage(stage) for stage in rows]
+            rows = await connection.execute(queries.stages(interaction_id, after))
+            return [Activity(Stage(stage), pages) for stage, pages in rows]
 
     async def rate(self, feedback: Feedback) -> None:
         """Keep a judgement. Raises InteractionUnknown."""

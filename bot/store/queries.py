@@ -239,10 +239,10 @@ def last_stage(interaction_id: str) -> Select[int]:
     )
 
 
-def stages(interaction_id: str, after: int) -> Select[str]:
+def stages(interaction_id: str, after: int) -> Select[str, int]:
     """The progress rows after a sequence number."""
     return (
-        select(ProgressRow.stage)
+        select(ProgressRow.stage, ProgressRow.pages)
         .where(ProgressRow.interaction_id == interaction_id, ProgressRow.sequence > after)
         .order_by(ProgressRow.sequence)
     )

@@ -12,6 +12,7 @@ from bot.escalations.life import Reminders
 from bot.outcomes import answer_type
 from bot.store.codec import Codec, storable
 from bot.types import (
+    Activity,
     Claim,
     Escalation,
     Feedback,
@@ -20,7 +21,6 @@ from bot.types import (
     Message,
     Outcome,
     PostedRef,
-    Stage,
     Thread,
 )
 
@@ -115,19 +115,20 @@ def turn_row(message: Message, role: str, text: str) -> dict[str, object]:
 
 
 def progress_rows(
-    interaction_id: InteractionId, tenant: str, stages: Sequence[Stage], *, after: int
+    interaction_id: InteractionId, tenant: str, activities: Sequence[Activity], *, after: int
 ) -> list[dict[str, object]]:
-    """Return a row for each stage, numbered on from ``after``."""
+    """Return a row for each activity, numbered on from ``after``."""
     at = moment()
     return [
         {
             "interaction_id": interaction_id,
             "sequence": sequence,
             "tenant": tenant,
-            "stage": stage.value,
+            "stage": activity.stage.value,
+            "pages": activity.pages,
             "at": at,
         }
-        for sequence, stage in enumerate(stages, start=after + 1)
+        for sequence, activity in enumerate(activities, start=after + 1)
     ]
 
 

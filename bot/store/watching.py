@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Row, Select, select
+from sqlalchemy import Row, Select, func, select
 
 from bot.records.watching import Glance
 from bot.store.tables import EscalationRow, InteractionRow, ProgressRow
@@ -25,22 +24,27 @@ class StoredWatching:
         return [_glance(row) for row in reversed(newest_first)]
 
 
-def at_a_glance(thread: Thread, limit: int) -> Select[Any]:
+def at_a_glance(thread: Thread, limit: int) -> Select[str, str, str, int, str, int]:
     """The last questions of a thread, newest first, with the last stage and the case of each."""
-    stage = (
-        select(ProgressRow.stage)
+    latest = (
+        select(func.max(ProgressRow.sequence))
         .where(ProgressRow.interaction_id == InteractionRow.id)
-        .order_by(ProgressRow.sequence.desc())
-        .limit(1)
+        .correlate(InteractionRow)
         .scalar_subquery()
     )
     return (
         select(
             InteractionRow.id,
             InteractionRow.status,
-            stage.label("stage"),
+            ProgressRow.stage,
+            ProgressRow.pages,
             EscalationRow.state,
             EscalationRow.version,
+        )
+        .select_from(InteractionRow)
+        .outerjoin(
+            ProgressRow,
+            (ProgressRow.interaction_id == InteractionRow.id) & (ProgressRow.sequence == latest),
         )
         .outerjoin(
             EscalationRow,
@@ -53,11 +57,12 @@ def at_a_glance(thread: Thread, limit: int) -> Select[Any]:
     )
 
 
-def _glance(row: Row[Any]) -> Glance:
+def _glance(row: Row[str, str, str, int, str, int]) -> Glance:
     return Glance(
         id=InteractionId(row.id),
         status=row.status,
         stage=None if row.stage is None else Stage(row.stage),
+        pages=row.pages or 0,
         case_state=row.state,
         case_version=row.version or 0,
     )

@@ -33,7 +33,16 @@ from bot.store.tables import (
     UsageRow,
 )
 from bot.store.transactions import Transactions
-from bot.types import Interaction, InteractionId, Message, Outcome, PostedRef, Stage, Unfinished
+from bot.types import (
+    Activity,
+    Interaction,
+    InteractionId,
+    Message,
+    Outcome,
+    PostedRef,
+    Stage,
+    Unfinished,
+)
 
 
 class StoredWork:
@@ -144,11 +153,11 @@ class StoredWork:
             row = (await connection.execute(queries.interaction(interaction_id))).first()
         return None if row is None else self._rows.interaction(row)
 
-    async def stage(self, interaction_id: InteractionId, *stages: Stage) -> None:
+    async def stage(self, interaction_id: InteractionId, *activities: Activity) -> None:
         async with self._transactions.writing(lasting=False) as connection:
             row = (await connection.execute(queries.held(interaction_id))).first()
             if row is not None:
-                await self._append(connection, interaction_id, row.tenant, stages)
+                await self._append(connection, interaction_id, row.tenant, activities)
 
     async def _close(self, connection: AsyncConnection, message: Message, outcome: Outcome) -> None:
         done = queries.finish(message.interaction_id, moment(), self._rows.outcome(outcome))
@@ -157,7 +166,7 @@ class StoredWork:
         for role, text in said:
             await self._insert(connection, TurnRow, turn_row(message, role, text))
         tenant = message.thread.tenant
-        await self._append(connection, message.interaction_id, tenant, (Stage.DONE,))
+        await self._append(connection, message.interaction_id, tenant, (Activity(Stage.DONE),))
         for usage in usage_rows(message, outcome):
             await self._insert(connection, UsageRow, usage)
         escalation = escalation_row(message, outcome, self._reminders)
@@ -170,12 +179,12 @@ class StoredWork:
         connection: AsyncConnection,
         interaction_id: InteractionId,
         tenant: str,
-        stages: Sequence[Stage],
+        activities: Sequence[Activity],
     ) -> None:
         """Add progress rows; the interaction must be held."""
         last = await connection.scalar(queries.last_stage(interaction_id)) or 0
         await connection.execute(
-            insert(ProgressRow), progress_rows(interaction_id, tenant, stages, after=last)
+            insert(ProgressRow), progress_rows(interaction_id, tenant, activities, after=last)
         )
 
     async def _claimed(self, connection: AsyncConnection, interaction: Interaction) -> Interaction:

@@ -39,7 +39,7 @@ from bot.limits.usage import use_limits
 from bot.observing.logs import set_up_logs
 from bot.ports import Channel
 from bot.store import Store, open_store, sqlite_url
-from bot.types import Delivery, InteractionId, Message, Platform, Policy, PostedRef, Stage
+from bot.types import Activity, Delivery, InteractionId, Message, Platform, Policy, PostedRef, Stage
 from rag.index.embedded import open_index
 from rag.index.schema import SCHEMA
 from rag.types import Fingerprint
@@ -72,7 +72,9 @@ class AtOnce:
         self._taken[interaction_id] = taken
         return taken
 
-    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
         return
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
@@ -251,7 +253,7 @@ async def _nothing() -> None:
     """The record is open already, and nothing in it is old."""
 
 
-async def _unseen(_: Stage) -> None:
+async def _unseen(_: Stage, __: int = 0) -> None:
     """Nobody waits."""
 
 

@@ -32,7 +32,15 @@ from bot.durable.joining import Opened
 from bot.durable.work import Limits
 from bot.observing.logs import set_up_logs
 from bot.store import Store, open_store, sqlite_url
-from bot.types import Delivery, InteractionId, Message, Outcome, Platform, PostedRef, Stage
+from bot.types import (
+    Activity,
+    Delivery,
+    InteractionId,
+    Message,
+    Outcome,
+    Platform,
+    PostedRef,
+)
 from tests.bot.fakes import EchoDesk, replied
 from tests.bot.inboxes import inbox_over
 from tests.bot.recorded import posted
@@ -93,7 +101,7 @@ class Board:
         return self.file.read_text().split() if self.file.exists() else []
 
     async def progress(
-        self, message: Message, stage: Stage, placeholder: PostedRef | None
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
     ) -> None: ...
 
     async def deliver(self, delivery: Delivery) -> PostedRef:

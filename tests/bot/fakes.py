@@ -9,6 +9,7 @@ from typing import Any
 from bot.errors import DeliveryFailed, InboxUnavailable
 from bot.ports import ReportStage
 from bot.types import (
+    Activity,
     Audience,
     Delivery,
     Inquiry,
@@ -102,10 +103,16 @@ class Board:
         self._lost = lost
         self.posts: dict[str, str] = {}
         self.posted = 0
-        self.stages: list[Stage] = []
+        self.activities: list[Activity] = []
 
-    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
-        self.stages.append(stage)
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
+        self.activities.append(activity)
+
+    @property
+    def stages(self) -> list[Stage]:
+        return [activity.stage for activity in self.activities]
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         if self._refused:

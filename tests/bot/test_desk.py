@@ -118,6 +118,7 @@ class Bench:
     index: ListIndex = field(default_factory=ListIndex)
     composer: FirstLine = field(default_factory=FirstLine)
     stages: list[Stage] = field(default_factory=list)
+    pages: int = 0
 
     def desk(self) -> Desk:
         return Desk(
@@ -129,8 +130,9 @@ class Bench:
         )
 
     async def ask(self, text: str = "what is error 809", **options: object) -> Outcome:
-        async def report(stage: Stage) -> None:
+        async def report(stage: Stage, pages: int = 0) -> None:
             self.stages.append(stage)
+            self.pages = pages or self.pages
 
         asked = message(text, **options)  # type: ignore[arg-type]  # builder's keywords
         return await self.desk().handle(inquiry(asked), report)

@@ -219,5 +219,5 @@ async def in_channel(parts: Parts, asker: Mapping[str, object], text: str) -> Ou
     return await parts.desk.handle(Inquiry(asked, (), audience), quiet)
 
 
-async def quiet(_: Stage) -> None:
+async def quiet(_: Stage, __: int = 0) -> None:
     """Say nothing."""

@@ -30,7 +30,17 @@ from bot.errors import InboxUnavailable
 from bot.outcomes import unavailable
 from bot.ports import Audits, Inbox, Interactions
 from bot.startup import Part
-from bot.types import Feedback, Interaction, InteractionId, Message, Outcome, Person, Stage, Thread
+from bot.types import (
+    Activity,
+    Feedback,
+    Interaction,
+    InteractionId,
+    Message,
+    Outcome,
+    Person,
+    Stage,
+    Thread,
+)
 
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -211,11 +221,13 @@ class Rest:
         return answer
 
     async def _working(self, interaction: Interaction) -> wire.Working:
-        stages = await self._interactions.stages(interaction.id)
+        reported = await self._interactions.stages(interaction.id)
+        activity = reported[-1] if reported else Activity(Stage.RECEIVED)
         return wire.Working(
             interaction_id=interaction.id,
             status="working",
-            stage=stages[-1].value if stages else Stage.RECEIVED.value,
+            stage=activity.stage.value,
+            pages=activity.pages,
             conversation_id=interaction.message.thread.id,
             question=interaction.message.text,
             created_at=interaction.created_at,

@@ -195,6 +195,7 @@ class Working(BaseModel):
     interaction_id: str
     status: Literal["working"]
     stage: str
+    pages: int = Field(default=0, description="How many are read; 0 where that is not known.")
     conversation_id: str
     question: str
     created_at: datetime

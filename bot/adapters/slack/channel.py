@@ -26,9 +26,9 @@ from bot.escalations.handover import unheard
 from bot.escalations.types import Case, Notice
 from bot.notes import Forgetful
 from bot.ports import Notes
-from bot.rendering.rendering import STAGES, render
+from bot.rendering.rendering import doing, render
 from bot.startup import Part
-from bot.types import Delivery, Message, PostedRef, Response, Stage
+from bot.types import Activity, Delivery, Message, PostedRef, Response
 
 _REMEMBERED = 1_000
 _STATUS_PAUSE_SECONDS = 600.0
@@ -112,7 +112,7 @@ class SlackChannel:
     async def progress(
         self,
         message: Message,
-        stage: Stage,
+        activity: Activity,
         placeholder: PostedRef | None,  # noqa: ARG002  # the port's; a status line needs none
     ) -> None:
         """Show a status line; where Slack refuses it, it is left alone for ten minutes."""
@@ -124,7 +124,7 @@ class SlackChannel:
                 lambda: self.client.assistant_threads_setStatus(
                     channel_id=message.thread.channel,
                     thread_ts=message.thread.id,
-                    status=STAGES.get(stage, ""),
+                    status=doing(activity),
                 ),
                 patience_seconds=0.0,
             )

@@ -29,9 +29,9 @@ from bot.config import Settings
 from bot.errors import BotError, DeliveryFailed, SettingInvalid
 from bot.escalations.types import Notice
 from bot.ports import Notes
-from bot.rendering.rendering import STAGES, render
+from bot.rendering.rendering import doing, render
 from bot.startup import Part, teams
-from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
+from bot.types import Activity, Delivery, InteractionId, Message, PostedRef, Reply
 
 _REMEMBERED = 1_000
 _EDIT_PAUSE_SECONDS = 1.0
@@ -125,16 +125,18 @@ class TeamsChannel:
         self._pacing.hold(message.interaction_id, _EDIT_PAUSE_SECONDS)
         return PostedRef(message.thread.channel, posted)
 
-    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
         """Say in the placeholder what is being done, or show that the bot is typing.
 
         A stage that comes within a second of the one before is left out. What Teams refuses for a
         message is left alone for a minute.
         """
-        if stage not in STAGES or not self._pacing.is_due(message.interaction_id):
+        if not doing(activity) or not self._pacing.is_due(message.interaction_id):
             return
         try:
-            await self._show(message, stage, placeholder)
+            await self._show(message, activity, placeholder)
         except DeliveryFailed as error:
             pause = error.retry_after_seconds or _REFUSED_PAUSE_SECONDS
             self._pacing.hold(message.interaction_id, pause)
@@ -184,13 +186,13 @@ class TeamsChannel:
             with suppress(Gone):
                 await self._connector.delete(message.reply_to, activity_id)
 
-    async def _show(self, message: Message, stage: Stage, where: PostedRef | None) -> None:
+    async def _show(self, message: Message, activity: Activity, where: PostedRef | None) -> None:
         if where is None:
             await self._connector.send(message.reply_to, typing(), patience_seconds=0.0)
             return
         self._pacing.hold(message.interaction_id, _EDIT_PAUSE_SECONDS)
         await self._connector.update(
-            message.reply_to, where.id, waiting(stage), patience_seconds=0.0
+            message.reply_to, where.id, waiting(activity), patience_seconds=0.0
         )
 
     async def _answer(self, message: Message, activity: Json, where: PostedRef | None) -> str:

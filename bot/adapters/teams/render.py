@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from bot.adapters.teams.text import teams_label, teams_markdown
 from bot.rendering.markdown import clip, split
-from bot.rendering.rendering import STAGES, Rendered, SourceLine
-from bot.types import Stage
+from bot.rendering.rendering import Rendered, SourceLine, doing
+from bot.types import Activity
 
 BUDGET = 25_000
 """Bytes of a whole activity as UTF-16; Teams refuses more, and counts more than it says."""
@@ -55,10 +55,10 @@ def activities(rendered: Rendered, *, feedback: bool) -> tuple[Json, ...]:
     )
 
 
-def waiting(stage: Stage | None = None) -> Json:
+def waiting(activity: Activity | None = None) -> Json:
     """Return what is shown until there is an answer, and what is being done meanwhile."""
-    doing = STAGES.get(stage, "") if stage else ""
-    text = doing.removeprefix("is ").capitalize() or _LOOKING
+    words = doing(activity) if activity else ""
+    text = words.removeprefix("is ").capitalize() or _LOOKING
     return {"type": "message", "text": text, "textFormat": "plain"}
 
 

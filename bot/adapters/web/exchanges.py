@@ -13,7 +13,7 @@ from bot.adapters.web.ports import Identify
 from bot.adapters.web.view import ExchangeView, exchange_view, rateable
 from bot.escalations.ports import Cases
 from bot.ports import Interactions
-from bot.types import Escalation, Feedback, Interaction, InteractionId, Person, Stage, Thread
+from bot.types import Escalation, Feedback, Interaction, InteractionId, Person, Thread
 
 
 class Exchanges:
@@ -46,8 +46,8 @@ class Exchanges:
             given = await self.feedback_of(interaction.id, self._identify(request))
             return exchange_view(interaction, given=given)
         if interaction.status == "working":
-            stages = await self._interactions.stages(interaction.id)
-            return exchange_view(interaction, stage=stages[-1] if stages else Stage.RECEIVED)
+            reported = await self._interactions.stages(interaction.id)
+            return exchange_view(interaction, activity=reported[-1] if reported else None)
         return replace(exchange_view(interaction), case=await self.case(interaction))
 
     async def fragment(

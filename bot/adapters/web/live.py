@@ -19,11 +19,11 @@ from aiohttp import web
 
 from bot.adapters.web.exchanges import Exchanges
 from bot.adapters.web.ports import Identify
-from bot.adapters.web.view import STAGES
+from bot.adapters.web.view import doing
 from bot.doors.problems import problem
 from bot.errors import StoreUnavailable
 from bot.records.watching import Glance, Watches
-from bot.types import InteractionId, Stage, Thread
+from bot.types import Activity, InteractionId, Stage, Thread
 
 log = structlog.get_logger(__name__)
 
@@ -160,9 +160,8 @@ def news(before: Mapping[InteractionId, Glance], now: Sequence[Glance]) -> Itera
         if old == glance:
             continue
         if glance.status == "working":
-            if old is None or old.stage != glance.stage:
-                step = glance.stage or Stage.RECEIVED
-                yield event("stage", id=glance.id, step=step.value, text=STAGES[step])
+            if old is None or _activity(old) != _activity(glance):
+                yield _stage_event(glance)
             continue
         if old is None or old.status != glance.status:
             yield event("answer", id=glance.id)
@@ -175,6 +174,16 @@ def news(before: Mapping[InteractionId, Glance], now: Sequence[Glance]) -> Itera
 def event(name: str, **data: str | int) -> bytes:
     """Return an event as it goes over the wire; JSON has no line break that could end it."""
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+def _stage_event(glance: Glance) -> bytes:
+    now = _activity(glance)
+    step = now.stage.value
+    return event("stage", id=glance.id, step=step, pages=now.pages, text=doing(now))
+
+
+def _activity(glance: Glance) -> Activity:
+    return Activity(glance.stage or Stage.RECEIVED, glance.pages)
 
 
 def _case(glance: Glance) -> tuple[str | None, int]:

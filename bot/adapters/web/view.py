@@ -12,7 +12,9 @@ from markupsafe import Markup
 from bot.adapters.web.cases import CaseView
 from bot.adapters.web.thumbs import VotesView, votes_view
 from bot.pages.markup import answer_html, quote_html
+from bot.rendering.rendering import counted_pages
 from bot.types import (
+    Activity,
     Clarification,
     Escalation,
     Feedback,
@@ -25,7 +27,7 @@ from bot.types import (
 )
 from bot.why.steps import title_of
 
-STAGES: Mapping[Stage, str] = {
+_DOING: Mapping[Stage, str] = {
     Stage.RECEIVED: "Got it \u2026",
     Stage.ROUTING: "Reading your question \u2026",
     Stage.SEARCHING: "Searching the wiki \u2026",
@@ -83,15 +85,22 @@ class ExchangeView:
     case: CaseView | None = None
 
 
+def doing(activity: Activity) -> str:
+    """Return what is shown while a question is worked on."""
+    if activity.stage is Stage.READING and activity.pages:
+        return f"Reading {counted_pages(activity.pages)} \u2026"
+    return _DOING[activity.stage]
+
+
 def exchange_view(
-    interaction: Interaction, *, stage: Stage | None = None, given: Feedback | None = None
+    interaction: Interaction, *, activity: Activity | None = None, given: Feedback | None = None
 ) -> ExchangeView:
     """Return what the page shows of an interaction, finished or not."""
     withdrawn = interaction.status in _GONE
     if interaction.outcome is not None and not withdrawn:
         return _finished(interaction, interaction.outcome, votes_view(given))
     working = interaction.status == "working"
-    step = stage or Stage.RECEIVED
+    now = activity or Activity(Stage.RECEIVED)
     question = interaction.message.text
     given_up = _GIVEN_UP if interaction.status == "failed" else _WITHDRAWN
     return ExchangeView(
@@ -101,8 +110,8 @@ def exchange_view(
         long=len(question) > _LONG_QUESTION,
         working=working,
         withdrawn=withdrawn,
-        step=step.value,
-        stage=STAGES[step],
+        step=now.stage.value,
+        stage=doing(now),
         html=Markup() if working else answer_html(given_up, interaction.id, 0),
     )
 

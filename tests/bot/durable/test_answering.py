@@ -18,7 +18,7 @@ class Stages:
     def __init__(self) -> None:
         self.seen: list[Stage] = []
 
-    async def __call__(self, stage: Stage) -> None:
+    async def __call__(self, stage: Stage, pages: int = 0) -> None:
         self.seen.append(stage)
 
 

@@ -16,7 +16,7 @@ from rag.types import Turn
 from tests.bot.fakes import Board, EchoDesk, Gate, replied
 from tests.bot.inboxes import inbox_over, running
 from tests.bot.recorded import answered, becomes, posted, recorded
-from tests.builders import message
+from tests.builders import activities, message
 
 NOBODY = InteractionId("00000000-0000-0000-0000-000000000000")
 PATIENT = Limits(drain_seconds=10)
@@ -35,11 +35,9 @@ async def test_an_accepted_question_is_answered(store: Store) -> None:
     kept = await recorded(store, message("hello").interaction_id)
     assert kept.outcome == outcome
     assert kept.posted is not None
-    assert await store.interactions.stages(kept.id) == [
-        Stage.RECEIVED,
-        Stage.ROUTING,
-        Stage.DONE,
-    ]
+    assert await store.interactions.stages(kept.id) == activities(
+        Stage.RECEIVED, Stage.ROUTING, Stage.DONE
+    )
 
 
 async def test_a_message_is_kept_before_it_is_accepted(store: Store) -> None:

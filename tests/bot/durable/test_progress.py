@@ -9,9 +9,9 @@ from structlog.testing import capture_logs
 from bot.durable.progress import Progress
 from bot.errors import DeliveryFailed
 from bot.store import Store
-from bot.types import Message, PostedRef, Stage
+from bot.types import Activity, Message, PostedRef, Stage
 from tests.bot.fakes import Board
-from tests.builders import message
+from tests.builders import activities, message
 
 ALL = [Stage.RECEIVED, Stage.ROUTING, Stage.SEARCHING]
 
@@ -19,16 +19,20 @@ ALL = [Stage.RECEIVED, Stage.ROUTING, Stage.SEARCHING]
 class SlowBoard(Board):
     """Takes its time to show a stage."""
 
-    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
         await asyncio.sleep(0.05)
-        await super().progress(message, stage, placeholder)
+        await super().progress(message, activity, placeholder)
 
 
 class BrokenBoard(Board):
     """Can't show anything."""
 
-    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
-        raise DeliveryFailed(f"No {stage} of {message.id}.")
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
+        raise DeliveryFailed(f"No {activity.stage} of {message.id}.")
 
 
 async def test_every_stage_becomes_a_row_in_order(store: Store) -> None:
@@ -38,7 +42,7 @@ async def test_every_stage_becomes_a_row_in_order(store: Store) -> None:
         for stage in ALL:
             await report(stage)
 
-    assert await store.interactions.stages(message("hi").interaction_id) == ALL
+    assert await store.interactions.stages(message("hi").interaction_id) == activities(*ALL)
 
 
 async def test_reporting_does_not_wait_for_the_platform(store: Store) -> None:
@@ -62,7 +66,7 @@ async def test_the_end_of_the_work_is_shown_by_the_reply_alone(store: Store) -> 
         await report(Stage.DONE)
 
     assert board.stages == []
-    assert await store.interactions.stages(message("hi").interaction_id) == [Stage.DONE]
+    assert await store.interactions.stages(message("hi").interaction_id) == activities(Stage.DONE)
 
 
 async def test_what_cannot_be_shown_disturbs_nobody(store: Store) -> None:
@@ -73,7 +77,9 @@ async def test_what_cannot_be_shown_disturbs_nobody(store: Store) -> None:
             await report(Stage.RECEIVED)
 
     assert [line["event"] for line in logs] == ["progress.failed"]
-    assert await store.interactions.stages(message("hi").interaction_id) == [Stage.RECEIVED]
+    assert await store.interactions.stages(message("hi").interaction_id) == activities(
+        Stage.RECEIVED
+    )
 
 
 async def test_work_that_breaks_shows_nothing_afterwards(store: Store) -> None:
@@ -115,7 +121,9 @@ class PlacingBoard(Board):
         self.opened += 1
         return PostedRef("board", "p1")
 
-    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
         self.shown_in.append(placeholder)
 
 

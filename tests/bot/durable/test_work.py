@@ -19,7 +19,7 @@ from bot.outcomes import UNAVAILABLE
 from bot.store import Store
 from bot.store.tables import InteractionRow
 from bot.store.work import StoredWork
-from bot.types import Interaction, InteractionId, Message, Outcome, PostedRef, Stage
+from bot.types import Activity, Interaction, InteractionId, Message, Outcome, PostedRef, Stage
 from rag.types import Turn
 from tests.bot.boards import EventfulBoard, Happening, IdleEngine
 from tests.bot.durable.test_lease import Clock
@@ -430,7 +430,7 @@ async def test_a_full_desk_tells_the_asker_without_asking_the_model(store: Store
     assert desk.handled == ["hello"]
     gate.open()
     assert await answering is None
-    assert await store.interactions.stages(other.interaction_id) == [Stage.DONE]
+    assert await store.interactions.stages(other.interaction_id) == [Activity(Stage.DONE)]
 
 
 async def test_work_that_nobody_recorded_is_no_work(store: Store) -> None:

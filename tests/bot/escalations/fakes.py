@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from bot.errors import StoreUnavailable
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, Notice, Standing
 from bot.types import (
+    Activity,
     Delivery,
     Interaction,
     InteractionId,
     Message,
     Platform,
     PostedRef,
-    Stage,
 )
 from tests.builders import NOON
 
@@ -182,7 +182,9 @@ class TellingBoard:
     meanwhile: Callable[[], None] = lambda: None
     place: str | None = "people"
 
-    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
         """Nothing is shown."""
 
     async def deliver(self, delivery: Delivery) -> PostedRef:

@@ -8,11 +8,21 @@ import pytest
 
 from bot.errors import InteractionUnknown
 from bot.store import Store, open_store, sqlite_url
-from bot.types import Feedback, InteractionId, Message, Outcome, PostedRef, Reply, Stage, Thread
+from bot.types import (
+    Activity,
+    Feedback,
+    InteractionId,
+    Message,
+    Outcome,
+    PostedRef,
+    Reply,
+    Stage,
+    Thread,
+)
 from rag.types import Turn
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered
-from tests.builders import NOON, message
+from tests.builders import NOON, activities, message
 
 NOBODY = InteractionId("00000000-0000-0000-0000-000000000000")
 
@@ -97,23 +107,25 @@ async def test_stages_are_numbered_from_one_and_read_from_any_number(store: Stor
     asked = message("hi").interaction_id
     await store.work.open(message("hi"), "me")
     for stage in (Stage.RECEIVED, Stage.ROUTING, Stage.DONE):
-        await store.work.stage(asked, stage)
+        await store.work.stage(asked, Activity(stage))
 
-    assert await store.interactions.stages(asked) == [Stage.RECEIVED, Stage.ROUTING, Stage.DONE]
-    assert await store.interactions.stages(asked, 2) == [Stage.DONE]
+    assert await store.interactions.stages(asked) == activities(
+        Stage.RECEIVED, Stage.ROUTING, Stage.DONE
+    )
+    assert await store.interactions.stages(asked, 2) == activities(Stage.DONE)
 
 
 async def test_stages_reported_at_once_are_all_kept(store: Store) -> None:
     asked = message("hi").interaction_id
     await store.work.open(message("hi"), "me")
 
-    await asyncio.gather(*(store.work.stage(asked, Stage.READING) for _ in range(20)))
+    await asyncio.gather(*(store.work.stage(asked, Activity(Stage.READING, 4)) for _ in range(20)))
 
     assert len(await store.interactions.stages(asked)) == 20
 
 
 async def test_the_stage_of_nothing_is_nothing(store: Store) -> None:
-    await store.work.stage(NOBODY, Stage.READING)
+    await store.work.stage(NOBODY, Activity(Stage.READING))
 
     assert await store.interactions.stages(NOBODY) == []
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from bot.escalations.types import Actor
 from bot.records.watching import Glance
 from bot.store import Store
-from bot.types import Escalation, Intent, Message, Outcome, Stage, Trace
+from bot.types import Activity, Escalation, Intent, Message, Outcome, Stage, Trace
 from tests.bot.recorded import OWNER, answered
 from tests.builders import message, route
 
@@ -23,14 +23,14 @@ async def test_each_question_has_its_last_stage_and_its_case(store: Store) -> No
     await answered(store, numbered(1), "one")
     await answered(store, numbered(2), HANDED)
     working = await store.work.open(numbered(3), OWNER)
-    await store.work.stage(working.id, Stage.RECEIVED, Stage.SEARCHING)
+    await store.work.stage(working.id, Activity(Stage.RECEIVED), Activity(Stage.READING, 4))
     case = await store.escalations.get("default", numbered(2).interaction_id)
     assert case is not None
 
     assert await store.watching.thread(numbered(1).thread, 10) == [
         Glance(numbered(1).interaction_id, "done", Stage.DONE),
         Glance(numbered(2).interaction_id, "done", Stage.DONE, "open", case.version),
-        Glance(working.id, "working", Stage.SEARCHING),
+        Glance(working.id, "working", Stage.READING, pages=4),
     ]
 
 

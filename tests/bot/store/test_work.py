@@ -11,6 +11,7 @@ import pytest
 from bot.errors import ClaimLost, InteractionUnknown
 from bot.store import Store
 from bot.types import (
+    Activity,
     Claim,
     Escalation,
     Feedback,
@@ -81,7 +82,7 @@ async def test_an_outcome_is_recorded_once(store: Store) -> None:
     assert kept.outcome == replied("first")
     assert (kept.status, kept.posting, kept.posted) == ("done", True, None)
     assert kept.finished_at is not None
-    assert await store.interactions.stages(kept.id) == [Stage.DONE]
+    assert await store.interactions.stages(kept.id) == [Activity(Stage.DONE)]
     assert await store.interactions.history(kept.message.thread, numbered(2), 10) == (
         Turn("user", "hi"),
         Turn("assistant", "first"),

@@ -17,7 +17,7 @@ from bot.escalations.wording import as_plain, said
 from bot.ports import Notes
 from bot.rendering.markdown import split
 from bot.rendering.rendering import HandOver, Rendered, SourceLine, hand_over, render
-from bot.types import Delivery, InteractionId, Message, PostedRef, Reply, Stage
+from bot.types import Activity, Delivery, InteractionId, Message, PostedRef, Reply
 
 LONGEST_NOTE = 4_000
 """Characters."""
@@ -55,7 +55,9 @@ class PigeonChannel:
     def __init__(self, settings: PigeonSettings) -> None:
         self.settings = settings
 
-    async def progress(self, message: Message, stage: Stage, placeholder: PostedRef | None) -> None:
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
         """Pigeon has nothing to show it with."""
 
     async def deliver(self, delivery: Delivery) -> PostedRef:

@@ -79,3 +79,11 @@ def signed(body: bytes, *, secret: str = SECRET, timestamp: str | None = None) -
 async def send(client: Client, payload: dict[str, Any], **headers: str) -> ClientResponse:
     body = json.dumps(payload).encode()
     return await client.post("/slack/events", data=body, headers={**signed(body), **headers})
+
+
+def app_uninstalled() -> dict[str, Any]:
+    return {"type": "app_uninstalled"}
+
+
+def tokens_revoked(*, bots: tuple[str, ...] = (BOT_USER,)) -> dict[str, Any]:
+    return {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": list(bots)}}

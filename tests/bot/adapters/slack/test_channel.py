@@ -10,7 +10,7 @@ import pytest
 from bot.adapters.slack import SlackChannel, connect
 from bot.config import Settings
 from bot.errors import SettingInvalid
-from bot.types import Reply, Stage
+from bot.types import Activity, Reply, Stage
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN, delivery
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question, replies
@@ -161,7 +161,7 @@ async def test_a_fuller_reply_is_shown_to_the_asker_alone(
 
 async def test_stages_show_as_a_status_line(slack: FakeSlack, channel: SlackChannel) -> None:
     for stage in (Stage.SEARCHING, Stage.READING, Stage.DONE):
-        await channel.progress(question(), stage, None)
+        await channel.progress(question(), Activity(stage), None)
     assert slack.statuses == ["is searching the wiki\u2026", "is reading pages\u2026", ""]
 
 
@@ -169,8 +169,8 @@ async def test_a_refused_status_harms_nothing_and_is_not_tried_again(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     slack.fail("assistant.threads.setStatus", Fault(error="not_allowed_token_type"))
-    await channel.progress(question(), Stage.SEARCHING, None)
-    await channel.progress(question(), Stage.READING, None)
+    await channel.progress(question(), Activity(Stage.SEARCHING), None)
+    await channel.progress(question(), Activity(Stage.READING), None)
     assert slack.calls == ["assistant.threads.setStatus"]
 
 
@@ -179,9 +179,9 @@ async def test_a_status_waits_out_a_rate_limit_without_holding_anything_up(
 ) -> None:
     limited = Fault(status=429, error="ratelimited", retry_after="0.05")
     slack.fail("assistant.threads.setStatus", limited)
-    await channel.progress(question(), Stage.SEARCHING, None)
+    await channel.progress(question(), Activity(Stage.SEARCHING), None)
     await asyncio.sleep(0.5)
-    await channel.progress(question(), Stage.READING, None)
+    await channel.progress(question(), Activity(Stage.READING), None)
     assert not waits
     assert slack.statuses == ["is reading pages\u2026"]
 

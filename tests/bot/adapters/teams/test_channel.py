@@ -16,7 +16,7 @@ from bot.config import load_settings
 from bot.errors import SettingInvalid
 from bot.office import Office
 from bot.store import Store
-from bot.types import Reply, Stage
+from bot.types import Activity, Reply, Stage
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, CHAT, in_person, question, send
@@ -136,7 +136,7 @@ async def test_twenty_sends_fetch_one_token(
     """Botbuilder makes new credentials, and so a token request, for every turn."""
     message = question(teams, private=True)
     for _ in range(20):
-        await channel.progress(message, Stage.SEARCHING, None)
+        await channel.progress(message, Activity(Stage.SEARCHING), None)
     assert (credentials.made, credentials.fetched) == (1, 1)
     assert [sent.activity["type"] for sent in teams.sent] == ["typing"] * 20
 
@@ -157,7 +157,9 @@ async def test_sends_run_side_by_side_once_the_server_runs(
     mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")):
         message = question(teams, private=True)
-        await asyncio.gather(*(channel.progress(message, Stage.READING, None) for _ in range(30)))
+        await asyncio.gather(
+            *(channel.progress(message, Activity(Stage.READING), None) for _ in range(30))
+        )
     assert len(teams.sent) == 30
 
 
@@ -165,7 +167,7 @@ async def test_sends_run_side_by_side_once_the_server_runs(
 async def test_the_end_needs_no_typing(
     teams: FakeTeams, channel: TeamsChannel, stage: Stage
 ) -> None:
-    await channel.progress(question(teams), stage, None)
+    await channel.progress(question(teams), Activity(stage), None)
     assert not teams.calls
 
 
@@ -174,7 +176,7 @@ async def test_a_refused_typing_harms_nothing_and_is_not_tried_again(
 ) -> None:
     teams.faults["typing"].append(Fault(status=403))
     for _ in range(3):
-        await channel.progress(question(teams), Stage.SEARCHING, None)
+        await channel.progress(question(teams), Activity(Stage.SEARCHING), None)
     assert teams.calls == ["typing"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.teams import TeamsChannel
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.ports import OpensPlaceholders, Withdraws
-from bot.types import PostedRef, Stage
+from bot.types import Activity, PostedRef, Stage
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, CHAT, into, question
 from tests.bot.adapters.teams.conftest import Restart
@@ -71,7 +71,7 @@ async def test_stages_are_edited_in_at_most_once_a_second(
         (Stage.DONE, 5.0),
     ):
         clock[0] += seconds
-        await channel.progress(message, stage, opened)
+        await channel.progress(message, Activity(stage), opened)
     assert teams.edits == ["Searching the wiki\u2026", "Checking sources\u2026"]
     assert teams.calls == ["message", "update", "update"]
 
@@ -84,10 +84,10 @@ async def test_a_refused_edit_harms_nothing_and_is_not_tried_again_for_that_mess
     opened = PostedRef(CHANNEL, "reply-9")
     teams.fail(Fault(status=status, retry_after="30"), call="update")
     for _ in range(3):
-        await channel.progress(message, Stage.SEARCHING, opened)
+        await channel.progress(message, Activity(Stage.SEARCHING), opened)
     assert teams.calls == ["update"]
     assert not waits
-    await channel.progress(question(teams, private=True), Stage.SEARCHING, None)
+    await channel.progress(question(teams, private=True), Activity(Stage.SEARCHING), None)
     assert teams.calls == ["update", "typing"]
 
 

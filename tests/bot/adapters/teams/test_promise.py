@@ -12,7 +12,7 @@ from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.cloud import Cloud
 from bot.config import load_settings
 from bot.errors import DeliveryFailed
-from bot.types import Message, PostedRef, Stage
+from bot.types import Activity, Message, PostedRef, Stage
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.server import (
@@ -48,7 +48,7 @@ def test_whatever_fails_and_whoever_dies_the_answer_is_seen_once(
             opened = await _channel(teams).open_placeholder(message)
             teams.fail(*faults, call="update")
             for stage in stages:
-                await _channel(teams).progress(message, stage, opened)
+                await _channel(teams).progress(message, Activity(stage), opened)
             ref = await _until_posted(teams, message, opened, restarts)
             (sent,) = teams.messages
             assert ref == opened

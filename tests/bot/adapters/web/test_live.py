@@ -98,6 +98,7 @@ OPEN = Glance(ONE, "done", Stage.DONE, "open", 1)
         ([], [WORKING], ["stage"]),
         ([WORKING], [WORKING], []),
         ([WORKING], [replace(WORKING, stage=Stage.READING)], ["stage"]),
+        ([WORKING], [replace(WORKING, pages=4)], ["stage"]),
         ([WORKING], [DONE], ["answer"]),
         ([WORKING], [OPEN], ["answer", "case"]),
         ([], [DONE], ["answer"]),
@@ -123,7 +124,12 @@ async def test_a_question_is_followed_to_its_answer(browser: Browser, desk: Know
     async with listening(browser, conversation) as stream:
         while (stage := await stream.until("stage")).data["step"] != "searching":
             pass
-        assert stage.data == {"id": asked, "step": "searching", "text": "Searching the wiki \u2026"}
+        assert stage.data == {
+            "id": asked,
+            "step": "searching",
+            "pages": 0,
+            "text": "Searching the wiki \u2026",
+        }
         desk.may_answer.set()
 
         assert (await stream.until("answer")).data == {"id": asked}

@@ -44,7 +44,7 @@ GROUNDED = json.dumps(
 WORDING = EscalationWording(not_found="Not there.", uncertain="Not sure.")
 
 
-async def unseen(_: Stage) -> None:
+async def unseen(_: Stage, __: int = 0) -> None:
     """Nobody waits."""
 
 

@@ -16,7 +16,7 @@ class Post:
     """A message as it is in a channel.
 
     ``user`` wrote it; ``only_for`` alone sees it. ``reactions`` holds who gave which. ``edited``
-    is the ts of the last edit.
+    is the ts of the last edit, ``values`` what was chosen in its menus.
     """
 
     channel: str
@@ -27,6 +27,7 @@ class Post:
     only_for: str | None = None
     reactions: dict[str, list[str]] = field(default_factory=dict)
     edited: str | None = None
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def part(self) -> str:

@@ -38,6 +38,7 @@ class View:
     version: int = 1
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     below: View | None = None
+    errors: dict[str, str] = field(default_factory=dict)
 
     @property
     def hash(self) -> str:
@@ -77,6 +78,7 @@ class View:
     def change(self, payload: dict[str, Any]) -> None:
         """Show something else; what was filled in stays where its block stays."""
         self.payload = payload
+        self.errors = {}
         self.version += 1
         kept = {block["block_id"] for block in with_ids(payload["blocks"])}
         self.values = {key: value for key, value in self.values.items() if key in kept}
