@@ -1,0 +1,1 @@
+"""What people order by command in a chat: reindexing, status, settings, help; for all platforms."""
