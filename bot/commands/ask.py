@@ -28,7 +28,7 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
     inquiry = Inquiry(message, (), audience_of(message), Policy(spaces=settings.index_spaces))
     async with open_parts(settings) as parts:
         outcome = await parts.desk.handle(inquiry, _quiet)
-    print(_printed(render(outcome.response, private=True)))
+    print(_printed(render(outcome.response, private=True, remarks=outcome.remarks)))
     return 0 if outcome.response.kind == "reply" else 1
 
 
@@ -38,7 +38,7 @@ def _printed(rendered: Rendered) -> str:
     if rendered.lines:
         lines.append(rendered.heading)
         lines += [_listed(line) for line in rendered.lines]
-    return "\n".join([*lines, rendered.footer]).strip()
+    return "\n".join([*lines, *rendered.remarks, rendered.footer]).strip()
 
 
 def _listed(line: SourceLine) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 from urllib.parse import quote, urlsplit
 
@@ -39,6 +39,7 @@ _DOING: Mapping[Stage, str] = {
 _SOURCES = "Sources"
 _UNCONFIRMED = "Pages that may help (not confirmed)"
 _LABEL_LENGTH = 150
+_REMARK_LENGTH = 300
 _URL_LENGTH = 1_000
 _URL_CHARACTERS = "%/:=&?~#+!$,;'@*-._"
 
@@ -59,12 +60,16 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What is shown. ``text`` is Markdown in which nothing is live; ``footer`` may be empty."""
+    """What is shown. ``text`` is Markdown in which nothing is live; ``footer`` may be empty.
+
+    ``remarks`` stand below text and pages: a line of plain text each, nothing escaped yet.
+    """
 
     text: str
     heading: str
     lines: tuple[SourceLine, ...] = ()
     footer: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +93,16 @@ def counted_pages(number: int) -> str:
     return "1 page" if number == 1 else f"{number} pages"
 
 
-def render(response: Response, *, private: bool) -> Rendered:
-    """Return the parts of a response, for a thread that is private to the asker or not."""
+def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) -> Rendered:
+    """Return the parts of a response, for a thread that is private to the asker or not.
+
+    ``remarks`` are those of its outcome; a reply for the asker alone has none.
+    """
+    shown = _rendered(response, private=private)
+    return replace(shown, remarks=tuple(clip(each, _REMARK_LENGTH) for each in remarks))
+
+
+def _rendered(response: Response, *, private: bool) -> Rendered:
     match response:
         case Reply():
             return Rendered(

@@ -145,7 +145,8 @@ class TeamsChannel:
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Edit the placeholder into the reply, or post it where there is none, then the rest."""
         message, response = delivery.message, delivery.outcome.response
-        rendered = render(response, private=message.private)
+        remarks = delivery.outcome.remarks
+        rendered = render(response, private=message.private, remarks=remarks)
         judged = isinstance(response, Reply) and bool(response.sources)
         feedback = judged
         first, *rest = activities(rendered, feedback=feedback)

@@ -44,9 +44,9 @@ def activities(rendered: Rendered, *, feedback: bool) -> tuple[Json, ...]:
     text = teams_markdown(rendered.text)
     cited = _cited(rendered.lines, text)
     listed = [line for line in rendered.lines if line.number not in cited]
-    whole = "\n\n".join(
-        part for part in (text, _list(rendered.heading, listed), _italic(rendered.footer)) if part
-    )
+    pages = _list(rendered.heading, listed)
+    remarks = "\n\n".join(teams_label(remark) for remark in rendered.remarks)
+    whole = "\n\n".join(part for part in (text, pages, remarks, _italic(rendered.footer)) if part)
     room = BUDGET - _ENVELOPE - size([*cited.values()])
     parts = split(whole, room - _PART_MARK, size)
     return tuple(

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.rendering.rendering import REASONS, hand_over, render, web_url
-from bot.types import Clarification, Message, Person, Reply, Thread
+from bot.rendering.rendering import REASONS, doing, hand_over, render, web_url
+from bot.types import Activity, Clarification, Message, Person, Reply, Stage, Thread
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN, delivery
 
 
@@ -22,6 +22,31 @@ def test_sources_are_numbered_as_the_text_marks_them() -> None:
         (2, "Offices"),
     ]
     assert shown.heading == "Sources"
+
+
+def test_remarks_are_a_line_each_and_have_an_end() -> None:
+    shown = render(ANSWER, private=False, remarks=("I could not read\nplan.pdf.", "x " * 400))
+    assert shown.remarks[0] == "I could not read plan.pdf."
+    assert shown.remarks[1].endswith("\u2026")
+    assert len(shown.remarks[1]) <= 300
+    assert render(ANSWER, private=False).remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("activity", "words"),
+    [
+        (Activity(Stage.RECEIVED), "is thinking\u2026"),
+        (Activity(Stage.SEARCHING, 3), "is searching the wiki\u2026"),
+        (Activity(Stage.READING), "is reading pages\u2026"),
+        (Activity(Stage.READING, 1), "is reading 1 page\u2026"),
+        (Activity(Stage.READING, 4), "is reading 4 pages\u2026"),
+        (Activity(Stage.CHECKING), "is checking sources\u2026"),
+        (Activity(Stage.DONE), ""),
+        (Activity(Stage.FAILED), ""),
+    ],
+)
+def test_one_sees_what_is_being_done(activity: Activity, words: str) -> None:
+    assert doing(activity) == words
 
 
 def test_only_absolute_web_addresses_are_linked() -> None:

@@ -69,7 +69,7 @@ class PigeonChannel:
                 self.settings.people, _card(asked, message), delivery.interaction_id, "card"
             )
         rated = isinstance(outcome.response, Reply) and bool(outcome.response.sources)
-        parts = _parts(render(outcome.response, private=message.private))
+        parts = _shown(delivery)
         note = ""
         for number, text in enumerate(parts, start=1):
             last = number == len(parts)
@@ -83,10 +83,9 @@ class PigeonChannel:
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Ask Pigeon for the last part of a reply, whoever posted it."""
-        message, response = delivery.message, delivery.outcome.response
-        last = len(_parts(render(response, private=message.private)))
-        room = message.thread.channel
-        note = await self._find(room, _mark(delivery.interaction_id, str(last)))
+        last = str(len(_shown(delivery)))
+        room = delivery.message.thread.channel
+        note = await self._find(room, _mark(delivery.interaction_id, last))
         return None if note is None else PostedRef(room, note)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
@@ -167,10 +166,17 @@ def _told(notice: Notice) -> tuple[str, ...]:
     return split(plain(as_plain(said(notice))), LONGEST_NOTE)
 
 
+def _shown(delivery: Delivery) -> tuple[str, ...]:
+    outcome = delivery.outcome
+    private = delivery.message.private
+    return _parts(render(outcome.response, private=private, remarks=outcome.remarks))
+
+
 def _parts(rendered: Rendered) -> tuple[str, ...]:
     listed = "\n".join(_line(line) for line in rendered.lines)
     sources = f"{rendered.heading}\n{listed}" if listed else ""
-    shown = (plain(rendered.text), sources, rendered.footer)
+    remarks = plain("\n".join(rendered.remarks))
+    shown = (plain(rendered.text), sources, remarks, rendered.footer)
     return split("\n\n".join(part for part in shown if part), LONGEST_NOTE)
 
 
