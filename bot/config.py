@@ -147,12 +147,36 @@ class Settings(BaseSettings):
 
     # Slack
     slack_bot_token: SecretStr | None = Field(None, description="xoxb-…")
-    slack_signing_secret: SecretStr | None = Field(None, description="From Basic Information.")
+    slack_signing_secret: SecretStr | None = Field(
+        None, description="From Basic Information; for events over HTTP."
+    )
+    slack_app_token: SecretStr | None = Field(
+        None, description="xapp-…, for Socket Mode: events need no address then, and no secret."
+    )
     slack_api_url: str = Field(
         "https://slack.com/api/", pattern=r"^https?://[^\s/]+", description="For tests and proxies."
     )
-    slack_team_id: str | None = Field(None, description="The one workspace that is served.")
+    slack_team_id: str | None = Field(
+        None,
+        pattern=r"^[TE][A-Z0-9]+$",
+        description="The workspace (T…) or organisation (E…) that is served; none: the token's.",
+    )
     slack_escalation_channel: str | None = Field(None, description="Where people are asked.")
+    slack_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Domains of colleagues' e-mail addresses, by comma; none: every full member "
+        "of the workspace is a colleague.",
+    )
+    slack_outsiders: Literal["answer", "off"] = Field(
+        "answer",
+        description="Guests, and people of other organisations: `answer` them from what everyone "
+        "may read, or `off`.",
+    )
+    slack_admins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Who may reindex and change settings in Slack, by comma: U… of a person, S… "
+        "of a user group, or an e-mail address.",
+    )
 
     # Teams
     microsoft_app_id: str | None = Field(None, description="The bot registration's id.")
@@ -214,6 +238,8 @@ class Settings(BaseSettings):
         "oidc_admin_groups",
         "oidc_expert_groups",
         "oidc_allowed_domains",
+        "slack_allowed_domains",
+        "slack_admins",
         mode="before",
     )
     @classmethod
@@ -256,7 +282,13 @@ class Settings(BaseSettings):
 
     @property
     def slack_configured(self) -> bool:
-        return self.slack_bot_token is not None and self.slack_signing_secret is not None
+        reached = self.slack_signing_secret is not None or self.slack_app_token is not None
+        return self.slack_bot_token is not None and reached
+
+    @property
+    def slack_transport(self) -> Literal["socket", "http"]:
+        """How Slack's events come in."""
+        return "http" if self.slack_app_token is None else "socket"
 
     @property
     def teams_configured(self) -> bool:
@@ -279,12 +311,7 @@ def load_settings(**overrides: object) -> Settings:
 
 def _check_together(settings: Settings) -> None:
     """Refuse half of what only works whole, instead of leaving it out silently."""
-    slack = settings.slack_bot_token, settings.slack_signing_secret
-    if any(slack) and not all(slack):
-        raise SettingInvalid(
-            "Slack needs SLACK_BOT_TOKEN (OAuth & Permissions) and SLACK_SIGNING_SECRET (Basic "
-            "Information), and only one is set. Set both, or none."
-        )
+    _check_slack(settings)
     if settings.microsoft_app_password and not settings.microsoft_app_id:
         raise SettingInvalid(
             "MICROSOFT_APP_PASSWORD is set and MICROSOFT_APP_ID is not. Set both, or none."
@@ -298,6 +325,32 @@ def _check_together(settings: Settings) -> None:
     if settings.router == "llm" and not settings.model_configured:
         raise SettingInvalid(
             "ROUTER='llm' needs a model to ask. Set OPENAI_MODEL, or leave ROUTER at 'cascade'."
+        )
+
+
+def _check_slack(settings: Settings) -> None:
+    """Refuse tokens in each other's place, and half of what Slack needs."""
+    bot, app = settings.slack_bot_token, settings.slack_app_token
+    if bot is not None and not bot.get_secret_value().startswith("xox"):
+        raise SettingInvalid(
+            "SLACK_BOT_TOKEN=(hidden) is no bot token, which begins with xoxb-. Take it from "
+            "OAuth & Permissions."
+        )
+    if app is not None and not app.get_secret_value().startswith("xapp-"):
+        raise SettingInvalid(
+            "SLACK_APP_TOKEN=(hidden) is no app-level token, which begins with xapp-. Make one "
+            "under Basic Information > App-Level Tokens, with the scope connections:write."
+        )
+    if bot is None and (app is not None or settings.slack_signing_secret is not None):
+        raise SettingInvalid(
+            "SLACK_SIGNING_SECRET or SLACK_APP_TOKEN is set and SLACK_BOT_TOKEN is not. Set it "
+            "(OAuth & Permissions), or unset the other."
+        )
+    if bot is not None and not settings.slack_configured:
+        raise SettingInvalid(
+            "SLACK_BOT_TOKEN is set, and nothing by which events come in. Set SLACK_SIGNING_SECRET "
+            "(Basic Information) for events over HTTP, or SLACK_APP_TOKEN (xapp-…) for Socket "
+            "Mode."
         )
 
 

@@ -67,9 +67,18 @@ def model(settings: Settings) -> Part:
 def slack(settings: Settings) -> Part:
     """Say whether Slack is connected."""
     if settings.slack_configured:
-        return Part("Slack", "ready", "events at /slack/events")
-    cure = "Add SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET to .env: docs/slack.md"
+        return Part("Slack", "ready", slack_transport(settings))
+    cure = (
+        "Add SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_APP_TOKEN) to .env: docs/slack.md"
+    )
     return Part("Slack", "absent", "not configured.", cure)
+
+
+def slack_transport(settings: Settings) -> str:
+    """Say how Slack's events come in."""
+    if settings.slack_transport == "socket":
+        return "events over Socket Mode"
+    return "events over HTTP at /slack/events"
 
 
 def teams(settings: Settings) -> Part:

@@ -81,6 +81,12 @@ def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"SLACK_BOT_TOKEN": "xoxb-1"}, "SLACK_SIGNING_SECRET"),
         ({"SLACK_SIGNING_SECRET": "s"}, "SLACK_BOT_TOKEN"),
+        ({"SLACK_APP_TOKEN": "xapp-1"}, "SLACK_BOT_TOKEN"),
+        ({"SLACK_BOT_TOKEN": "xoxb-1"}, "SLACK_APP_TOKEN"),
+        ({"SLACK_BOT_TOKEN": "xapp-1", "SLACK_APP_TOKEN": "xapp-1"}, "begins with xoxb-"),
+        ({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xoxb-1"}, "connections:write"),
+        ({"SLACK_TEAM_ID": "acme"}, "SLACK_TEAM_ID='acme'"),
+        ({"SLACK_OUTSIDERS": "no"}, "SLACK_OUTSIDERS='no'"),
         ({"MICROSOFT_APP_PASSWORD": "p"}, "MICROSOFT_APP_ID"),
         ({"ROUTER": "llm"}, "OPENAI_MODEL"),
         ({"SLACK_API_URL": "slack.com"}, "SLACK_API_URL"),
@@ -112,6 +118,28 @@ def test_unsigned_messages_are_not_taken_by_a_server_that_others_can_reach(
 
     with pytest.raises(SettingInvalid, match="Unset TEAMS_DEV_MODE"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("given", "transport"),
+    [
+        ({"SLACK_SIGNING_SECRET": "s"}, "http"),
+        ({"SLACK_APP_TOKEN": "xapp-1"}, "socket"),
+        ({"SLACK_SIGNING_SECRET": "s", "SLACK_APP_TOKEN": "xapp-1"}, "socket"),
+    ],
+)
+def test_slack_has_one_transport_and_closes_the_doors_by_either(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], transport: str
+) -> None:
+    for variable, value in {"SLACK_BOT_TOKEN": "xoxb-1", **given}.items():
+        monkeypatch.setenv(variable, value)
+
+    settings = load_settings()
+
+    assert settings.slack_configured
+    assert settings.slack_transport == transport
+    assert settings.exposed
+    assert not settings.reachable
 
 
 OIDC = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.startup import doors
+from bot.startup import doors, slack
 from tests.bot.server import TOKEN, settings_for
 
 PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs somebody to be let in
@@ -30,6 +30,24 @@ def test_the_start_says_how_people_get_in(
     tmp_path: Path, changes: dict[str, object], state: str, said: str
 ) -> None:
     part = doors(settings_for(tmp_path, **changes))
+
+    assert part.state == state
+    assert said in part.detail
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "said"),
+    [
+        ({}, "absent", "not configured"),
+        ({"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}, "ready", "/slack/events"),
+        ({"slack_bot_token": "xoxb-1", "slack_app_token": "xapp-1"}, "ready", "Socket Mode"),
+    ],
+    ids=["absent", "http", "socket"],
+)
+def test_the_start_says_how_slacks_events_come_in(
+    tmp_path: Path, changes: dict[str, object], state: str, said: str
+) -> None:
+    part = slack(settings_for(tmp_path, **changes))
 
     assert part.state == state
     assert said in part.detail
