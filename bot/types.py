@@ -176,8 +176,8 @@ class Inquiry:
     """A message with all that the desk needs to answer it.
 
     ``attached`` is what was read of its files; ``remarks`` are what its asker must be told besides
-    the answer, such as which file was not read. ``excluded_pages`` serves evaluation only (the
-    withheld run).
+    the answer, such as which file was not read; ``notes`` are for the operator. ``excluded_pages``
+    serves evaluation only (the withheld run).
     """
 
     message: Message
@@ -186,15 +186,20 @@ class Inquiry:
     policy: Policy = Policy()
     attached: tuple[Attached, ...] = ()
     remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     excluded_pages: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A message that is not worked on: what its asker is told, and why, for the operator."""
+    """A message that is not worked on: what its asker is told, and why, for the operator.
+
+    ``silent``: they were told before, and this one is only recorded.
+    """
 
     text: str
     note: str
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +218,8 @@ class Route:
 class Source:
     """A page that is cited or offered; ``quote`` is verbatim from the stored passage.
 
-    ``relevance`` is 0..1 and comparable within one answer only.
+    ``relevance`` is 0..1 and comparable within one answer only. ``updated_at`` is when the page was
+    changed last, None where that is not known.
     """
 
     chunk_id: str
@@ -226,6 +232,8 @@ class Source:
     relevance: float
     source_type: str
     source_id: str
+    space: str = ""
+    updated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +323,8 @@ class Outcome:
 
     ``private`` is a fuller reply for the asker alone; it never enters the thread's history.
     ``silent``: it is only recorded, for nobody asked the bot. ``remarks`` are shown below it.
+    ``asker`` is who asked as far as the platform introduced them; the record keeps them as the
+    message's author, and nowhere else.
     """
 
     response: Response
@@ -322,6 +332,7 @@ class Outcome:
     private: Reply | None = None
     silent: bool = False
     remarks: tuple[str, ...] = ()
+    asker: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)

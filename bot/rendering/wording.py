@@ -95,6 +95,8 @@ def _source(passage: Passage, quote: str) -> Source:
         relevance=min(1.0, max(0.0, passage.signals.get("fused", passage.score))),
         source_type=chunk.source_type,
         source_id=chunk.source_id,
+        space=chunk.space,
+        updated_at=chunk.updated_at,
     )
 
 

@@ -39,6 +39,7 @@ from bot.types import (
     InteractionId,
     Message,
     Outcome,
+    Person,
     PostedRef,
     Stage,
     Unfinished,
@@ -128,7 +129,7 @@ class StoredWork:
             interaction = await self._held(connection, interaction_id)
             if interaction.status in {"cancelling", "cancelled"}:
                 return interaction
-            blank = self._rows.message(replace(interaction.message, text=""))
+            blank = self._rows.message(_blanked(interaction.message))
             await connection.execute(queries.forget(interaction_id, blank, moment()))
             for statement in queries.forget_rows(interaction_id):
                 await connection.execute(statement)
@@ -137,7 +138,7 @@ class StoredWork:
     async def cancelled(self, interaction_id: InteractionId) -> None:
         async with self._transactions.writing() as connection:
             interaction = await self._held(connection, interaction_id)
-            blank = self._rows.message(replace(interaction.message, text="", reply_to=""))
+            blank = self._rows.message(replace(_blanked(interaction.message), reply_to=""))
             await connection.execute(queries.forgotten(interaction_id, blank))
             await connection.execute(queries.forget_case(interaction_id))
         await self._transactions.scrub()
@@ -160,6 +161,11 @@ class StoredWork:
                 await self._append(connection, interaction_id, row.tenant, activities)
 
     async def _close(self, connection: AsyncConnection, message: Message, outcome: Outcome) -> None:
+        if outcome.asker is not None:
+            message = replace(message, author=outcome.asker)
+            outcome = replace(outcome, asker=None)
+            kept = queries.keep_message(message.interaction_id, self._rows.message(message))
+            await connection.execute(kept)
         done = queries.finish(message.interaction_id, moment(), self._rows.outcome(outcome))
         await connection.execute(done)
         said = (("user", message.text), ("assistant", outcome.response.text))
@@ -223,3 +229,8 @@ class StoredWork:
         async with self._transactions.writing() as connection:
             if not (await connection.execute(statement)).rowcount:
                 raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")
+
+
+def _blanked(message: Message) -> Message:
+    """Return a message without what anyone wrote or is called; who asked is known by id alone."""
+    return replace(message, text="", attachments=(), author=Person(message.author.id))

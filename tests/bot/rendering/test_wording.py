@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bot.rendering.wording import found_passages, refusal_of, reply_of, suggestions_of
 from rag.types import Answer, Citation, Claim, Passage
-from tests.builders import chunk, passage
+from tests.builders import NOON, chunk, passage
 
 VPN = passage(chunk("Open the client.\nError 809 means the port is blocked."), fused=0.8)
 PORTS = passage(
@@ -65,6 +67,14 @@ def test_every_source_quotes_its_passage_byte_for_byte() -> None:
     reply = reply_of(answer("extractive", claim("Open the client.", "c1")), 0.7)
 
     assert all(source.quote in VPN.chunk.text for source in reply.sources)
+
+
+def test_a_source_says_where_its_page_is_and_how_old() -> None:
+    dated = replace(VPN.chunk, space="IT", updated_at=NOON)
+
+    (source,) = suggestions_of([replace(VPN, chunk=dated)])
+
+    assert (source.space, source.updated_at) == ("IT", NOON)
 
 
 def test_a_source_quotes_the_stretch_that_holds_all_that_is_quoted_of_it() -> None:

@@ -112,3 +112,11 @@ def test_what_is_storable_can_be_encoded_and_has_no_nul(text: str) -> None:
     assert "\x00" not in kept
     assert kept.encode().decode() == kept
     assert whole(kept) == kept
+
+
+def test_a_source_that_was_kept_before_space_and_age_were_is_read_all_the_same() -> None:
+    source = Source("c1", "vpn.md", "VPN", "", "", "Call IT.", None, 1.0, "folder", "vpn.md")
+    kept = json.loads(Codec(Source).encode(source))
+    del kept["value"]["space"], kept["value"]["updated_at"]
+
+    assert Codec(Source).decode(json.dumps(kept)) == source
