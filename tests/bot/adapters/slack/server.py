@@ -27,7 +27,8 @@ from tests.bot.adapters.slack.workspace import (
     responses,
     scopes,
 )
-from tests.bot.adapters.slack.workspace.faults import Fault, answer_of
+from tests.bot.adapters.slack.workspace.directory import download
+from tests.bot.adapters.slack.workspace.faults import Fault, answer_of, broken_off
 from tests.bot.adapters.slack.workspace.names import APP_TOKEN, BOT_USER, TEAM, TOKEN
 from tests.bot.adapters.slack.workspace.people import Member, Room
 from tests.bot.adapters.slack.workspace.posts import Post
@@ -66,27 +67,36 @@ class FakeSlack(Workspace):
         app = web.Application()
         app.router.add_route("*", "/api/{method}", self._handle)
         app.router.add_post("/response/{key}", self._respond)
+        app.router.add_get("/files-pri/{id}/{name:.+}", self._download)
+        app.router.add_get("/link", self.sockets.serve)
         async with TestServer(app, host="127.0.0.1") as server:
             self.url = str(server.make_url("/api/"))
             try:
                 yield self
             finally:
                 self._closing.set()
+                await self.sockets.close()
 
-    async def _handle(self, request: web.Request) -> web.Response:
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
         arguments = await self._noted(method, request)
-        refused = self._refused(request)
+        refused = self._refused(method, request)
         if refused:
             return error(refused)
         return await self._faulty(request, method, lambda: self._answer(method, arguments))
 
-    async def _respond(self, request: web.Request) -> web.Response:
+    async def _respond(self, request: web.Request) -> web.StreamResponse:
         arguments = await self._noted("response_url", request)
         key = request.match_info["key"]
         return await self._faulty(
             request, "response_url", lambda: responses.respond(self, key, arguments)
         )
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        arguments = await self._noted("file", request)
+        arguments["id"] = request.match_info["id"]
+        may = not self._refused("file", request) and "files:read" in self.scopes
+        return await self._faulty(request, "file", lambda: download(self, arguments, may=may))
 
     async def _noted(self, method: str, request: web.Request) -> dict[str, Any]:
         """Return the arguments of a call, which is counted even if it is refused later."""
@@ -95,15 +105,18 @@ class FakeSlack(Workspace):
         self.requests.append(Request(method, arguments, self.now()))
         return arguments
 
-    def _refused(self, request: web.Request) -> str:
+    def _refused(self, method: str, request: web.Request) -> str:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if self.lost and token == TOKEN:
+        if token not in {TOKEN, self.app_token}:
+            return "invalid_auth"
+        if self.lost:
             return self.lost
-        return "" if token == TOKEN else "invalid_auth"
+        wanted = self.app_token if method == "apps.connections.open" else TOKEN
+        return "" if token == wanted else "not_allowed_token_type"
 
     async def _faulty(
         self, request: web.Request, method: str, answer: Callable[[], web.Response]
-    ) -> web.Response:
+    ) -> web.StreamResponse:
         fault = self.faults[method].popleft() if self.faults[method] else None
         if fault is None:
             return answer()
@@ -111,6 +124,8 @@ class FakeSlack(Workspace):
             await self._pause(fault.seconds)
         if fault.only_slow:
             return answer()
+        if fault.kept is not None:
+            return await broken_off(answer(), fault.kept, request)
         if fault.after:
             answer()
         return answer_of(fault, request)

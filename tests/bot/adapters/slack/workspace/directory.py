@@ -8,6 +8,7 @@ from aiohttp import web
 
 from tests.bot.adapters.slack.wire import error, ok
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace.files import LOGIN_PAGE
 from tests.bot.adapters.slack.workspace.people import Member, Room
 from tests.bot.adapters.slack.workspace.state import Workspace
 
@@ -23,6 +24,12 @@ def auth_test(slack: Workspace, _: dict[str, Any]) -> web.Response:
     )
     answer.headers["x-oauth-scopes"] = ",".join(slack.scopes)
     return answer
+
+
+def open_socket(slack: Workspace, _: dict[str, Any]) -> web.Response:
+    """Give out the address of a link; the app's own token opened this, not the bot's."""
+    address = slack.site.replace("http", "ws", 1)
+    return ok(url=f"{address}/link?ticket={slack.tickets.socket()}")
 
 
 def users_info(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
@@ -87,6 +94,16 @@ def file_info(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     return ok(file=shown.told(slack.site))
 
 
+def download(slack: Workspace, arguments: dict[str, Any], *, may: bool) -> web.Response:
+    """Return a file, or with status 200 the page on which a person would sign in."""
+    if not may:
+        return web.Response(text=LOGIN_PAGE, content_type="text/html")
+    stored = slack.files.get(arguments["id"])
+    if stored is None:
+        return web.Response(status=404)
+    return web.Response(body=stored.content, content_type=stored.mimetype)
+
+
 def _told(slack: Workspace, member: Member) -> web.Response:
     return ok(user=member.told(with_email="users:read.email" in slack.scopes))
 
@@ -98,6 +115,7 @@ def _visible(slack: Workspace, channel: str) -> Room | None:
 
 
 METHODS = {
+    "apps.connections.open": open_socket,
     "auth.test": auth_test,
     "users.info": users_info,
     "users.lookupByEmail": lookup_by_email,

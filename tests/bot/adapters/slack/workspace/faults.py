@@ -45,3 +45,16 @@ def cut(request: web.Request) -> None:
     """Break the connection of a request."""
     assert request.transport
     request.transport.close()
+
+
+async def broken_off(answer: web.Response, kept: int, request: web.Request) -> web.StreamResponse:
+    """Send the first bytes of an answer that promises more, and break the connection."""
+    content = answer.body
+    assert isinstance(content, bytes)
+    begun = web.StreamResponse(status=answer.status)
+    begun.content_type = answer.content_type
+    begun.content_length = len(content)
+    await begun.prepare(request)
+    await begun.write(content[:kept])
+    cut(request)
+    return begun

@@ -41,7 +41,7 @@ _ANY_OF = {
     "conversations.open": ("im:write",),
     "reactions.add": ("reactions:write",),
     "reactions.remove": ("reactions:write",),
-    "file": ("files:read",),
+    "files.info": ("files:read",),
 }
 _BY_ROOM = {
     "conversations.info": "read",

@@ -24,6 +24,7 @@ from tests.bot.adapters.slack.workspace.people import (
 )
 from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.adapters.slack.workspace.rates import Rates
+from tests.bot.adapters.slack.workspace.sockets import Sockets
 from tests.bot.adapters.slack.workspace.tickets import Tickets
 from tests.bot.adapters.slack.workspace.views import View
 
@@ -67,12 +68,15 @@ class Workspace:
     url: str = ""
     now: Callable[[], float] = time.monotonic
     tickets: Tickets = field(init=False)
+    sockets: Sockets = field(init=False)
     rates: Rates = field(init=False)
     _unseen: dict[tuple[str, str], Post] = field(default_factory=dict)
     _clock: int = 0
+    _events: int = 0
 
     def __post_init__(self) -> None:
         self.tickets = Tickets(self.time)
+        self.sockets = Sockets(self.tickets)
         self.rates = Rates(self.time)
 
     def time(self) -> float:
@@ -160,3 +164,7 @@ class Workspace:
     def next_ts(self) -> str:
         self._clock += 1
         return f"1800000000.{self._clock:06d}"
+
+    def next_event_id(self) -> str:
+        self._events += 1
+        return f"Ev{self._events:08d}"
