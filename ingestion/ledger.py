@@ -51,12 +51,16 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A page (or with ``page`` "" a whole space) that could not be read, why, and the cure."""
+    """A page (or with ``page`` "" a whole space) that could not be read, why, and the cure.
+
+    ``mass_delete``: the run held back, or would, for too much of the space is gone.
+    """
 
     space: str
     page: str
     reason: str
     cure: str
+    mass_delete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,8 @@ class Run:
     """A run over one space, or with None over all, as far as it is.
 
     ``pages`` of ``total`` are done, which made ``chunks``; ``working_seconds`` counts from the
-    first page. Of ``failed`` pages the first are in ``failures``.
+    first page. Of ``failed`` pages the first are in ``failures``. ``resumed_as`` are the runs that
+    went on with it after it was interrupted.
     """
 
     id: str
@@ -89,6 +94,7 @@ class Run:
     skipped: int = 0
     failed: int = 0
     failures: tuple[Failure, ...] = ()
+    resumed_as: tuple[str, ...] = ()
 
     @property
     def active(self) -> bool:
@@ -204,26 +210,41 @@ class Ledger:
 
         return await self._run(read)
 
-    async def settle(self) -> Sequence[Run]:
-        """Note which runs were interrupted since somebody looked, and forget the oldest."""
+    async def interrupted(self) -> Sequence[Run]:
+        """Return the runs of dead processes that are not settled yet.
 
-        def write(connection: sqlite3.Connection) -> Sequence[Run]:
+        One that somebody wanted cancelled is cancelled by that.
+        """
+
+        def read(connection: sqlite3.Connection) -> Sequence[Run]:
             rows = connection.execute(
-                "SELECT body, owner, beat FROM runs WHERE tenant = ? AND active", (self._tenant,)
-            ).fetchall()
-            dead = [run for row in rows if not (run := self._told(*row)).active]
+                "SELECT cancel, body, owner, beat FROM runs WHERE tenant = ? AND active",
+                (self._tenant,),
+            )
+            told = [(cancel, self._told(*row)) for cancel, *row in rows]
+            return [
+                replace(run, state="cancelled") if cancel else run
+                for cancel, run in told
+                if not run.active
+            ]
+
+        return await self._run(read)
+
+    async def settle(self, interrupted: Sequence[Run]) -> None:
+        """Note that these were interrupted, with what resumes them, and forget the oldest."""
+
+        def write(connection: sqlite3.Connection) -> None:
             connection.executemany(
                 "UPDATE runs SET active = 0, body = ? WHERE id = ?",
-                [(_RUN.dump_json(run).decode(), run.id) for run in dead],
+                [(_RUN.dump_json(run).decode(), run.id) for run in interrupted],
             )
             connection.execute(
                 "DELETE FROM runs WHERE number <= (SELECT max(number) FROM runs) - ? "
                 "AND NOT active",
                 (_KEPT_RUNS,),
             )
-            return dead
 
-        return await self._run(write)
+        await self._run(write)
 
     async def note_synced(self, space: str, synced: Synced) -> None:
         """Keep when a space was last brought up to date."""

@@ -133,6 +133,13 @@ class Library:
         synced = (await self.ledger.synced()).get(space)
         return _document(space, document_id, page, about, synced)
 
+    async def at(
+        self, urls: Sequence[str], seen_by: frozenset[Principal] | None
+    ) -> LibraryDocument | None:
+        """Return the document at the first of these addresses that has one."""
+        page = await self.index.page_at(self.tenant, urls, seen_by)
+        return None if page is None else _of_summary(page)
+
     async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
         """Take a file into a space and have it indexed; one of the same name is replaced.
 

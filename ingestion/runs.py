@@ -23,11 +23,11 @@ from ingestion.errors import (
     RunInProgress,
     TooManyRemoved,
 )
-from ingestion.ledger import Failure, Ledger, Run, State, Synced
+from ingestion.ledger import Ledger, Run, State, Synced
 from ingestion.names import shortened
 from ingestion.ports import Progress
 from ingestion.sources import Sources
-from ingestion.tally import Tally, failure
+from ingestion.tally import Tally, failure, held_back
 from ingestion.types import Report
 from rag.errors import RagError
 
@@ -40,7 +40,6 @@ _AT_ONCE = 2
 _WRITE_SECONDS = 0.5
 _LEASE_SECONDS = 0.5
 _BROKEN = "something broke on our side; it is in the log"
-_MEANT = "If they are meant to go, reindex once more and allow it; else mend the source."
 AT_START = "start"
 """Who begins what a start has to mend."""
 
@@ -84,7 +83,7 @@ class Runs:
         run = _new(space, by, dry_run=dry_run)
         return await self._begin(replace(run, allow_mass_delete=allow_mass_delete))
 
-    async def request(self, space: str, *, by: str) -> str:
+    async def request(self, space: str, *, by: str, allow_mass_delete: bool = False) -> str:
         """See to it that a space is read once more; a run that only waits will do.
 
         Return the run's id.
@@ -92,7 +91,7 @@ class Runs:
         waiting = self._waiting.get(space)
         if waiting is not None:
             return waiting
-        run = _new(space, by)
+        run = replace(_new(space, by), allow_mass_delete=allow_mass_delete)
         self._waiting[space] = run.id
         try:
             return await self._begin(run)
@@ -126,13 +125,26 @@ class Runs:
             await asyncio.wait([task])
 
     async def resume(self, spaces: Sequence[str]) -> None:
-        """Read these spaces again, and those whose runs were interrupted."""
-        interrupted = [run for run in await self._ledger.settle() if not run.dry_run]
-        known = set(await self._sources.spaces())
-        everything = any(run.space is None for run in interrupted)
-        of_one = {run.space for run in interrupted if run.space}
-        for space in sorted(known & ({*spaces, *of_one} if not everything else known)):
-            await self.request(space, by=AT_START)
+        """Read these spaces again, and those whose runs were interrupted.
+
+        What was interrupted is settled last: a start that is cut off here resumes it all the same.
+        """
+        interrupted = await self._ledger.interrupted()
+        known = sorted(await self._sources.spaces())
+        over = {run.id: _again(run, known) for run in interrupted}
+        allowed = {space for run in interrupted if run.allow_mass_delete for space in over[run.id]}
+        begun: dict[str, str] = {}
+        for space in known:
+            if space in spaces or any(space in again for again in over.values()):
+                begun[space] = await self.request(
+                    space, by=AT_START, allow_mass_delete=space in allowed
+                )
+        await self._ledger.settle(
+            [
+                replace(run, resumed_as=tuple(begun[space] for space in over[run.id]))
+                for run in interrupted
+            ]
+        )
 
     async def settled(self) -> None:
         """Wait until nothing is under way in this process."""
@@ -214,9 +226,7 @@ class Runs:
                 await asyncio.sleep(_LEASE_SECONDS)
                 continue
             except TooManyRemoved as error:
-                # Its last sentence is for the command line.
-                reason = str(error).partition(" If they are")[0]
-                tally.trouble(Failure(space, "", reason, _MEANT))
+                tally.trouble(held_back(space, str(error)))
             except (IngestionError, RagError) as error:
                 tally.trouble(failure(space, "", str(error)))
             else:
@@ -254,6 +264,13 @@ def _new(space: str | None, by: str, *, dry_run: bool = False) -> Run:
         state="waiting",
         created_at=datetime.now(UTC),
     )
+
+
+def _again(run: Run, known: Sequence[str]) -> Sequence[str]:
+    """Return the spaces that a run of a dead process leaves to be read again."""
+    if run.dry_run or run.state == "cancelled":
+        return ()
+    return [space for space in known if run.space in {None, space}]
 
 
 def _meet(one: str | None, other: str | None) -> bool:

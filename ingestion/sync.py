@@ -98,6 +98,8 @@ def _report(
 ) -> Report:
     failed = written.failed if written else []
     broken = {finding.page for finding in failed}
+    stops = written is None and removes_too_much(plan)
+    would_stop = str(too_many_removed(plan, space)) if stops else ""
     notes = dict.fromkeys((*listing.notes, *(written.notes if written else ())))
     return Report(
         space=space,
@@ -113,14 +115,13 @@ def _report(
         embedded=written.embedded if written else 0,
         seconds=time.monotonic() - started,
         dry_run=written is None,
-        warnings=_warnings(plan, space, embedder, dry_run=written is None),
+        warnings=_warnings(embedder, would_stop),
+        would_stop=would_stop,
     )
 
 
-def _warnings(
-    plan: Plan, space: str, embedder: Embedder | None, *, dry_run: bool
-) -> tuple[str, ...]:
+def _warnings(embedder: Embedder | None, would_stop: str) -> tuple[str, ...]:
     warnings = [] if embedder else [NO_EMBEDDER]
-    if dry_run and removes_too_much(plan):
-        warnings.append(f"A real run would stop: {too_many_removed(plan, space)}")
+    if would_stop:
+        warnings.append(f"A real run would stop: {would_stop}")
     return tuple(warnings)

@@ -11,6 +11,7 @@ from ingestion.types import Report
 
 _MOST_FAILURES = 100
 _LOOK = "Look at the file, mend or remove it, and reindex."
+_MEANT = "If they are meant to go, reindex once more and allow it; else mend the source."
 
 
 class Tally:
@@ -56,6 +57,8 @@ class Tally:
         if report.dry_run:
             for each in found:
                 self._add(each)
+            if report.would_stop:
+                self._list(held_back(report.space, f"A real run would stop: {report.would_stop}"))
         run = self.run
         self.run = replace(
             run,
@@ -81,9 +84,17 @@ class Tally:
         return self.run
 
     def _add(self, why: Failure) -> None:
-        run = self.run
-        failures = (*run.failures, why)[:_MOST_FAILURES]
-        self.run = replace(run, failed=run.failed + 1, failures=failures)
+        self._list(why)
+        self.run = replace(self.run, failed=self.run.failed + 1)
+
+    def _list(self, why: Failure) -> None:
+        failures = (*self.run.failures, why)[:_MOST_FAILURES]
+        self.run = replace(self.run, failures=failures)
+
+
+def held_back(space: str, why: str) -> Failure:
+    """Return a run's refusal to remove so much; ``why`` ends with words for the command line."""
+    return Failure(space, "", why.partition(" If they are")[0], _MEANT, mass_delete=True)
 
 
 def failure(space: str, page: str, reason: str) -> Failure:

@@ -133,7 +133,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run did, or with ``dry_run`` what it would have done. Page ids, in order."""
+    """What a run did, or with ``dry_run`` what it would have done. Page ids, in order.
+
+    ``would_stop`` is, for a dry run, why a real one would stop; "" if it would not.
+    """
 
     space: str
     added: tuple[str, ...] = ()
@@ -149,3 +152,4 @@ class Report:
     seconds: float = 0.0
     dry_run: bool = False
     warnings: tuple[str, ...] = field(default=())
+    would_stop: str = ""

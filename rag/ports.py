@@ -131,6 +131,15 @@ class Lists(Protocol):
         """Return one page; None when there is none or it may not be seen."""
         ...
 
+    async def page_at(
+        self, tenant: str, urls: Sequence[str], readers: frozenset[Principal] | None
+    ) -> PageSummary | None:
+        """Return the page at the first of these addresses that has one; None as above.
+
+        A page without text has no address.
+        """
+        ...
+
 
 class Embedder(Protocol):
     """Text to unit vectors; never blocks the event loop.

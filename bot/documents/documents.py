@@ -27,6 +27,10 @@ class Failure(Protocol):
     def reason(self) -> str: ...
     @property
     def cure(self) -> str: ...
+    @property
+    def mass_delete(self) -> bool:
+        """Whether a run held back, or would, for too much of the space is gone."""
+        ...
 
 
 class Space(Protocol):
@@ -153,6 +157,10 @@ class Run(Protocol):
     def failed(self) -> int: ...
     @property
     def failures(self) -> Sequence[Failure]: ...
+    @property
+    def resumed_as(self) -> Sequence[str]:
+        """The runs that went on with it after it was interrupted."""
+        ...
 
 
 class Documents(Protocol):
@@ -179,6 +187,10 @@ class Documents(Protocol):
 
     async def document(self, space: str, document_id: str, seen_by: SeenBy) -> Document:
         """Return one document. Raises DocumentUnknown."""
+        ...
+
+    async def at(self, urls: Sequence[str], seen_by: SeenBy) -> Document | None:
+        """Return the document at the first of these addresses that has one."""
         ...
 
     async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:

@@ -41,6 +41,10 @@ class ToldDocuments:
         with _told(self.errors):
             return await self.inner.document(space, document_id, seen_by)
 
+    async def at(self, urls: Sequence[str], seen_by: SeenBy) -> Document | None:
+        with _told(self.errors):
+            return await self.inner.at(urls, seen_by)
+
     async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
         with _told(self.errors):
             return await self.inner.add(space, received, name=name, readers=readers, by=by)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bot.orders.ports import KnowsGroups
 from bot.types import Person
 
 
@@ -121,13 +122,15 @@ class Admins:
 class Orderer:
     """Who orders, and how they write it.
 
-    ``platform`` is where, as the audit names it before their id. ``admins`` are the platform's.
+    ``platform`` is where, as the audit names it before their id. ``admins`` are the platform's,
+    and ``groups`` tells who is in those of their groups that the person's principals don't name.
     """
 
     person: Person
     platform: str
     admins: Admins
     spelling: Spelling = Spelling()
+    groups: KnowsGroups | None = None
 
     @property
     def actor(self) -> str:

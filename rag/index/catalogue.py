@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
@@ -36,6 +37,15 @@ LEFT JOIN chunks ON chunks.number =
 WHERE pages.tenant = ? AND pages.space = ?
     AND pages.scope IN (SELECT value FROM json_each(?))
 """
+
+_AT = """
+SELECT chunks.url, pages.space, pages.id FROM chunks
+JOIN places ON places.chunk = chunks.number JOIN pages ON pages.number = places.page
+WHERE chunks.url IN (SELECT value FROM json_each(?1)) AND pages.tenant = ?2
+    AND pages.scope IN (SELECT value FROM json_each(?3))
+GROUP BY pages.number ORDER BY pages.number
+"""
+"""Goes through all chunks, some 100 ms for 100,000: for what people order by hand."""
 
 _MOST_WORDS = 10
 
@@ -80,6 +90,16 @@ class Catalogue:
             (tenant, space, self._seen(tenant, space, readers), page_id),
         ).fetchone()
         return None if row is None else _summary(row)
+
+    def page_at(
+        self, tenant: str, urls: Sequence[str], readers: frozenset[Principal] | None
+    ) -> PageSummary | None:
+        seen = self._seen(tenant, None, readers)
+        rows = self._connection.execute(_AT, (json.dumps(list(urls)), tenant, seen)).fetchall()
+        if not rows:
+            return None
+        _, space, page_id = min(rows, key=lambda row: urls.index(row[0]))
+        return self.page(tenant, space, page_id, readers)
 
     def _source(self, tenant: str, space: str) -> str:
         row = self._connection.execute(_SOURCE, (tenant, space)).fetchone()

@@ -115,6 +115,11 @@ class EmbeddedIndex:
     ) -> PageSummary | None:
         return await self._read(lambda: self._catalogue.page(tenant, space, page_id, readers))
 
+    async def page_at(
+        self, tenant: str, urls: Sequence[str], readers: frozenset[Principal] | None
+    ) -> PageSummary | None:
+        return await self._read(lambda: self._catalogue.page_at(tenant, urls, readers))
+
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:

@@ -66,6 +66,10 @@ class Shelf:
             raise DocumentUnknown(f"There is no document {document_id!r}.")
         return document
 
+    async def at(self, urls: Sequence[str], seen_by: SeenBy) -> LibraryDocument | None:
+        known = {each.url: each for each in self.kept.values() if _seen(each, seen_by)}
+        return next((known[url] for url in urls if url in known), None)
+
     async def add(self, space: str, received: Path, *, name: str, readers: str, by: str) -> Added:
         if not name or "/" in name:
             raise DocumentRefused(f"{name!r} is no name.")

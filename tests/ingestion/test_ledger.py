@@ -74,8 +74,10 @@ async def test_a_run_of_a_process_that_died_is_interrupted_at_once(tmp_path: Pat
 
     assert await states(ledger) == ["interrupted"]
     assert await ledger.active() == []
-    assert [run.id for run in await ledger.settle()] == ["r1"]
-    assert await ledger.settle() == []
+    (dead,) = await ledger.interrupted()
+    await ledger.settle([replace(dead, resumed_as=("r2",))])
+    assert await ledger.interrupted() == []
+    assert await ledger.get("r1") == replace(RUN, state="interrupted", resumed_as=("r2",))
 
 
 async def test_a_run_of_the_same_process_number_started_anew_is_interrupted(
