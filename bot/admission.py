@@ -4,47 +4,93 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.attachments.reading import Read, ReadsAttachments
+from bot.introductions import Introduced, Introductions
 from bot.ports import Directory, Interactions, Policies
-from bot.types import Audience, Inquiry, Message, Person, Policy
+from bot.types import Audience, Inquiry, Message, Person, Policy, Refusal
 from rag.types import EVERYONE, Principal
 
 HISTORY_TURNS = 6
+
+_OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
 
 
 class Admission:
     """Builds inquiries. The audience bounds the search: a channel reads what everyone may.
 
-    ``policy`` holds everywhere; a channel's own narrows it further.
+    Args:
+        interactions: What was said before in a thread.
+        directory: What a person may read.
+        policy: It holds everywhere; a channel's own narrows it further.
+        policies: The channels' own.
+        introductions: Who asks, on platforms that know more than a message says.
+        reading: Reads the files that come with messages; without it none is read.
     """
 
     def __init__(
-        self, interactions: Interactions, directory: Directory, policy: Policy, policies: Policies
+        self,
+        interactions: Interactions,
+        directory: Directory,
+        policy: Policy,
+        policies: Policies,
+        *,
+        introductions: Introductions | None = None,
+        reading: ReadsAttachments | None = None,
     ) -> None:
         self._interactions = interactions
         self._directory = directory
         self._policy = policy
         self._policies = policies
+        self._introductions = introductions
+        self._reading = reading
 
-    async def admit(self, message: Message) -> Inquiry:
-        """Return the inquiry for a message. Raises StoreUnavailable."""
+    async def admit(self, message: Message) -> Inquiry | Refusal:
+        """Return the inquiry for a message, or why none is made. Raises StoreUnavailable."""
         thread = message.thread
-        principals = await self._directory.principals(thread.tenant, message.author)
         own = await self._policies.of(thread.tenant, f"{thread.platform}:{thread.channel}")
-        known = replace(message, author=replace(message.author, principals=principals))
+        policy = narrowed(self._policy, own)
+        if policy.answers == "off":
+            return Refusal(_OFF, "channel_off")
+        introduced = await self._introduced(message)
+        if isinstance(introduced, Refusal):
+            return introduced
+        known = replace(message, author=await self._with_principals(message, introduced))
+        read = await self._read(message)
         return Inquiry(
             message=known,
-            history=await self._interactions.history(message.thread, message, HISTORY_TURNS),
+            history=await self._interactions.history(thread, message, HISTORY_TURNS),
             audience=audience_of(known),
-            policy=narrowed(self._policy, own),
+            policy=policy,
+            attached=read.attached,
+            remarks=read.remarks,
+            notes=introduced.notes,
+            asker=introduced.recorded,
         )
+
+    async def _introduced(self, message: Message) -> Introduced | Refusal:
+        if self._introductions is None:
+            return Introduced(message.author)
+        return await self._introductions.of(message)
+
+    async def _with_principals(self, message: Message, introduced: Introduced) -> Person:
+        author = introduced.author
+        if not introduced.open:
+            return author
+        principals = await self._directory.principals(message.thread.tenant, author)
+        return replace(author, principals=principals)
+
+    async def _read(self, message: Message) -> Read:
+        if self._reading is None or not message.attachments:
+            return Read()
+        return await self._reading.read(message)
 
 
 def narrowed(policy: Policy, own: Policy | None) -> Policy:
-    """Return what both policies allow; a channel's own never adds anything."""
-    if own is None or own.spaces is None:
+    """Return a channel's own policy within the spaces of the one that holds everywhere."""
+    if own is None:
         return policy
-    if policy.spaces is None:
-        return own
+    if policy.spaces is None or own.spaces is None:
+        return replace(own, spaces=policy.spaces if own.spaces is None else own.spaces)
     return replace(own, spaces=own.spaces & policy.spaces)
 
 

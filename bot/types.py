@@ -176,8 +176,9 @@ class Inquiry:
     """A message with all that the desk needs to answer it.
 
     ``attached`` is what was read of its files; ``remarks`` are what its asker must be told besides
-    the answer, such as which file was not read; ``notes`` are for the operator. ``excluded_pages``
-    serves evaluation only (the withheld run).
+    the answer, such as which file was not read; ``notes`` are for the operator. ``asker`` is who is
+    recorded, as the platform introduced them, None where the message said all that is known.
+    ``excluded_pages`` serves evaluation only (the withheld run).
     """
 
     message: Message
@@ -187,6 +188,7 @@ class Inquiry:
     attached: tuple[Attached, ...] = ()
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    asker: Person | None = None
     excluded_pages: frozenset[str] = frozenset()
 
 

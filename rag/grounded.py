@@ -12,7 +12,7 @@ from rag import telemetry
 from rag.citations import Checked, check_claim, searchable
 from rag.particulars import unsupported
 from rag.plain_text import addresses, plain_text, visible
-from rag.ports import ChatModel, Composition
+from rag.ports import ChatModel, Composition, Prompt
 from rag.prompting import to_prompt
 from rag.telemetry import describe, span
 from rag.types import Chunk, Claim, ModelCall, Passage
@@ -62,6 +62,8 @@ class GroundedComposer:
     Args:
         model: asked once a question; its own repair aside.
         prompt: takes ``passages`` and ``question`` (prompts/answer.md).
+        attached_prompt: takes ``attached``, too (prompts/answer_attached.md); None leaves files
+            that come with a question unread.
         context_tokens: how much of the passages is sent, in whole passages, best first; the first
             is always sent.
         count_tokens: how the context is measured.
@@ -74,11 +76,13 @@ class GroundedComposer:
         model: ChatModel,
         prompt: PromptFile,
         *,
+        attached_prompt: PromptFile | None = None,
         context_tokens: int = CONTEXT_TOKENS,
         count_tokens: Callable[[str], int] = approximate_tokens,
     ) -> None:
         self._model = model
         self._prompt = prompt
+        self._attached_prompt = attached_prompt
         self._context_tokens = context_tokens
         self._count_tokens = count_tokens
 
@@ -87,17 +91,35 @@ class GroundedComposer:
         chunks = self._fitting([passage.chunk for passage in passages])
         if not chunks:
             return Composition(claims=())
+        prompt = to_prompt(self._prompt, **_inputs(question, chunks))
+        return await self._answered(prompt, question, chunks)
+
+    async def compose_with(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str]
+    ) -> Composition:
+        """Do so for a question that came with files. Raises as ``compose`` does.
+
+        No claim may take a figure or a code from a file, nor may what is said of how the question
+        was read.
+        """
+        chunks = self._fitting([passage.chunk for passage in passages])
+        if self._attached_prompt is None or not chunks:
+            return await self.compose(question, passages)
         prompt = to_prompt(
-            self._prompt,
-            passages=[shown_passage(chunk) for chunk in chunks],
-            question=visible(question),
+            self._attached_prompt,
+            attached=[visible(text) for text in attached],
+            **_inputs(question, chunks),
         )
+        return await self._answered(prompt, "", chunks)
+
+    async def _answered(self, prompt: Prompt, known: str, chunks: Sequence[Chunk]) -> Composition:
+        """Ask, and check what comes; ``known`` is what a reading of the question may repeat."""
         answered = await self._model.structured(prompt, GroundedAnswer)
         if answered.value is None:
             refusal = plain_text(answered.refusal or "") or "The model declined."
             return Composition(claims=(), calls=(answered.call,), refusal=refusal)
         with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
-            composition = _checked(question, answered.value, chunks, answered.call)
+            composition = _checked(known, answered.value, chunks, answered.call)
             describe(current, telemetry.of_claims(composition))
             return composition
 
@@ -111,6 +133,13 @@ class GroundedComposer:
                 taken[chunk.id] = chunk
                 left -= cost
         return list(taken.values())
+
+
+def _inputs(question: str, chunks: Sequence[Chunk]) -> dict[str, str | Sequence[str]]:
+    return {
+        "passages": [shown_passage(chunk) for chunk in chunks],
+        "question": visible(question),
+    }
 
 
 def shown_passage(chunk: Chunk) -> str:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rag import telemetry
 from rag.confidence import features
 from rag.embedding import embed_question
-from rag.ports import Composer, Composition, Embedder, Index, KnowsVocabulary, Vocabulary
+from rag.ports import (
+    Composer,
+    Composition,
+    Embedder,
+    Index,
+    KnowsVocabulary,
+    ReadsAttached,
+    Vocabulary,
+)
 from rag.telemetry import Attributes, describe, span
 from rag.types import Answer, Passage, Principal, Question
 from rag.words import content_words
@@ -104,8 +112,10 @@ class Pipeline:
             for passage in retrieval.passages
         )
 
-    async def compose(self, retrieval: Retrieval, scope: Scope) -> Answer:
-        """Answer from the passages alone.
+    async def compose(
+        self, retrieval: Retrieval, scope: Scope, attached: Sequence[str] = ()
+    ) -> Answer:
+        """Answer from the passages alone. ``attached`` are files that the question came with.
 
         Raises ModelUnavailable or ModelAnswerInvalid when the composer's model fails.
         """
@@ -114,7 +124,7 @@ class Pipeline:
         started = time.perf_counter()
         context = await self._widen(retrieval.passages, scope)
         composition, vocabulary = await asyncio.gather(
-            self._composer.compose(retrieval.question, context),
+            self._composed(retrieval.question, context, attached),
             self._vocabulary(retrieval.question, scope),
         )
         composed = time.perf_counter()
@@ -135,6 +145,13 @@ class Pipeline:
             dropped_claims=composition.dropped_claims,
             reading=composition.reading,
         )
+
+    async def _composed(
+        self, question: str, passages: tuple[Passage, ...], attached: Sequence[str]
+    ) -> Composition:
+        if attached and isinstance(self._composer, ReadsAttached):
+            return await self._composer.compose_with(question, passages, attached)
+        return await self._composer.compose(question, passages)
 
     async def _widen(self, passages: tuple[Passage, ...], scope: Scope) -> tuple[Passage, ...]:
         """Add the text around the best passages, so that procedures are read whole."""

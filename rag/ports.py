@@ -276,3 +276,15 @@ class Composer(Protocol):
     def name(self) -> Literal["extractive", "model"]: ...
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition: ...
+
+
+@runtime_checkable
+class ReadsAttached(Protocol):
+    """Optional capability of a composer: understands a question better by files that came with it.
+
+    What they say is data and supports nothing: every claim still rests on the passages alone.
+    """
+
+    async def compose_with(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str]
+    ) -> Composition: ...

@@ -65,6 +65,13 @@ def condense(text: str) -> str:
     return " ".join([*filter(None, [_shortened(" ".join(own), room)]), *told])
 
 
+def wrong_lines(text: str) -> list[str]:
+    """Return the lines that say what is wrong, in order, each once, without time and level."""
+    lines = (" ".join(line[:_LINE_CHARACTERS].split()) for line in text.splitlines())
+    wrong = (line for line in lines if not _FRAME.match(line) and _WRONG.search(line))
+    return list(dict.fromkeys(map(_without_prefix, wrong)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Line:
     text: str

@@ -24,7 +24,7 @@ FRONT = "---\nname: x\nversion: 1\npurpose: p\ninputs: [q]\n---\n"
 
 
 def test_there_is_a_prompt_for_each_call() -> None:
-    assert set(NAMES) == {"answer", "generic", "intent", "rewrite"}
+    assert set(NAMES) == {"answer", "answer_attached", "generic", "intent", "rewrite"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -46,6 +46,16 @@ def test_a_change_of_a_prompt_changes_its_version(name: str) -> None:
     text = resources.files("prompts").joinpath(f"{name}.md").read_text(encoding="utf-8")
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     assert json.loads(SNAPSHOTS.read_text())[name] == {"version": prompt.version, "sha256": digest}
+
+
+def test_a_question_with_files_is_answered_by_the_same_rules_and_more() -> None:
+    plain = load_prompt("answer").sections[0][1].splitlines()
+    attached = load_prompt("answer_attached").sections[0][1].splitlines()
+
+    changed = [line for line in plain if line not in attached]
+    assert len(changed) == 1
+    assert changed[0].startswith("- Blocks marked `passages 1`")
+    assert len(attached) == len(plain) + 1
 
 
 def test_a_sequence_becomes_numbered_blocks_and_an_empty_one_says_so() -> None:

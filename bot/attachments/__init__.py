@@ -1,0 +1,1 @@
+"""Files that come with a question: what is read of them, and what of that is asked."""
