@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
+from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack import SlackChannel, connect, mount
 from bot.adapters.slack.calls import Caller
@@ -16,6 +17,7 @@ from bot.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import SECRET, Client
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.offices import office_over
 
 
@@ -67,3 +69,15 @@ async def client(channel: SlackChannel, office: Office) -> AsyncIterator[Client]
     mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield client
+
+
+@pytest.fixture
+def alice(slack: FakeSlack, client: Client) -> Visitor:
+    """Return Alice, at the bot's one address."""
+    return Visitor(slack, client)
+
+
+@pytest.fixture
+def api(slack: FakeSlack) -> AsyncWebClient:
+    """Return the workspace's API, as the bot calls it."""
+    return AsyncWebClient(token=TOKEN, base_url=slack.url)

@@ -65,10 +65,10 @@ class Sockets:
             await self._forget(link)
         return link
 
-    async def linked(self, count: int = 1) -> None:
-        """Wait until the bot holds so many links."""
+    async def linked(self, *, opened: int = 1) -> None:
+        """Wait until the bot holds a link, and has opened so many in all."""
         async with asyncio.timeout(self.link_seconds), self._changed:
-            await self._changed.wait_for(lambda: len(self._links) >= count)
+            await self._changed.wait_for(lambda: bool(self._links) and self.opened >= opened)
 
     async def disconnect(self, reason: str = "refresh_requested") -> None:
         """Ask the bot to come again on another link; Slack closes the old one soon after."""
