@@ -19,7 +19,9 @@ from bot.durable.joining import DurableEngine, Opened, Surroundings, durable_inb
 from bot.durable.keeper import Keeper
 from bot.durable.work import Limits
 from bot.escalations.announcing import AnnouncedCases
+from bot.escalations.casework import Casework
 from bot.escalations.news import News, utc_now
+from bot.escalations.reading import IndexReading
 from bot.escalations.telling import Teller
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import Notices
@@ -75,7 +77,7 @@ def working_of(
 ) -> Working:
     """Join it; nothing is started."""
     opened = _inbox(settings, parts, store, engine, channels=channels, observers=observers)
-    news = _news(store, channels, opened.keeper)
+    news = _news(store, parts, channels, opened.keeper)
     cases = AnnouncedCases(store.escalations, news.hint)
     return Working(opened.inbox, opened.keeper, news, cases)
 
@@ -131,10 +133,15 @@ async def _clean(settings: Settings, store: Store) -> None:
         log.info("retention.swept", **asdict(swept))
 
 
-def _news(store: Store, channels: Sequence[Channel], keeper: Keeper) -> News:
+def _news(store: Store, parts: Parts, channels: Sequence[Channel], keeper: Keeper) -> News:
     teller = Teller(
         outbox=store.notices,
         cases=store.escalations,
+        works=Casework(
+            cases=store.escalations,
+            interactions=store.interactions,
+            readable=IndexReading(parts.index),
+        ),
         recorded=store.interactions,
         channels={each.platform: each for each in channels},
         now=utc_now,

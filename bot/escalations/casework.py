@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
+import structlog
+
 from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations.finding import (
-    Exchange,
-    Finding,
     exchanges_of,
     finding_of,
     found_in,
@@ -18,9 +17,13 @@ from bot.escalations.finding import (
 )
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable
-from bot.escalations.types import Act, Actor, Case, CaseStep
+from bot.escalations.types import Act, Actor, Case
+from bot.escalations.view import CaseView
 from bot.types import Interaction, InteractionId, Thread
+from rag.errors import RagError
 from rag.types import Principal
+
+__all__ = ["LONGEST_REPLY", "CaseView", "Casework", "Exchanges", "checked"]
 
 LONGEST_REPLY = 4000
 """Characters of what somebody says with an act."""
@@ -28,6 +31,8 @@ LONGEST_REPLY = 4000
 _BEFORE = 5
 _SHORTLY = timedelta(days=1)
 _SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release"})
+
+log = structlog.get_logger(__name__)
 
 
 class Exchanges(Protocol):
@@ -40,20 +45,6 @@ class Exchanges(Protocol):
     ) -> Sequence[Interaction]:
         """Return the last interactions of a thread, or those before a number, oldest first."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class CaseView:
-    """A case as one reader sees it: with its history, and what went before.
-
-    ``finding`` is None only for a question that has no outcome any more. ``before`` is what was
-    said earlier in the thread, oldest first.
-    """
-
-    case: Case
-    steps: tuple[CaseStep, ...]
-    finding: Finding | None
-    before: tuple[Exchange, ...]
 
 
 class Casework:
@@ -85,7 +76,7 @@ class Casework:
         case = await self._cases.get(tenant, case_id)
         escalated = None if case is None else await self._interactions.get(case_id)
         if case is None or escalated is None:
-            raise InteractionUnknown(f"There is no escalation {case_id!r}. It may be withdrawn.")
+            raise _unknown(case_id)
         before = await self._before(escalated)
         explained = searched(escalated, before)
         found = [each for one in (explained, *before) for each in found_in(one)]
@@ -97,11 +88,32 @@ class Casework:
             before=exchanges_of(before, may_read),
         )
 
+    async def shown(
+        self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
+    ) -> CaseView:
+        """Return a case as ``view`` does, without any page while the index can't be asked.
+
+        People wait, whether the index is there or not. Raises InteractionUnknown.
+        """
+        try:
+            return await self.view(tenant, case_id, reader)
+        except RagError as error:
+            log.warning("escalation.index_unavailable", why=str(error))
+        case = await self._cases.get(tenant, case_id)
+        if case is None:
+            raise _unknown(case_id)
+        steps = await self._cases.steps(tenant, case_id)
+        return CaseView(case=case, steps=tuple(steps), finding=None, before=())
+
     async def _before(self, escalated: Interaction) -> Sequence[Interaction]:
         """Return what was said shortly before: a direct message's thread may go back for years."""
         thread = escalated.message.thread
         before = await self._interactions.in_thread(thread, _BEFORE, escalated.number)
         return [each for each in before if escalated.created_at - each.created_at <= _SHORTLY]
+
+
+def _unknown(case_id: InteractionId) -> InteractionUnknown:
+    return InteractionUnknown(f"There is no escalation {case_id!r}. It may be withdrawn.")
 
 
 def checked(act: Act, text: str) -> str:

@@ -79,9 +79,8 @@ def happens(act: Act, before: Standing, then: Standing) -> bool:
 
 
 def told_of(act: Act, *, is_asker: bool) -> tuple[Audience, ...]:
-    """Return who is told of an act; nobody is told what they did themselves."""
-    people: tuple[Audience, ...] = ("people",) if act == "reopen" else ()
-    return people if is_asker or act == "release" else ("asker", *people)
+    """Return who is told of an act: people always; the asker not of what they did themselves."""
+    return ("people",) if is_asker or act == "release" else ("asker", "people")
 
 
 def called(name: str) -> str:
@@ -150,7 +149,7 @@ def _reopened(standing: Standing, actor: Actor) -> Standing:
 
 def _why_not_reopened(standing: Standing, actor: Actor) -> str:
     owner = called(standing.owner_name)
-    if standing.owner_id == actor.id:
+    if actor.has(standing.owner_id):
         return "You have it. Release it if somebody else should take it."
     if actor.role == "asker":
         return (
@@ -171,7 +170,7 @@ def _unsettled(standing: Standing) -> None:
 
 
 def _not_anothers(standing: Standing, actor: Actor) -> None:
-    if standing.state in OWNED and standing.owner_id != actor.id:
+    if standing.state in OWNED and not actor.has(standing.owner_id):
         owner = called(standing.owner_name)
         raise EscalationTaken(
             f"{owner} has it already. Leave it to them, or ask them to release it.",

@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, Notice
+from bot.escalations.view import CaseView
 from bot.types import InteractionId, Message, PostedRef
+from rag.types import Principal
 
 
 class Cases(Protocol):
@@ -34,6 +36,19 @@ class Cases(Protocol):
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
         """Return the history, oldest first; empty where there is no such case."""
+        ...
+
+
+class SeesCases(Protocol):
+    """Shows a case within what a reader may read: bot.escalations.casework.Casework."""
+
+    async def shown(
+        self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
+    ) -> CaseView:
+        """Return a case; without any page while the index can't be asked.
+
+        Raises InteractionUnknown, StoreUnavailable.
+        """
         ...
 
 
@@ -84,6 +99,19 @@ class AsksPeople(Protocol):
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Post a reminder; None where no such place is configured. Raises DeliveryFailed."""
+        ...
+
+
+@runtime_checkable
+class ShowsCases(Protocol):
+    """Optional capability of a channel: what it shows of a case is kept as the case stands."""
+
+    async def show(self, message: Message, view: CaseView) -> None:
+        """Bring what is posted about a question up to date; nothing where nothing is posted.
+
+        ``view`` holds what everyone may read. Called after every step, once for several that came
+        quickly, and again after a failure. Raises bot.errors.DeliveryFailed, DeliveryRefused.
+        """
         ...
 
 

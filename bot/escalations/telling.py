@@ -10,16 +10,20 @@ from typing import Protocol
 import structlog
 
 from bot.durable.posting import pause_before
-from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown, StoreUnavailable
 from bot.escalations.life import WAITING
-from bot.escalations.ports import AsksPeople, Cases, Outbox, Tells
-from bot.escalations.types import Notice
+from bot.escalations.ports import AsksPeople, Cases, Outbox, SeesCases, ShowsCases, Tells
+from bot.escalations.types import Case, Notice, Step
+from bot.escalations.view import CaseView
 from bot.ports import Channel, Withdraws
 from bot.types import Interaction, InteractionId, Message, Platform, PostedRef
+from rag.types import EVERYONE
 
 _DEADLINE_SECONDS = 40.0
 _PATIENCE = timedelta(hours=24)
 _WITHDRAWN = frozenset({"cancelling", "cancelled"})
+_CALLS: frozenset[Step] = frozenset({"ping", "reopen"})
+"""What people are called to; other steps are only shown to them."""
 
 log = structlog.get_logger(__name__)
 
@@ -37,6 +41,7 @@ class Teller:
     as soon as it is written. What was withdrawn meanwhile is told to nobody.
 
     Args:
+        works: Where a case is seen as people may see it, wherever they are asked.
         channels: By platform.
         now: The time, for when to try again.
     """
@@ -46,12 +51,14 @@ class Teller:
         *,
         outbox: Outbox,
         cases: Cases,
+        works: SeesCases,
         recorded: Recorded,
         channels: Mapping[Platform, Channel],
         now: Callable[[], datetime],
     ) -> None:
         self._outbox = outbox
         self._cases = cases
+        self._works = works
         self._recorded = recorded
         self._channels = channels
         self._now = now
@@ -86,7 +93,7 @@ class Teller:
 
     async def _told(self, notice: Notice, message: Message) -> PostedRef | None:
         if notice.to == "people":
-            return await self._remind(notice, message.thread.tenant)
+            return await self._tell_people(notice, message)
         channel = self._channels.get(message.thread.platform)
         if channel is None:
             return None
@@ -98,11 +105,30 @@ class Teller:
         there = await channel.find_told(message, notice) if notice.attempts else None
         return there or await channel.tell(message, notice)
 
-    async def _remind(self, notice: Notice, tenant: str) -> PostedRef | None:
-        """Remind people of a case that still waits, wherever there is a place for it."""
-        case = await self._cases.get(tenant, notice.interaction_id)
-        if case is None or case.standing.state not in WAITING:
+    async def _tell_people(self, notice: Notice, message: Message) -> PostedRef | None:
+        """Call people to a case that waits, then show how it stands wherever it is shown."""
+        try:
+            view = await self._works.shown(
+                message.thread.tenant, notice.interaction_id, frozenset({EVERYONE})
+            )
+        except InteractionUnknown:
             return None
+        waits = view.case.standing.state in WAITING
+        ref = await self._remind(notice, view.case) if waits and notice.step in _CALLS else None
+        await self._show(message, view)
+        return ref
+
+    async def _show(self, message: Message, view: CaseView) -> None:
+        for channel in self._channels.values():
+            if isinstance(channel, ShowsCases):
+                try:
+                    await channel.show(message, view)
+                except DeliveryRefused as error:
+                    case_id = view.case.interaction_id
+                    log.warning("notice.not_shown", interaction_id=case_id, why=str(error))
+
+    async def _remind(self, notice: Notice, case: Case) -> PostedRef | None:
+        """Remind people of a case wherever there is a place for it."""
         places = [each for each in self._channels.values() if isinstance(each, AsksPeople)]
         refs = [ref for each in places if (ref := await each.remind(case, notice)) is not None]
         if not refs:

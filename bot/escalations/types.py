@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -23,11 +23,19 @@ Step = Literal["open", "claim", "release", "reply", "resolve", "decline", "reope
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts; ``id`` is the same on every platform where it is known to be the same person."""
+    """Who acts; ``id`` is the same on every platform where it is known to be the same person.
+
+    ``also`` are their other ids, such as the one they asked under; the record keeps ``id`` alone.
+    """
 
     id: str
     name: str
     role: Role
+    also: frozenset[str] = field(default=frozenset(), compare=False)
+
+    def has(self, person_id: str) -> bool:
+        """Tell whether an id is theirs."""
+        return person_id == self.id or person_id in self.also
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,8 @@ class CaseQuery:
 class Notice:
     """What somebody is to be told about a case; ``id`` is the same at every attempt.
 
-    ``to`` asker: in the thread of the question. ``to`` people: where people are asked.
+    ``to`` asker: in the thread of the question. ``to`` people: where people are asked; every step
+    is news to them, for what they see of the case is to be as it stands.
     """
 
     id: str

@@ -111,13 +111,21 @@ def to_tell(case: Case, number: int, to: str, at: datetime) -> Insert:
     )
 
 
-def not_to_tell_people(case_id: str) -> Update:
-    """Settle what people were still to be told: it waits for nobody any more."""
+def overtaken(case_id: str) -> Update:
+    """Settle what people were still to be told: what comes next shows how the case stands then.
+
+    What a process is telling just now stays its own, so that the next comes after it.
+    """
     row = NoticeRow
     return (
         update(row)
-        .where(row.interaction_id == case_id, row.to == "people", row.due_at.is_not(None))
-        .values(due_at=None, owner=None, held_until=None)
+        .where(
+            row.interaction_id == case_id,
+            row.to == "people",
+            row.due_at.is_not(None),
+            row.owner.is_(None),
+        )
+        .values(due_at=None, held_until=None)
     )
 
 
@@ -160,7 +168,8 @@ def actor_of(row: Row[Any]) -> Actor | None:
 
 def storable_actor(actor: Actor) -> Actor:
     """Return an actor as the record can hold them."""
-    return Actor(storable(actor.id), storable(actor.name), actor.role)
+    also = frozenset(map(storable, actor.also))
+    return Actor(storable(actor.id), storable(actor.name), actor.role, also)
 
 
 def _cases(tenant: str) -> Select[EscalationRow, str]:

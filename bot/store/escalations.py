@@ -42,7 +42,7 @@ class StoredEscalations:
         who = case_rows.storable_actor(actor)
         async with self._transactions.writing() as connection:
             case = await _held(connection, tenant, case_id)
-            is_asker = who.id == case.asker_id
+            is_asker = who.has(case.asker_id)
             then = life.after(case.standing, act, who, is_asker=is_asker)
             taken = Taken(act, who, storable(text), is_asker=is_asker)
             if not life.happens(act, case.standing, then):
@@ -117,8 +117,7 @@ async def _note(connection: AsyncConnection, case: Case, taken: Taken) -> None:
     number = await connection.scalar(case_rows.next_step(key)) or 1
     step = CaseStep(key, number, taken.act, taken.actor, taken.text, case.changed_at)
     await connection.execute(case_rows.step_taken(case.tenant, step))
-    if case.standing.state not in life.WAITING:
-        await connection.execute(case_rows.not_to_tell_people(key))
+    await connection.execute(case_rows.overtaken(key))
     for to in life.told_of(taken.act, is_asker=taken.is_asker):
         await connection.execute(case_rows.to_tell(case, number, to, case.changed_at))
     if taken.actor.role == "expert":

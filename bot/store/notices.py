@@ -108,7 +108,7 @@ def to_tell(now: datetime) -> Select[*tuple[Any, ...]]:
             or_(row.held_until.is_(None), row.held_until <= now),
             ~_behind_another(),
         )
-        .order_by(row.due_at, row.interaction_id, row.number)
+        .order_by(row.due_at, row.interaction_id, row.number, row.to)
     )
 
 

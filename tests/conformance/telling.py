@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.errors import StoreUnavailable
+from bot.escalations.casework import Casework
 from bot.escalations.news import News
 from bot.escalations.ports import Outbox
 from bot.escalations.telling import Teller
@@ -14,6 +15,7 @@ from bot.escalations.types import Act, Actor, Notice
 from bot.ports import Channel
 from bot.store import Store
 from bot.types import InteractionId, PostedRef
+from tests.bot.offices import ReadsNothing
 
 ANNA = Actor("anna.lopez", "Anna Lopez", "expert")
 
@@ -84,6 +86,11 @@ class People:
         teller = Teller(
             outbox=outbox,
             cases=self.store.escalations,
+            works=Casework(
+                cases=self.store.escalations,
+                interactions=self.store.interactions,
+                readable=ReadsNothing(),
+            ),
             recorded=self.store.interactions,
             channels={} if channel is None else {channel.platform: channel},
             now=self.now,

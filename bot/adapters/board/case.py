@@ -16,6 +16,7 @@ from bot.adapters.board.frame import show
 from bot.adapters.board.work import ACTS, Draft, work_view
 from bot.doors.identity import needs
 from bot.errors import ActRefused, InteractionUnknown
+from bot.escalations import actors
 from bot.escalations.casework import LONGEST_REPLY, CaseView
 from bot.escalations.ports import Cases
 from bot.escalations.types import Act, Actor, Case
@@ -183,7 +184,7 @@ class CasePage:
 
 def actor_of(person: Person) -> Actor:
     """Return somebody as one of those who answer."""
-    return Actor(id=person.id, name=person.name or NAMELESS, role="expert")
+    return actors.actor_of(person, "expert", name=person.name or NAMELESS)
 
 
 def _left(draft: Draft, act: Act) -> Draft:

@@ -21,6 +21,7 @@ from bot.adapters.board.queue import (
     tab_views,
 )
 from bot.doors.identity import needs
+from bot.escalations.actors import actor_of
 from bot.escalations.ports import Cases
 from bot.escalations.types import Case
 from bot.records.searching import Searches
@@ -78,9 +79,10 @@ class Escalations:
         fields = Fields(request.query)
         tab, looked_for = tab_of(fields.text("state")), fields.text("words")
         after = await self._after(request.query.get("after", ""))
-        query = queue_query(tab, looked_for, person.id)
+        own = actor_of(person, "expert").id
+        query = queue_query(tab, looked_for, own)
         found = await self._cases.find(self._tenant, query, limit=paging.SIZE + 1, after=after)
-        counts = await self._searches.case_counts(self._tenant, person.id)
+        counts = await self._searches.case_counts(self._tenant, own)
         kept = {"state": tab.name, "words": looked_for}
         lines = case_lines(found[: paging.SIZE], self._clock(), self._patience)
         shown = Queue(

@@ -105,7 +105,7 @@ def work_view(view: CaseView, actor: Actor, now: datetime, patience: timedelta) 
     case = view.case
     standing = case.standing
     owned = standing.state in OWNED
-    mine = owned and standing.owner_id == actor.id
+    mine = owned and actor.has(standing.owner_id)
     return WorkView(
         id=case.interaction_id,
         version=case.version,
@@ -135,13 +135,13 @@ def allowed(case: Case, actor: Actor) -> frozenset[Act]:
     To reopen what one has oneself is to release it, and is left out.
     """
     acts = {act for act in ACTS if _changes(case, act, actor)}
-    if case.standing.owner_id == actor.id and case.standing.state not in SETTLED:
+    if actor.has(case.standing.owner_id) and case.standing.state not in SETTLED:
         acts.discard("reopen")
     return frozenset(acts)
 
 
 def _changes(case: Case, act: Act, actor: Actor) -> bool:
-    is_asker = actor.id == case.asker_id
+    is_asker = actor.has(case.asker_id)
     try:
         then = after(case.standing, act, actor, is_asker=is_asker)
     except ActRefused:

@@ -14,6 +14,7 @@ from bot.adapters.rest.replies import as_json
 from bot.doors.identity import may_see, needs, person_of, role_of, signed_in_of
 from bot.doors.problems import problem
 from bot.errors import ActRefused
+from bot.escalations.actors import actor_of
 from bot.escalations.casework import checked
 from bot.escalations.ports import Cases
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep
@@ -175,7 +176,7 @@ def _actor(request: web.Request, person: Person, name: str | None) -> Actor:
             f"The name {name!r} is not believed here.",
             cure="Leave `name` out: you are signed in, and act under your own name.",
         )
-    return Actor(person.id, name or person.name or _NAMELESS, "expert")
+    return actor_of(person, "expert", name=name or person.name or _NAMELESS)
 
 
 def _question(each: AskedQuestion) -> wire.ListedQuestion:

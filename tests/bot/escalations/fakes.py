@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from bot.errors import StoreUnavailable
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, Notice, Standing
+from bot.escalations.view import CaseView
 from bot.types import (
     Activity,
     Delivery,
@@ -17,6 +18,7 @@ from bot.types import (
     Message,
     Platform,
     PostedRef,
+    Thread,
 )
 from tests.builders import NOON
 
@@ -162,12 +164,18 @@ class MemoryRecord:
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
         return self.interactions.get(interaction_id)
 
+    async def in_thread(
+        self, thread: Thread, limit: int, before: int | None = None
+    ) -> Sequence[Interaction]:
+        return []
+
 
 @dataclass
 class TellingBoard:
-    """A platform that implements Channel, Tells, AsksPeople and Withdraws; fails as told.
+    """A platform that implements Channel, Tells, AsksPeople, ShowsCases and Withdraws.
 
-    ``failures`` are raised by the next calls, before anything happens; ``lost`` ones after it.
+    It fails as told: ``failures`` are raised by the next calls before anything happens, ``lost``
+    ones after it, and ``unshown`` by those to ``show``.
     """
 
     platform: Platform = "slack"
@@ -175,6 +183,8 @@ class TellingBoard:
     times: int = 0
     order: list[str] = field(default_factory=list)
     reminded: list[str] = field(default_factory=list)
+    shown: list[CaseView] = field(default_factory=list)
+    unshown: list[Exception] = field(default_factory=list)
     withdrawn: list[PostedRef] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
     lost: list[Exception] = field(default_factory=list)
@@ -216,6 +226,11 @@ class TellingBoard:
             return None
         self.reminded.append(notice.id)
         return PostedRef(self.place, notice.id)
+
+    async def show(self, message: Message, view: CaseView) -> None:
+        if self.unshown:
+            raise self.unshown.pop(0)
+        self.shown.append(view)
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         self.withdrawn += posted

@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.escalations.casework import Casework
 from bot.escalations.telling import Teller
 from bot.escalations.types import Notice, Standing
 from bot.ports import Channel
@@ -24,6 +25,7 @@ from tests.bot.escalations.fakes import (
     step_of,
 )
 from tests.bot.fakes import Board
+from tests.bot.offices import ReadsNothing
 from tests.builders import NOON, message
 
 ASKED = message("vpn?", platform="slack", channel="C0HELP")
@@ -57,6 +59,7 @@ class Desk:
         teller = Teller(
             outbox=self.outbox,
             cases=self.cases,
+            works=Casework(cases=self.cases, interactions=self.record, readable=ReadsNothing()),
             recorded=self.record,
             channels={
                 each.platform: each for each in ([self.board] if channels is None else channels)
@@ -199,3 +202,30 @@ async def test_a_reminder_that_is_not_taken_comes_later(desk: Desk) -> None:
     desk.clock.pass_by(seconds=2)
     assert await desk.again()
     assert desk.board.reminded == ["ping"]
+
+
+@pytest.mark.parametrize("step", ["claim", "release", "reply", "resolve", "decline"])
+async def test_every_step_is_shown_to_people_and_calls_nobody(desk: Desk, step: str) -> None:
+    assert await desk.tell(replace(PING, step=step))  # type: ignore[arg-type]  # checked by hand
+    (view,) = desk.board.shown
+    assert view.case.interaction_id == ASKED.interaction_id
+    assert not desk.board.reminded
+
+
+async def test_a_call_is_shown_as_well(desk: Desk) -> None:
+    assert await desk.tell(PING)
+    assert (desk.board.reminded, len(desk.board.shown)) == (["ping"], 1)
+
+
+async def test_it_is_shown_on_every_platform_and_one_refusal_stops_no_other(desk: Desk) -> None:
+    other = TellingBoard(platform="pigeon", unshown=[DeliveryRefused("The card is gone.")])
+    assert await desk.tell(replace(PING, step="claim"), [other, desk.board])
+    assert len(desk.board.shown) == 1
+
+
+async def test_what_could_not_be_shown_is_shown_later(desk: Desk) -> None:
+    desk.board.unshown = [DeliveryFailed("Busy.")]
+    assert not await desk.tell(replace(PING, step="claim"))
+    desk.clock.pass_by(seconds=2)
+    assert await desk.again()
+    assert len(desk.board.shown) == 1

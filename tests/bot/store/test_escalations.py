@@ -321,8 +321,10 @@ async def test_what_people_replied_is_known_until_it_is_taken_back(store: Store)
     case_id = await hand_over(store)
     for text in ("one", "two"):
         await act(store, "reply", text=text, case_id=case_id)
-        (notice,) = await store.notices.due("me", datetime.now(UTC), 10)
-        await store.notices.sent(notice, PostedRef("C1", text))
+        told, shown = await store.notices.due("me", datetime.now(UTC), 10)
+        assert (told.to, shown.to) == ("asker", "people")
+        await store.notices.sent(told, PostedRef("C1", text))
+        await store.notices.sent(shown, None)
 
     withdrawn = await store.work.cancel(case_id)
 

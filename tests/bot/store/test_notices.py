@@ -35,13 +35,15 @@ async def act(store: Store, what: Act, actor: Actor = ANNA, text: str = "") -> C
 
 
 async def due(store: Store, at: datetime = SOON, owner: str = "me") -> Sequence[Notice]:
-    return await store.notices.due(owner, at, 100)
+    """Return what askers are to be told; what people are shown is claimed with it."""
+    claimed = await store.notices.due(owner, at, 100)
+    return [notice for notice in claimed if notice.to == "asker"]
 
 
 async def told(store: Store) -> list[tuple[str, str]]:
     """Tell everything, and return to whom and what, in order."""
     said: list[tuple[str, str]] = []
-    while notices := await due(store):
+    while notices := await store.notices.due("me", SOON, 100):
         for notice in notices:
             said.append((notice.to, notice.step))
             await store.notices.sent(notice, None)
@@ -87,22 +89,53 @@ async def test_a_notice_says_who_did_what_and_with_which_words(store: Store) -> 
     )
 
 
-async def test_people_are_told_of_what_waits_again_and_the_asker_not_of_their_own_acts(
-    store: Store,
-) -> None:
+async def test_people_see_every_step_and_the_asker_is_not_told_of_their_own(store: Store) -> None:
     await add_case(store)
-    await act(store, "resolve", ASKER)
-    await act(store, "reopen", ASKER, "still broken")
+    seen = []
+    for what, actor in (
+        ("resolve", ASKER),
+        ("reopen", ASKER),
+        ("claim", ANNA),
+        ("release", ANNA),
+        ("decline", BEN),
+    ):
+        await act(store, what, actor, "words")  # type: ignore[arg-type]
+        seen += await told(store)
 
-    assert await told(store) == [("people", "reopen")]
+    assert [step for to, step in seen if to == "people"] == [
+        "resolve",
+        "reopen",
+        "claim",
+        "release",
+        "decline",
+    ]
+    assert [step for to, step in seen if to == "asker"] == ["claim", "decline"]
 
 
-async def test_a_release_is_told_to_nobody(store: Store) -> None:
+async def test_of_steps_in_a_row_people_are_shown_the_last(store: Store) -> None:
+    await add_case(store)
+    for what in ("claim", "reply", "release", "claim", "resolve"):
+        await act(store, what, text="words")
+
+    seen = await told(store)
+
+    assert [step for to, step in seen if to == "people"] == ["resolve"]
+    assert [step for to, step in seen if to == "asker"] == ["claim", "reply", "claim", "resolve"]
+
+
+async def test_what_is_shown_comes_after_what_is_being_shown(store: Store) -> None:
+    """An edit that is on its way would otherwise bring back how it stood before."""
     await add_case(store)
     await act(store, "claim")
-    await act(store, "release")
+    (held,) = [each for each in await store.notices.due("a", SOON, 10) if each.to == "people"]
+    await act(store, "resolve")
+    other = await store.notices.due("b", SOON, 10)
+    assert [each.step for each in other if each.to == "people"] == []
 
-    assert await told(store) == [("asker", "claim")]
+    await store.notices.sent(held, None)
+
+    (last,) = [each for each in await store.notices.due("b", SOON, 10) if each.to == "people"]
+    assert last.step == "resolve"
 
 
 async def test_people_are_not_called_to_what_somebody_has_taken_meanwhile(store: Store) -> None:
@@ -110,7 +143,7 @@ async def test_people_are_not_called_to_what_somebody_has_taken_meanwhile(store:
     await store.notices.remind(NOON)
     await act(store, "claim")
 
-    assert await told(store) == [("asker", "claim")]
+    assert await told(store) == [("asker", "claim"), ("people", "claim")]
 
 
 async def test_one_process_has_a_notice_until_a_minute_has_passed(store: Store) -> None:
@@ -147,7 +180,7 @@ async def test_what_was_told_is_not_told_again(store: Store, url: str) -> None:
     await store.notices.sent(notice, PostedRef("C1", "9.9"))
 
     assert await due(store, SOON + timedelta(days=1)) == []
-    kept = "SELECT posted_channel, posted_id, owner FROM notices"
+    kept = "SELECT posted_channel, posted_id, owner FROM notices WHERE \"to\" = 'asker'"
     assert rows(url, kept) == [("C1", "9.9", None)]
 
 
@@ -171,7 +204,8 @@ async def test_what_is_given_up_keeps_why(store: Store, url: str) -> None:
     await store.notices.failed(notice, "The channel \x00is gone.")
 
     assert await due(store, SOON + timedelta(days=1)) == []
-    assert rows(url, "SELECT failure FROM notices") == [("The channel \ufffdis gone.",)]
+    kept = "SELECT failure FROM notices WHERE \"to\" = 'asker'"
+    assert rows(url, kept) == [("The channel \ufffdis gone.",)]
 
 
 @pytest.mark.parametrize("late", ["later", "failed"])

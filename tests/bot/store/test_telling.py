@@ -8,12 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.errors import DeliveryFailed, StoreUnavailable
+from bot.escalations.casework import Casework
 from bot.escalations.news import News, utc_now
 from bot.escalations.telling import Teller
 from bot.store import Store
 from bot.types import Message, Outcome
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.escalations.fakes import ANNA, TellingBoard, until
+from tests.bot.offices import ReadsNothing
 from tests.bot.recorded import answered
 from tests.builders import message
 
@@ -46,6 +48,9 @@ def process(store: Store, board: TellingBoard, name: str, ahead: timedelta = tim
     teller = Teller(
         outbox=store.notices,
         cases=store.escalations,
+        works=Casework(
+            cases=store.escalations, interactions=store.interactions, readable=ReadsNothing()
+        ),
         recorded=store.interactions,
         channels={board.platform: board},
         now=now,
@@ -65,6 +70,12 @@ def told_of(board: TellingBoard, sent: Message) -> list[str]:
     return [board.told[each].step for each in ids]
 
 
+def resolved(board: TellingBoard) -> set[str]:
+    """Return the cases that people saw last as resolved."""
+    last = {view.case.interaction_id: view.case.standing.state for view in board.shown}
+    return {case_id for case_id, state in last.items() if state == "resolved"}
+
+
 async def test_several_processes_tell_everything_once_and_in_order(
     store: Store, board: TellingBoard
 ) -> None:
@@ -74,9 +85,11 @@ async def test_several_processes_tell_everything_once_and_in_order(
         each.start()
     await asyncio.gather(*(act(store, each, *ACTS) for each in questions))
     await until(lambda: board.times >= len(questions) * len(ACTS), seconds=30)
+    await until(lambda: len(resolved(board)) == len(questions))
     await asyncio.gather(*(each.stop() for each in processes))
 
     assert [told_of(board, each) for each in questions] == [list(ACTS)] * len(questions)
+    assert resolved(board) == {each.interaction_id for each in questions}
     assert not await store.notices.due("x", utc_now() + timedelta(days=1), 10)
 
 
@@ -94,7 +107,7 @@ async def test_what_a_dead_process_told_is_looked_up_after_a_minute(
         with pytest.raises(StoreUnavailable):
             await process(store, board, "dead").round()
     assert await process(store, board, "too early").round() == 0
-    assert await process(store, board, "heir", timedelta(minutes=2)).round() == 1
+    assert await process(store, board, "heir", timedelta(minutes=2)).round() == 2
 
     assert (board.times, board.looked_up) == (1, 1)
 
