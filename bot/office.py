@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bot.documents.documents import Documents, Reindex
 from bot.escalations.casework import Casework
+from bot.orders.orders import Orders
 from bot.ports import Audits, Inbox, Interactions, KeepsPolicies, Notes
 from bot.startup import Part
 from bot.types import Message
@@ -45,6 +46,7 @@ class Office:
         audits: What admins did.
         documents: What is indexed.
         reindexing: How it gets there.
+        orders: What is ordered by command.
         check_parts: The state of every part.
     """
 
@@ -59,4 +61,5 @@ class Office:
     audits: Audits
     documents: Documents
     reindexing: Reindex
+    orders: Orders
     check_parts: Callable[[], Awaitable[Sequence[Part]]]

@@ -11,6 +11,9 @@ from bot.escalations.reading import IndexReading
 from bot.gating.gate import load_gate
 from bot.hearing import Hearing
 from bot.office import Office
+from bot.orders.orders import Orders
+from bot.orders.reindexing import Reindexing
+from bot.orders.watching import Watch
 from bot.parts import Parts, gate_path
 from bot.store import Store
 from bot.why.explaining import Explaining
@@ -44,5 +47,23 @@ def office_of(
         audits=store.audits,
         documents=shelves.documents,
         reindexing=shelves.reindexing,
+        orders=_orders(settings, store, shelves, check_parts),
         check_parts=check_parts,
+    )
+
+
+def _orders(settings: Settings, store: Store, shelves: Shelves, check_parts: CheckParts) -> Orders:
+    return Orders(
+        tenant=settings.tenant,
+        reindexing=Reindexing(
+            tenant=settings.tenant,
+            documents=shelves.documents,
+            runs=shelves.reindexing,
+            audits=store.audits,
+        ),
+        watch=Watch(shelves.reindexing),
+        policies=store.policies,
+        check_parts=check_parts,
+        served=settings.index_spaces,
+        usual_model=settings.openai_model,
     )

@@ -9,6 +9,9 @@ from bot.escalations.reading import OnPage
 from bot.gating.gate import load_gate
 from bot.hearing import Hearing
 from bot.office import Office
+from bot.orders.orders import Orders
+from bot.orders.reindexing import Reindexing
+from bot.orders.watching import Watch
 from bot.ports import Inbox
 from bot.startup import Part
 from bot.store import Store
@@ -51,5 +54,17 @@ def office_over(
         audits=store.audits,
         documents=shelf,
         reindexing=shelf,
+        orders=_orders(store, shelf, tenant),
+        check_parts=_all_well,
+    )
+
+
+def _orders(store: Store, shelf: Shelf, tenant: str) -> Orders:
+    reindexing = Reindexing(tenant=tenant, documents=shelf, runs=shelf, audits=store.audits)
+    return Orders(
+        tenant=tenant,
+        reindexing=reindexing,
+        watch=Watch(shelf),
+        policies=store.policies,
         check_parts=_all_well,
     )

@@ -1,0 +1,76 @@
+"""What somebody means by a target: a space by its name, the space of a page, or all."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.documents.documents import Space
+from bot.orders.addresses import forms_of
+from bot.orders.ports import KnowsSpaces
+from bot.orders.types import Everything, Orderer, PageAt, Refused, SpaceNamed, Target
+from bot.orders.words import listed, shown
+
+_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What is to be read (None: all), and a sentence on how that was found, or ""."""
+
+    space: str | None
+    how: str = ""
+
+
+async def aim_of(target: Target, documents: KnowsSpaces, by: Orderer) -> Aim | Refused:
+    """Find what is meant, or say what there is instead. Raises StoreUnavailable."""
+    match target:
+        case Everything():
+            return Aim(None)
+        case SpaceNamed(name):
+            return _space_named(name, await documents.spaces(None), by)
+        case PageAt(url):
+            return await _of_page(url, documents, by)
+
+
+async def _of_page(url: str, documents: KnowsSpaces, by: Orderer) -> Aim | Refused:
+    page = await documents.at(forms_of(url), None)
+    spaces = await documents.spaces(None)
+    if page is None:
+        return Refused(
+            f"No page with the address {shown(url)} is indexed. If it is new, reindex its space "
+            f"by name: {by.spelling.reindexing('SPACE')}\n{_known(spaces)}"
+        )
+    aim = _space_named(page.space, spaces, by)
+    if isinstance(aim, Refused):
+        return aim
+    return Aim(aim.space, f"{shown(page.title)} is in the space {page.space}. ")
+
+
+def _space_named(name: str, spaces: Sequence[Space], by: Orderer) -> Aim | Refused:
+    """Find a space by its name, in whatever case if only one is called so."""
+    exact = [each for each in spaces if each.name == name]
+    found = exact or [each for each in spaces if each.name.casefold() == name.casefold()]
+    if len(found) != 1:
+        return Refused(f"There is no space {shown(name)}.\n{_known(spaces, name)}")
+    if not found[0].reindexable:
+        return Refused(
+            f"It is not known what fills the space {found[0].name}, so it can't be read again. "
+            "Whoever runs Frontdesk names its folder once, on the command line.\n"
+            f"{by.spelling.reindexing('all')} reads everything else."
+        )
+    return Aim(found[0].name)
+
+
+def _known(spaces: Sequence[Space], name: str = "") -> str:
+    """Name the spaces that can be read again, those first that are written most alike."""
+    names = [each.name for each in spaces if each.reindexable]
+    if not names:
+        return "No space can be reindexed yet: nothing is known that fills one."
+
+    def unlike(other: str) -> float:
+        return -difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
+
+    ordered = tuple(sorted(names, key=unlike)) if name else tuple(names)
+    return f"Known are: {listed(ordered, _NAMED)}."

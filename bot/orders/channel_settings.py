@@ -1,0 +1,154 @@
+"""What a channel allows, as a form: what can be chosen, what was, and what is wrong with it; pure.
+
+The fields are those of bot.types.Policy, by their names there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from bot.orders.words import listed, shown
+from bot.types import NO_MODEL, AnswerMode, Policy
+
+Field = Literal["spaces", "answers", "follow_ups", "people", "model", "other_bots"]
+LONGEST_NAME = 200
+"""Characters of a channel's name."""
+
+_ANSWERS: Mapping[AnswerMode, str] = {
+    "mentions": "When I am mentioned",
+    "questions": "Also questions to nobody, if I am sure",
+    "off": "Never",
+}
+_PAGES_WORDS = "The pages' own words, without a model"
+_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One thing that can be chosen, and how it is called."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSettings:
+    """The form of a channel (``platform:channel``), with what holds there now.
+
+    No space chosen means all. What was chosen and is there no more can still be chosen, so that
+    saving changes only what somebody changed. ``people`` "" and ``model`` "" are as in Policy.
+    """
+
+    channel: str
+    policy: Policy
+    answers: tuple[Choice, ...]
+    spaces: tuple[Choice, ...]
+    models: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """What somebody put into the form, as the platform sent it."""
+
+    answers: str
+    follow_ups: bool = False
+    spaces: tuple[str, ...] = ()
+    people: str = ""
+    model: str = ""
+    other_bots: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Fields that can't be taken as they are, each with what is wrong and the cure."""
+
+    errors: Mapping[Field, str]
+
+
+def form_of(
+    channel: str, policy: Policy, *, spaces: Iterable[str], models: Sequence[str], usual: str | None
+) -> ChannelSettings:
+    """Return the form. ``models`` can be chosen beside the ``usual`` one; None: there is none."""
+    there = sorted({*spaces, *(policy.spaces or ())})
+    return ChannelSettings(
+        channel=channel,
+        policy=policy,
+        answers=tuple(Choice(value, label) for value, label in _ANSWERS.items()),
+        spaces=tuple(Choice(name, name) for name in there),
+        models=tuple(_models(policy.model, models, usual)),
+    )
+
+
+def read_form(filled: Filled, form: ChannelSettings) -> Policy | Wrong:
+    """Return the policy that was chosen, or what is wrong with it by field."""
+    errors: dict[Field, str] = {}
+    answers = next((mode for mode in get_args(AnswerMode) if mode == filled.answers), None)
+    if answers is None:
+        errors["answers"] = f"{shown(filled.answers)} is none of the choices. Choose one."
+    unknown = tuple(sorted(set(filled.spaces) - {choice.value for choice in form.spaces}))
+    if unknown:
+        errors["spaces"] = f"There is no space {listed(unknown, _NAMED)}. Choose from the list."
+    if filled.model not in {choice.value for choice in form.models}:
+        errors["model"] = f"{shown(filled.model)} can't be used here. Choose one from the list."
+    if not _is_name(filled.people):
+        errors["people"] = f"{shown(filled.people)} is no channel. Choose one, or none."
+    if errors or answers is None:
+        return Wrong(errors)
+    return Policy(
+        spaces=frozenset(filled.spaces) or None,
+        answers=answers,
+        follow_ups=filled.follow_ups,
+        people=filled.people,
+        model=filled.model,
+        other_bots=filled.other_bots,
+    )
+
+
+def changes(before: Policy, after: Policy, form: ChannelSettings) -> tuple[str, ...]:
+    """Say in sentences what is different; nothing for the same."""
+    return tuple(_changes(before, after, form))
+
+
+def _changes(before: Policy, after: Policy, form: ChannelSettings) -> Iterator[str]:
+    if before.answers != after.answers:
+        yield f"I answer: {_lower(_ANSWERS[after.answers])}."
+    if before.follow_ups != after.follow_ups:
+        how = "no mention is needed" if after.follow_ups else "I have to be mentioned again"
+        yield f"In a thread that I am in, {how}."
+    if before.spaces != after.spaces:
+        named = (
+            "all spaces" if after.spaces is None else listed(tuple(sorted(after.spaces)), _NAMED)
+        )
+        yield f"I answer from {named}."
+    if before.people != after.people:
+        yield f"People are asked in {after.people or 'the usual place'}."
+    if before.model != after.model:
+        labels = {choice.value: choice.label for choice in form.models}
+        yield f"Answers are made by: {_lower(labels.get(after.model, after.model))}."
+    if before.other_bots != after.other_bots:
+        yield f"Other bots {'may' if after.other_bots else 'may not'} ask me."
+
+
+def _models(chosen: str, models: Sequence[str], usual: str | None) -> Iterator[Choice]:
+    """The usual one first; without any model there is nothing else."""
+    if usual is None:
+        yield Choice("", _PAGES_WORDS)
+    else:
+        yield Choice("", f"The usual model ({usual})")
+        yield Choice(NO_MODEL, _PAGES_WORDS)
+        yield from (Choice(name, name) for name in models)
+    offered = {"", *((NO_MODEL, *models) if usual is not None else ())}
+    if chosen not in offered:
+        label = _PAGES_WORDS if chosen == NO_MODEL else f"{chosen} (not configured any more)"
+        yield Choice(chosen, label)
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= LONGEST_NAME and text.isprintable() and " " not in text
+
+
+def _lower(text: str) -> str:
+    """Return a label as the end of a sentence, but for "I" and names."""
+    return text if text[:2] == "I " else f"{text[:1].lower()}{text[1:]}"

@@ -1,0 +1,34 @@
+"""What one can say to Frontdesk, by what one may do; pure."""
+
+from __future__ import annotations
+
+from bot.orders.types import Spelling
+
+_WHAT = (
+    "I answer questions from the company's pages, with the sources to look at. Where I am not "
+    "sure, a person can be asked."
+)
+
+
+def help_text(spelling: Spelling, *, admin: bool) -> str:
+    """Return it as lines; what only admins may do is told to them alone."""
+    command, reindexing = spelling.command, spelling.reindexing
+    lines = [
+        _WHAT,
+        f"{command}help: this",
+        f"{command}status: what I answer from, and how fresh it is",
+    ]
+    if command:
+        lines[1:1] = [
+            f"{command}ask QUESTION: only you see the answer",
+            f"{command}why: why I gave you the last answer here, or none",
+        ]
+    if admin:
+        lines += [
+            f"{command}settings: what this channel allows",
+            f"{reindexing('SPACE')}: bring a space up to date; or the address of a page, or all",
+            f"{reindexing('SPACE', '--dry-run')}: only tell what would change",
+            f"{reindexing('status')}: how far it is",
+            f"{reindexing('cancel')}: stop it; what was written stays",
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,166 @@
+"""A told run in words, without any platform's markup; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from bot.orders.told import RunState, RunTold, Trouble
+from bot.orders.types import Spelling
+from bot.orders.words import counted
+from bot.rendering.markdown import clip
+
+_BAR = 20
+_FULL, _EMPTY = "\u2588", "\u2591"
+_LONGEST_TROUBLE = 300
+_STANDS: Mapping[RunState, str] = {
+    "running": "",
+    "waiting": ": waiting for its turn",
+    "failed": ": stopped by a problem",
+    "cancelled": ": cancelled",
+    "interrupted": ": interrupted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The pieces of a told run, for a platform that shows a card.
+
+    ``share`` is 0..1 of the pages while it runs and that is known. ``facts`` are short lines;
+    ``troubles`` are lines below ``trouble_title``; ``cure`` says what can be done now, or "".
+    """
+
+    title: str
+    share: float | None
+    facts: tuple[str, ...]
+    trouble_title: str = ""
+    troubles: tuple[str, ...] = ()
+    cure: str = ""
+
+
+def progress_of(told: RunTold, spelling: Spelling) -> Progress:
+    """Return the pieces; ``spelling`` is how commands are written where it is shown."""
+    running = told.state == "running" and told.total > 0
+    return Progress(
+        title=_title(told),
+        share=min(1.0, told.pages / told.total) if running else None,
+        facts=tuple(_facts(told)),
+        trouble_title=_trouble_title(told),
+        troubles=tuple(_trouble(each) for each in told.troubles),
+        cure=_cure(told, spelling),
+    )
+
+
+def progress_text(told: RunTold, spelling: Spelling) -> str:
+    """Return all of it as lines of plain text; names in it are as people and pages wrote them."""
+    shown = progress_of(told, spelling)
+    bar = [] if shown.share is None else [text_bar(shown.share)]
+    titled = [shown.trouble_title] if shown.trouble_title else []
+    troubles = [f"- {line}" for line in shown.troubles]
+    cure = [shown.cure] if shown.cure else []
+    return "\n".join([shown.title, *bar, *shown.facts, *titled, *troubles, *cure])
+
+
+def text_bar(share: float) -> str:
+    """Return a bar of text with its percentage; full only when all is done."""
+    full = int(share * _BAR)
+    return f"{_FULL * full}{_EMPTY * (_BAR - full)} {int(share * 100)} %"
+
+
+def over(space: str | None) -> str:
+    """Return what a run is over."""
+    return "all spaces" if space is None else space
+
+
+def _title(told: RunTold) -> str:
+    if told.state == "gone":
+        return "A run that can't be followed any more"
+    what = over(told.space)
+    if told.state == "done":
+        return _done(told, what)
+    look = "Looking what would change in" if told.dry_run else "Reindexing"
+    return f"{look} {what}{_STANDS[told.state] or _at(told)}"
+
+
+def _at(told: RunTold) -> str:
+    return f" (now {told.at_space})" if told.space is None and told.at_space else ""
+
+
+def _done(told: RunTold, what: str) -> str:
+    if told.dry_run:
+        return f"Dry run over {what}: nothing was changed"
+    return f"Reindexing {what}: done" + (", but not all could be read" if told.failed else "")
+
+
+def _facts(told: RunTold) -> Iterator[str]:
+    if told.state == "running" and not told.total:
+        yield "Looking for what changed \u2026"
+    elif told.state == "running":
+        yield _pace(told)
+        if told.remaining:
+            yield f"{told.remaining[:1].upper()}{told.remaining[1:]} left"
+    elif told.ended and told.state != "gone":
+        yield _report(told)
+        if told.chunks:
+            yield _written(told)
+    if told.resumed:
+        yield "It was interrupted and went on; the figures are since then."
+    if told.note:
+        yield told.note
+
+
+def _pace(told: RunTold) -> str:
+    parts = [f"{told.pages:,} of {counted(told.total, 'page')}", counted(told.chunks, "passage")]
+    if told.chunks_per_second >= 1:
+        parts.append(f"{told.chunks_per_second:.0f} a second")
+    return ", ".join(parts)
+
+
+def _written(told: RunTold) -> str:
+    rate = f", {told.chunks_per_second:.0f} a second" if told.chunks_per_second >= 1 else ""
+    return f"{counted(told.chunks, 'passage')} written{rate}"
+
+
+def _report(told: RunTold) -> str:
+    changes = [
+        f"{count:,} {what}"
+        for count, what in (
+            (told.added, "added"),
+            (told.changed, "changed"),
+            (told.removed, "removed"),
+            (told.readers_changed, "with new readers"),
+            (told.skipped, "left out on purpose"),
+        )
+        if count
+    ]
+    unchanged = f"{counted(told.unchanged, 'page')} unchanged"
+    if not changes:
+        return f"Nothing changed, {unchanged}" if told.state == "done" else unchanged
+    verb = "A real run would find: " if told.dry_run else ""
+    return f"{verb}{', '.join(changes)}, {unchanged}"
+
+
+def _trouble_title(told: RunTold) -> str:
+    if not told.troubles:
+        return ""
+    most = max(told.failed, len(told.troubles))
+    if most > len(told.troubles):
+        return f"{counted(most, 'problem')}, the first of them:"
+    return f"{counted(most, 'problem')}:"
+
+
+def _trouble(trouble: Trouble) -> str:
+    where = trouble.page or f"The space {trouble.space}"
+    reason = trouble.reason.rstrip(".")
+    # Its cure is the command that is told at the end.
+    cure = "" if trouble.mass_delete else f" {trouble.cure}"
+    return clip(f"{where}: {reason}.{cure}", _LONGEST_TROUBLE)
+
+
+def _cure(told: RunTold, spelling: Spelling) -> str:
+    """Return how to let a run remove so much; for what else can be done the troubles tell."""
+    held = [each.space for each in told.troubles if each.mass_delete]
+    if not held or not told.ended:
+        return ""
+    commands = ", ".join(spelling.reindexing(space, "--allow-mass-delete") for space in held)
+    return f"If those pages are meant to go: {commands}. Else look whether the source is complete."
