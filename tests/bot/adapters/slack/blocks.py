@@ -30,17 +30,19 @@ def _block(name: str, required: dict[str, Check], **optional: Check) -> Check:
     return shape({"type": one_of(name), **required}, block_id=string(255), **optional)
 
 
+_SECTION = _block(
+    "section",
+    {},
+    text=text(3000),
+    fields=items(text(2000), 10),
+    accessory=element("button", *_MENUS, *_BOXES),
+    expand=flag,
+)
+
+
 def _section(value: Mapping[str, Any]) -> str:
-    check = _block(
-        "section",
-        {},
-        text=text(3000),
-        fields=items(text(2000), 10),
-        accessory=element("button", *_MENUS, *_BOXES),
-        expand=flag,
-    )
     needs = "" if "text" in value or "fields" in value else "section needs text or fields"
-    return check(value) or needs
+    return _SECTION(value) or needs
 
 
 BLOCKS: dict[str, Check] = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from aiohttp.test_utils import TestClient
 
@@ -16,7 +15,7 @@ from tests.bot.adapters.slack.events import ALICE, Client
 from tests.bot.adapters.slack.workspace import directory, happenings, interactions, names, reacting
 from tests.bot.adapters.slack.workspace.answers import Answer, Door, Json
 from tests.bot.adapters.slack.workspace.dialogue import after_command, after_submission
-from tests.bot.adapters.slack.workspace.envelopes import deliver, enclosed
+from tests.bot.adapters.slack.workspace.envelopes import deliver, echo, enclosed
 from tests.bot.adapters.slack.workspace.files import StoredFile
 from tests.bot.adapters.slack.workspace.forms import filled, find, unfilled
 from tests.bot.adapters.slack.workspace.posts import Post
@@ -24,7 +23,7 @@ from tests.bot.adapters.slack.workspace.state import Workspace
 from tests.bot.adapters.slack.workspace.views import View
 from tests.bot.adapters.slack.workspace.web_door import WebDoor
 
-__all__ = ["Visitor", "deliver"]
+__all__ = ["Visitor", "deliver", "echo"]
 
 
 class Visitor:
@@ -54,13 +53,19 @@ class Visitor:
         files: Sequence[StoredFile] = (),
         *,
         mention: bool = False,
+        broadcast: bool = False,
     ) -> str:
-        """Write a message and return its ts; mentions, links and ids in the text are live."""
+        """Write a message and return its ts; mentions and links in the text are live.
+
+        ``broadcast`` shows a reply in the channel too.
+        """
         self.workspace.rooms.made(channel).members.add(self.id)
         words = happenings.typed(f"{happenings.MENTION} {text}" if mention else text)
-        shared = [self._stored(file).told(self.workspace.site) for file in files]
-        with_files = {"files": shared, "subtype": "file_share"} if shared else {}
-        post = self.workspace.write(self.id, channel, {"text": words, **with_files}, thread)
+        payload: Json = {"text": words, **self._marks(broadcast=broadcast)}
+        if files:
+            shared = [self.workspace.keep(file).told(self.workspace.site) for file in files]
+            payload |= {"files": shared, "subtype": "file_share"}
+        post = self.workspace.write(self.id, channel, payload, thread)
         await self._happened(channel, happenings.said(self.workspace, post))
         return post.ts
 
@@ -177,6 +182,11 @@ class Visitor:
         self.answers.append(answer)
         return answer
 
+    def _marks(self, *, broadcast: bool) -> Json:
+        marks = {"subtype": "thread_broadcast"} if broadcast else {}
+        bot = self.workspace.people[self.id].is_bot
+        return {**marks, "bot_id": f"B{self.id[1:]}"} if bot else marks
+
     def _own(self, ts: str) -> Post:
         found = [p for p in self.workspace.posts if p.ts == ts and p.user == self.id]
         assert found, f"{self.id} wrote no message {ts}"
@@ -186,8 +196,3 @@ class Visitor:
         if isinstance(post, Post):
             return post
         return next(p for p in self.workspace.posts if p.ts == post)
-
-    def _stored(self, file: StoredFile) -> StoredFile:
-        key = file.id or f"F{len(self.workspace.files) + 1:08d}"
-        self.workspace.files[key] = replace(file, id=key)
-        return self.workspace.files[key]

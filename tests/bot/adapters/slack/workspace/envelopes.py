@@ -7,8 +7,9 @@ import random
 from collections.abc import Sequence
 
 from tests.bot.adapters.slack.events import envelope
-from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace import happenings, names
 from tests.bot.adapters.slack.workspace.answers import Answer, Door, Json
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.adapters.slack.workspace.state import Workspace
 
 
@@ -37,3 +38,9 @@ async def deliver(
     if at_once:
         return await asyncio.gather(*(door.event(one, attempt=number) for one, number in copies))
     return [await door.event(one, attempt=number) for one, number in copies]
+
+
+async def echo(door: Door, slack: Workspace, post: Post) -> list[Answer]:
+    """Send the bot what it wrote itself, as Slack does where message events are subscribed."""
+    events = happenings.said(slack, post)
+    return await deliver(door, enclosed(slack, post.user, post.channel, events))

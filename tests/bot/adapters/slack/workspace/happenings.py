@@ -111,7 +111,9 @@ def joined(slack: Workspace, user: str, inviter: str, room: Room) -> list[Event]
 
 
 def _message(post: Post) -> Event:
-    message = {**post.told(), "client_msg_id": str(uuid.uuid5(uuid.NAMESPACE_OID, post.ts))}
+    message = post.told()
+    if "bot_id" not in message:
+        message["client_msg_id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, post.ts))
     message.pop("reactions", None)
     section = {"type": "rich_text_section", "elements": [{"type": "text", "text": message["text"]}]}
     return {"blocks": [{"type": "rich_text", "block_id": "rt", "elements": [section]}], **message}

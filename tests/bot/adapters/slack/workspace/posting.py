@@ -106,7 +106,13 @@ def absent(slack: Workspace, channel: str) -> str:
 
 
 def _unfit(slack: Workspace, payload: Mapping[str, Any]) -> str:
-    return refusal(payload, slack.block_types)
+    return _unfit_metadata(payload) or refusal(payload, slack.block_types)
+
+
+def _unfit_metadata(payload: Mapping[str, Any]) -> str:
+    metadata = payload.get("metadata") or {}
+    whole = not metadata or {"event_type", "event_payload"} <= set(metadata)
+    return "" if whole else "invalid_metadata_format"
 
 
 def _unfit_edit(slack: Workspace, post: Post, payload: Mapping[str, Any]) -> str:
@@ -116,7 +122,7 @@ def _unfit_edit(slack: Workspace, post: Post, payload: Mapping[str, Any]) -> str
         return "msg_too_long"
     if not payload.get("text") and "blocks" not in payload:
         return "no_text"
-    return refusal({**post.payload, **payload}, slack.block_types)
+    return _unfit(slack, {**post.payload, **payload})
 
 
 def _refused(slack: Workspace, code: str, payload: Mapping[str, Any]) -> web.Response:

@@ -10,6 +10,8 @@ from typing import Any
 from tests.bot.adapters.slack.blocks import block_text, labels_of, parts_of
 from tests.bot.adapters.slack.workspace import names
 
+_TOLD = ("files", "subtype", "bot_id")
+
 
 @dataclass
 class Post:
@@ -74,7 +76,7 @@ class Post:
             shown |= {"bot_id": names.BOT, "app_id": names.APP, "team": names.TEAM}
         if self.blocks:
             shown["blocks"] = with_ids(self.blocks)
-        shown |= {key: self.payload[key] for key in ("files", "subtype") if key in self.payload}
+        shown |= {key: self.payload[key] for key in _TOLD if key in self.payload}
         if self.reactions:
             shown["reactions"] = [
                 {"name": name, "users": users, "count": len(users)}

@@ -10,6 +10,9 @@ from typing import Any
 POST_BURST = 3
 """Posts that one channel takes at once; after them it is one a second."""
 
+_BURST = 5
+"""Calls that even the slowest method takes at once."""
+
 _TIERS = {1: 1, 2: 20, 3: 50, 4: 100}
 """Calls a minute."""
 
@@ -69,7 +72,7 @@ class Rates:
             bucket = self._bucket(f"post {arguments.get('channel')}", POST_BURST, 1.0)
         elif method in _TIER_OF:
             tier = _TIERS[_TIER_OF[method]]
-            bucket = self._bucket(method, tier, tier / 60)
+            bucket = self._bucket(method, max(tier, _BURST), tier / 60)
         else:
             return 0
         return math.ceil(bucket.take(self.now()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, MutableSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
@@ -139,6 +139,12 @@ class Workspace:
         post = Post(channel, self.next_ts(), thread_ts, payload, user=user)
         self.posts.append(post)
         return post
+
+    def keep(self, file: StoredFile) -> StoredFile:
+        """Keep a file, under an id of its own when it has none."""
+        key = file.id or f"F{len(self.files) + 1:08d}"
+        self.files[key] = replace(file, id=key)
+        return self.files[key]
 
     def post_at(self, channel: str, ts: str) -> Post | None:
         """Return a message that all see, None when there is none."""

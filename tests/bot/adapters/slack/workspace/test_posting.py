@@ -57,3 +57,9 @@ async def test_a_whisper_is_for_members_and_cannot_be_edited(
     await refused(outside, "user_not_in_channel")
     assert [post.shown for post in slack.seen_by(names.ALICE, HELP)] == ["psst"]
     assert slack.seen_by(names.BOB, HELP) == slack.answers(HELP) == []
+
+
+async def test_metadata_names_its_kind(api: AsyncWebClient) -> None:
+    half = {"event_payload": {"part": "1"}}
+    call = api.chat_postMessage(channel=HELP, text="x", metadata=half)
+    await refused(call, "invalid_metadata_format")

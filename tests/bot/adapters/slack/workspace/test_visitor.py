@@ -8,7 +8,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.bot.adapters.slack.events import Client
 from tests.bot.adapters.slack.server import APP_TOKEN, BOT_USER, TOKEN, FakeSlack
-from tests.bot.adapters.slack.visitor import Visitor, deliver
+from tests.bot.adapters.slack.visitor import Visitor, deliver, echo
 from tests.bot.adapters.slack.workspace import names
 from tests.bot.adapters.slack.workspace.asking import posted, refused
 from tests.bot.adapters.slack.workspace.names import HELP
@@ -118,3 +118,22 @@ async def test_tokens_are_told_apart(slack: FakeSlack, api: AsyncWebClient) -> N
     assert (await api.apps_connections_open(app_token=APP_TOKEN))["url"].startswith("ws://")
     wrong = AsyncWebClient(token=APP_TOKEN, base_url=slack.url)
     await refused(wrong.chat_postMessage(channel=HELP, text="x"), "not_allowed_token_type")
+
+
+async def test_bots_are_marked_as_such_and_the_bot_hears_itself(
+    slack: FakeSlack, api: AsyncWebClient, client: Client, bot: PlainBot
+) -> None:
+    other = Visitor(slack, client, names.OTHER_BOT)
+    await other.say(HELP, "build failed", mention=True)
+    assert {event["bot_id"] for event in bot.events} == {"B0BOT2000"}
+    await api.chat_postMessage(channel=HELP, text="mine")
+    await echo(other.door, slack, slack.posts[-1])
+    assert (bot.last["event"]["user"], bot.last["event"]["text"]) == (BOT_USER, "mine")
+    assert "client_msg_id" not in bot.last["event"]
+
+
+async def test_a_reply_may_be_shown_in_the_channel_too(alice: Visitor, bot: PlainBot) -> None:
+    root = await alice.say(HELP, "vpn?")
+    await alice.say(HELP, "still down", thread=root, broadcast=True)
+    assert bot.last["event"]["subtype"] == "thread_broadcast"
+    assert bot.last["event"]["thread_ts"] == root
