@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from bot.database_url import with_driver
 from bot.doors.addresses import confidential, local_host, origin_of
 from bot.errors import SettingInvalid
+from bot.types import NO_MODEL
 
 NOT_FOUND = "I don't have that information in the provided knowledge base."
 ESCALATION = "I'm not certain enough to answer this."
@@ -143,6 +144,11 @@ class Settings(BaseSettings):
     )
     openai_api_key: SecretStr | None = Field(None, description="Its key; none for azure-identity.")
     openai_model: str | None = Field(None, description="Model or deployment name.")
+    openai_channel_models: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="More models or deployments there, by comma, that single channels may be "
+        "answered with.",
+    )
     openai_timeout_seconds: float = Field(20.0, gt=0, le=300, description="Deadline of a call.")
 
     # Slack
@@ -235,6 +241,7 @@ class Settings(BaseSettings):
 
     @field_validator(
         "adapters",
+        "openai_channel_models",
         "oidc_admin_groups",
         "oidc_expert_groups",
         "oidc_allowed_domains",
@@ -320,6 +327,11 @@ def _check_together(settings: Settings) -> None:
         raise SettingInvalid(
             "TEAMS_DEV_MODE=true takes unsigned messages, and Slack or a Teams registration makes "
             "this server reachable for others. Unset TEAMS_DEV_MODE, or the other one."
+        )
+    if NO_MODEL in settings.openai_channel_models:
+        raise SettingInvalid(
+            f"OPENAI_CHANNEL_MODELS names {NO_MODEL!r}, which in a channel's policy means no model. "
+            "Leave it out; every channel may be answered without one."
         )
     _check_signing_in(settings)
     if settings.router == "llm" and not settings.model_configured:

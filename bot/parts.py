@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,14 @@ from bot.errors import SettingInvalid
 from bot.escalations.handover import EscalationWording
 from bot.gating.gate import GATE_FILE, load_gate
 from bot.routing.generic import GenericAnswers
-from bot.routing.intents.classifier import load_classifier
+from bot.routing.intents.classifier import IntentClassifier, load_classifier
 from bot.routing.router import Router
+from bot.types import NO_MODEL
+from bot.ways import Way
 from prompts import load_prompt
 from rag.errors import ModelFilesInvalid
 from rag.extractive import ExtractiveComposer
-from rag.grounded import GroundedComposer
+from rag.grounded import GroundedComposer, approximate_tokens
 from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
 from rag.models.local_embedder import LocalEmbedder, open_local_embedder
 from rag.pipeline import Pipeline
@@ -55,16 +57,20 @@ async def open_parts(
     async with AsyncExitStack() as closing:
         embedder, trouble = await _embedder(closing)
         index = await _index(settings, embedder, closing)
-        model = _model(settings, closing)
-        composer = observe(_composer(model, embedder))
-        pipeline = Pipeline(index, embedder, composer, top_k=settings.top_k)
+        model = _model(settings, settings.openai_model, closing)
+        ways = _Ways(settings, index, embedder, load_classifier())
+        configured = ways.made(model, observe)
+        others = {NO_MODEL: ways.made(None)}
+        for name in settings.openai_channel_models:
+            other = None if name == settings.openai_model else _model(settings, name, closing)
+            others[name] = ways.made(other) if other else configured
         yield Parts(
             index=index,
             embedder=embedder,
             embedder_trouble=trouble,
             model=model,
-            pipeline=pipeline,
-            desk=_desk(settings, pipeline, embedder, model),
+            pipeline=configured.pipeline,
+            desk=_desk(settings, configured, others),
         )
 
 
@@ -103,8 +109,8 @@ def _make(data_dir: Path) -> None:
         ) from error
 
 
-def _model(settings: Settings, closing: AsyncExitStack) -> ChatModel | None:
-    if settings.openai_model is None:
+def _model(settings: Settings, name: str | None, closing: AsyncExitStack) -> ChatModel | None:
+    if name is None:
         return None
     from rag.models.openai_compatible import ModelSettings, open_model
     from rag.models.traced import TracedModel
@@ -112,7 +118,7 @@ def _model(settings: Settings, closing: AsyncExitStack) -> ChatModel | None:
     key = settings.openai_api_key
     model = open_model(
         ModelSettings(
-            model=settings.openai_model,
+            model=name,
             base_url=settings.openai_base_url,
             api_key=key.get_secret_value() if key else None,
             timeout_seconds=settings.openai_timeout_seconds,
@@ -122,29 +128,51 @@ def _model(settings: Settings, closing: AsyncExitStack) -> ChatModel | None:
     return TracedModel(model, settings.openai_base_url)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """What every way of answering has in common."""
+
+    settings: Settings
+    index: EmbeddedIndex
+    embedder: LocalEmbedder | None
+    classifier: IntentClassifier | None
+
+    def made(
+        self, model: ChatModel | None, observe: Callable[[Composer], Composer] = _as_it_is
+    ) -> Way:
+        """Return the way that answers with a model, or without one."""
+        mode = self.settings.router if model else "cascade"
+        composer = observe(_composer(model, self.embedder))
+        return Way(
+            router=Router(self.embedder, self.classifier, model, mode=mode),
+            generic=GenericAnswers(model),
+            pipeline=Pipeline(self.index, self.embedder, composer, top_k=self.settings.top_k),
+        )
+
+
 def _composer(model: ChatModel | None, embedder: LocalEmbedder | None) -> Composer:
     if model is None:
         return ExtractiveComposer(embedder)
-    prompt = load_prompt("answer")
-    if embedder is None:
-        return GroundedComposer(model, prompt)
-    return GroundedComposer(model, prompt, count_tokens=embedder.count_tokens)
+    count_tokens = approximate_tokens if embedder is None else embedder.count_tokens
+    return GroundedComposer(
+        model,
+        load_prompt("answer"),
+        attached_prompt=load_prompt("answer_attached"),
+        count_tokens=count_tokens,
+    )
 
 
-def _desk(
-    settings: Settings,
-    pipeline: Pipeline,
-    embedder: LocalEmbedder | None,
-    model: ChatModel | None,
-) -> Desk:
+def _desk(settings: Settings, configured: Way, others: Mapping[str, Way]) -> Desk:
     return Desk(
-        router=Router(embedder, load_classifier(), model, mode=settings.router),
-        generic=GenericAnswers(model),
-        pipeline=pipeline,
+        router=configured.router,
+        generic=configured.generic,
+        pipeline=configured.pipeline,
+        others=others,
         gate=load_gate(settings.confidence_threshold, gate_path(settings)),
         wording=EscalationWording(
             not_found=settings.not_found_message,
             uncertain=settings.escalation_message,
             asks_people=frozenset({"slack"} if settings.slack_escalation_channel else ()),
+            asks_named=frozenset({"slack"} if settings.slack_configured else ()),
         ),
     )

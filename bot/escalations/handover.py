@@ -22,22 +22,29 @@ OFFERED = f"{OFFER} Reply \u201cyes\u201d."
 class EscalationWording:
     """The words of a hand-over.
 
-    ``asks_people`` are the platforms whose channel shows the question to people at once. On the
-    others it is kept on the help desk's list (``python -m bot escalations``), and that is what is
+    ``asks_people`` are the platforms whose channel shows the question to people at once;
+    ``asks_named`` those that can do so where a channel's policy names its people. Elsewhere it is
+    kept on the help desk's list (``python -m bot escalations``), and that is what is
     said; the command line keeps nothing and says so.
     """
 
     not_found: str
     uncertain: str
     asks_people: frozenset[Platform] = frozenset()
+    asks_named: frozenset[Platform] = frozenset()
 
-    def text(self, reason: EscalationReason, *, private: bool, platform: Platform) -> str:
-        """Return what the asker reads; in private a hand-over is offered, not made."""
+    def text(
+        self, reason: EscalationReason, *, private: bool, platform: Platform, people: str = ""
+    ) -> str:
+        """Return what the asker reads; in private a hand-over is offered, not made.
+
+        ``people`` is where the channel's policy says that people are asked.
+        """
         if platform == "cli":
             return f"{self._why(reason)} Please ask your help desk."
         if reason == "asked_for_human":
-            return f"Of course. {self._handed_over(platform)}"
-        return f"{self._why(reason)} {OFFERED if private else self._handed_over(platform)}"
+            return f"Of course. {self._handed_over(platform, people)}"
+        return f"{self._why(reason)} {OFFERED if private else self._handed_over(platform, people)}"
 
     def _why(self, reason: EscalationReason) -> str:
         match reason:
@@ -52,8 +59,8 @@ class EscalationWording:
             case "asked_for_human":
                 return "Nobody can be asked from here."
 
-    def _handed_over(self, platform: Platform) -> str:
-        if platform in self.asks_people:
+    def _handed_over(self, platform: Platform, people: str) -> str:
+        if platform in self.asks_people or (people and platform in self.asks_named):
             return "I've asked the people who look after this; they'll answer here."
         return "I've put your question on the help desk's list for a person to answer."
 

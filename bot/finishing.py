@@ -1,0 +1,32 @@
+"""What is added to every outcome of the desk, and which outcomes are kept to oneself; pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.types import Escalation, Inquiry, Outcome, Reply
+
+
+def finished(inquiry: Inquiry, outcome: Outcome) -> Outcome:
+    """Add what admission found out, and say nothing where nobody asked and nothing is sure."""
+    trace = replace(outcome.trace, notes=(*inquiry.notes, *outcome.trace.notes))
+    silent = inquiry.message.overheard and not _worth_saying(inquiry, outcome)
+    return replace(
+        outcome,
+        trace=trace,
+        remarks=(*outcome.remarks, *inquiry.remarks),
+        asker=inquiry.asker,
+        silent=silent,
+        private=None if inquiry.message.overheard else outcome.private,
+    )
+
+
+def _worth_saying(inquiry: Inquiry, outcome: Outcome) -> bool:
+    """Whether it is said unasked: an answer from the pages, or a person in one's own thread."""
+    match outcome.response:
+        case Reply(tone="found" | "answer", refused=False, sources=sources):
+            return bool(sources)
+        case Escalation(reason="asked_for_human"):
+            return bool(inquiry.history)
+        case _:
+            return False
