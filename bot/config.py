@@ -330,8 +330,8 @@ def _check_together(settings: Settings) -> None:
         )
     if NO_MODEL in settings.openai_channel_models:
         raise SettingInvalid(
-            f"OPENAI_CHANNEL_MODELS names {NO_MODEL!r}, which in a channel's policy means no model. "
-            "Leave it out; every channel may be answered without one."
+            f"OPENAI_CHANNEL_MODELS names {NO_MODEL!r}, which stands for no model. Leave it out; "
+            "every channel may be answered without one."
         )
     _check_signing_in(settings)
     if settings.router == "llm" and not settings.model_configured:

@@ -13,6 +13,8 @@ import structlog
 from aiohttp import web
 
 from bot.admission import Admission, VouchedDirectory
+from bot.app.attachments import attachments_of
+from bot.capabilities import Introduces
 from bot.config import Settings
 from bot.durable.inbox import DurableInbox
 from bot.durable.joining import DurableEngine, Opened, Surroundings, durable_inbox
@@ -23,6 +25,7 @@ from bot.escalations.casework import Casework
 from bot.escalations.news import News, utc_now
 from bot.escalations.reading import IndexReading
 from bot.escalations.telling import Teller
+from bot.introductions import Introductions
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import Notices
 from bot.limits.usage import use_limits
@@ -99,7 +102,7 @@ def _inbox(
     return durable_inbox(
         store,
         engine,
-        admission=_admission(settings, store),
+        admission=_admission(settings, store, channels),
         desk=parts.desk,
         channels={each.platform: each for each in channels},
         limits=Limits(concurrency=settings.concurrency, waiting=settings.waiting),
@@ -114,10 +117,21 @@ def _inbox(
     )
 
 
-def _admission(settings: Settings, store: Store) -> LimitedAdmission:
-    policy = Policy(spaces=settings.index_spaces)
+def _admission(settings: Settings, store: Store, channels: Sequence[Channel]) -> LimitedAdmission:
+    introductions = Introductions(
+        {each.platform: each for each in channels if isinstance(each, Introduces)},
+        closed=frozenset({"slack"} if settings.slack_outsiders == "off" else ()),
+        notes=store.notes,
+    )
     return LimitedAdmission(
-        Admission(store.interactions, VouchedDirectory(), policy, store.policies),
+        Admission(
+            store.interactions,
+            VouchedDirectory(),
+            Policy(spaces=settings.index_spaces),
+            store.policies,
+            introductions=introductions,
+            reading=attachments_of(channels),
+        ),
         use=store.counting,
         pauses=store.pauses,
         limits=use_limits(settings),
