@@ -8,6 +8,7 @@ from bot.escalations.handover import OFFERED
 from bot.types import (
     Clarification,
     Escalation,
+    EscalationReason,
     Intent,
     Interaction,
     Message,
@@ -18,7 +19,8 @@ from bot.types import (
     Trace,
 )
 
-AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED"]
+AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "SILENT"]
+"""SILENT: recorded and never posted, for nobody asked the bot, or they were told before."""
 
 BUSY = "More questions are waiting than I can answer. Please ask again in a few minutes."
 UNAVAILABLE = "Something on my side isn't working, so I can't answer this right now."
@@ -29,6 +31,8 @@ def answer_type(outcome: Outcome) -> AnswerType:
 
     A refusal counts as generic. A grounded reply without a source is none: it is escalated.
     """
+    if outcome.silent:
+        return "SILENT"
     response = outcome.response
     match response:
         case Reply(refused=True) | Reply(tone="generic"):
@@ -43,6 +47,14 @@ def answer_type(outcome: Outcome) -> AnswerType:
             assert_never(response)
 
 
+def escalation_reason(outcome: Outcome) -> EscalationReason | None:
+    """Say why a question goes to people; None where it does not."""
+    response = outcome.response
+    if outcome.silent or not isinstance(response, Escalation):
+        return None
+    return response.reason
+
+
 def retrieval_used(outcome: Outcome) -> bool:
     """Tell whether the index was asked."""
     return outcome.response.confidence is not None or bool(outcome.trace.passages)
@@ -54,7 +66,10 @@ def document_ids(outcome: Outcome) -> tuple[str, ...]:
 
 
 def unavailable(message: Message, note: str) -> Outcome:
-    """Return what is said when no answer could be worked out; ``note`` is for the record."""
+    """Return what is said when no answer could be worked out; ``note`` is for the record.
+
+    Who did not address the bot is told nothing, here as below.
+    """
     question = message.text
     return Outcome(
         response=Escalation(
@@ -67,6 +82,7 @@ def unavailable(message: Message, note: str) -> Outcome:
             route=_unrouted(message),
             notes=(note,),
         ),
+        silent=message.overheard,
     )
 
 
@@ -75,6 +91,7 @@ def refused(message: Message, refusal: Refusal) -> Outcome:
     return Outcome(
         response=Reply(text=refusal.text, tone="generic", refused=True),
         trace=Trace(route=_unrouted(message), notes=(f"limit:{refusal.note}",)),
+        silent=message.overheard or refusal.silent,
     )
 
 

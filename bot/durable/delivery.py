@@ -10,7 +10,17 @@ from bot.errors import DeliveryFailed
 from bot.observing.tracing import deliver_span
 from bot.ports import Channel, Withdraws, Worklist
 from bot.rendering.links import reachable_from_afar
-from bot.types import Delivery, Interaction, InteractionId, Message, Outcome, Platform, PostedRef
+from bot.types import (
+    Activity,
+    Delivery,
+    Interaction,
+    InteractionId,
+    Message,
+    Outcome,
+    Platform,
+    PostedRef,
+    Stage,
+)
 
 _DEADLINE_SECONDS = 60.0
 
@@ -24,7 +34,8 @@ class Deliverer:
     """Posts what the desk decided: one attempt; when to come again is bot.durable.work's.
 
     A platform without a channel fetches its replies itself (API, web page); they count as posted
-    when they are recorded.
+    when they are recorded. So does an outcome that is silent: what was shown meanwhile is removed.
+    Who did not address the bot is not shown what is being done.
 
     Args:
         channels: By platform.
@@ -58,9 +69,12 @@ class Deliverer:
         delivery = Delivery(named, interaction.id, message, shown, _known(interaction.placeholder))
         channel = self._channels.get(message.thread.platform)
         if channel is None:
-            return PostedRef(message.thread.key, delivery.id)
+            return _nowhere(interaction)
         try:
             async with asyncio.timeout(_DEADLINE_SECONDS):
+                if outcome.silent:
+                    await _cleared(channel, delivery)
+                    return _nowhere(interaction)
                 with deliver_span(delivery):
                     return await _posted(channel, delivery, again=again)
         except TimeoutError as error:
@@ -71,20 +85,36 @@ class Deliverer:
     async def withdraw(self, interaction: Interaction) -> None:
         """Take back what was posted, where the platform can. Raises DeliveryFailed."""
         channel = self._channels.get(interaction.message.thread.platform)
-        if isinstance(channel, Withdraws):
+        if isinstance(channel, Withdraws) and interaction.posted != _nowhere(interaction):
             seen = (_known(interaction.placeholder), interaction.posted, *interaction.told)
             posted = [ref for ref in seen if ref is not None]
             await channel.withdraw(interaction.message, posted)
 
     def progress(self, interaction: Interaction) -> Progress:
         """Return what tells the one who waits what is being done; use it with ``async with``."""
-        channel = self._channels.get(interaction.message.thread.platform)
-        return Progress(interaction, self._work, channel)
+        message = interaction.message
+        shown = None if message.overheard else self._channels.get(message.thread.platform)
+        return Progress(interaction, self._work, shown)
 
 
 async def _posted(channel: Channel, delivery: Delivery, *, again: bool) -> PostedRef:
     there = await channel.find(delivery) if again else None
     return there or await channel.deliver(delivery)
+
+
+async def _cleared(channel: Channel, delivery: Delivery) -> None:
+    """Remove what was shown to one who waited, where nothing is said."""
+    message, placeholder = delivery.message, delivery.placeholder
+    if message.overheard:
+        return
+    if placeholder is not None and isinstance(channel, Withdraws):
+        await channel.withdraw(message, [placeholder])
+    await channel.progress(message, Activity(Stage.DONE), None)
+
+
+def _nowhere(interaction: Interaction) -> PostedRef:
+    """Return what is noted in place of where a reply was posted, for one that never is."""
+    return PostedRef(interaction.message.thread.key, delivery_id(interaction.id))
 
 
 def _known(placeholder: PostedRef | None) -> PostedRef | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -47,7 +47,8 @@ class CountsUse(Protocol):
     ) -> Sequence[datetime]:
         """Return when up to ``most`` earlier messages of the person arrived, newest first.
 
-        Only those less than ``within`` away from the arrival.
+        Only those less than ``within`` away from the arrival. What was left alone counts only for
+        what is overheard, too: ordinary talk takes nothing from who asks.
         """
         ...
 
@@ -108,7 +109,8 @@ class LimitedAdmission:
         pause = await self._pauses.current(message.thread.tenant)
         if pause is not None:
             return self._refuse(message, _paused(message, pause))
-        arrival = await self._use.arrival(message.interaction_id) or _unrecorded(message)
+        recorded = await self._use.arrival(message.interaction_id) or _unrecorded(message)
+        arrival = replace(recorded, overheard=message.overheard)
         hurried = await self._too_fast(message, arrival)
         if hurried is not None:
             return self._refuse(message, hurried)

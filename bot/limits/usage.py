@@ -12,13 +12,15 @@ from bot.config import Settings
 class Arrival:
     """When a message was recorded, after which others, and from whom and where.
 
-    ``number`` is the order of arrival. ``channel`` is ``platform:channel``.
+    ``number`` is the order of arrival. ``channel`` is ``platform:channel``. ``overheard``: nobody
+    addressed the bot.
     """
 
     number: int
     at: datetime
     person: str
     channel: str
+    overheard: bool = False
 
 
 @dataclass(frozen=True, slots=True)

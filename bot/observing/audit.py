@@ -9,8 +9,8 @@ from typing import Protocol
 import structlog
 
 from bot.observing.tracing import current_trace_id
-from bot.outcomes import answer_type, document_ids, retrieval_used
-from bot.types import Escalation, Message, Outcome
+from bot.outcomes import answer_type, document_ids, escalation_reason, retrieval_used
+from bot.types import Message, Outcome
 from rag.types import ModelCall
 
 log = structlog.get_logger(__name__)
@@ -67,7 +67,7 @@ class Audit:
             confidence_score=response.confidence,
             threshold=trace.threshold,
             answer_type=answer_type(outcome),
-            escalation_reason=response.reason if isinstance(response, Escalation) else None,
+            escalation_reason=escalation_reason(outcome),
             **_spent(trace.calls),
             timings_ms={stage: round(ms, 1) for stage, ms in trace.timings_ms.items()},
             notes=list(trace.notes),

@@ -6,24 +6,26 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from bot.limits.usage import day_of
 from bot.records.sums import Span
 from bot.types import Intent
 
-Kind = Literal["answered", "generic", "clarified", "escalated", "refused", "open"]
+Kind = Literal["answered", "generic", "clarified", "escalated", "refused", "open", "silent"]
 """What became of a question. answered: from the wiki. generic: small talk and general knowledge.
 clarified: one question back. escalated: it went to a person, or was offered to. refused: beyond a
-limit, or during a pause. open: still being worked on."""
+limit, or during a pause. open: still being worked on. silent: nobody asked the bot, or
+they were told before; it counts as no question."""
 
-KINDS: tuple[Kind, ...] = ("answered", "generic", "clarified", "escalated", "refused", "open")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _KINDS: Mapping[str, Kind] = {
     "RAG": "answered",
     "GENERIC": "generic",
     "CLARIFICATION": "clarified",
     "ESCALATION_REQUIRED": "escalated",
+    "SILENT": "silent",
 }
 
 MOST_QUESTIONS = 50_000
@@ -55,7 +57,7 @@ class Day:
 
     @property
     def asked(self) -> int:
-        return sum(self.kinds.values())
+        return sum(count for kind, count in self.kinds.items() if kind != "silent")
 
 
 @dataclass(frozen=True, slots=True)

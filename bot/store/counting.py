@@ -113,9 +113,12 @@ def in_channel(
 def _around(arrival: Arrival, within: timedelta) -> tuple[ColumnElement[bool], ...]:
     """What came earlier and less than a window away, by whichever process's clock.
 
-    Clocks of several processes differ, so one that came before may bear a later moment.
+    Clocks of several processes differ, so one that came before may bear a later moment. What was
+    left alone takes nothing from who addresses the bot.
     """
+    counted = () if arrival.overheard else (InteractionRow.answer_type != "SILENT",)
     return (
+        *counted,
         InteractionRow.created_at > arrival.at - within,
         InteractionRow.created_at < arrival.at + within,
         InteractionRow.number < arrival.number,

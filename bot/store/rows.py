@@ -103,15 +103,19 @@ def conversation_row(message: Message) -> dict[str, object]:
     }
 
 
-def turn_row(message: Message, role: str, text: str) -> dict[str, object]:
-    """Return the row of one side of an exchange."""
-    return {
-        "tenant": message.thread.tenant,
-        "thread": message.thread.key,
-        "interaction_id": message.interaction_id,
-        "role": role,
-        "text": storable(text),
-    }
+def turn_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
+    """Return the rows of an exchange; none where nothing was said."""
+    said = (("user", message.text), ("assistant", outcome.response.text))
+    return [
+        {
+            "tenant": message.thread.tenant,
+            "thread": message.thread.key,
+            "interaction_id": message.interaction_id,
+            "role": role,
+            "text": storable(text),
+        }
+        for role, text in (() if outcome.silent else said)
+    ]
 
 
 def progress_rows(
@@ -157,7 +161,7 @@ def escalation_row(
 ) -> dict[str, object] | None:
     """Return what goes on the people's list; nothing that its asker must agree to first."""
     response = outcome.response
-    if not isinstance(response, Escalation) or response.consent_needed:
+    if not isinstance(response, Escalation) or response.consent_needed or outcome.silent:
         return None
     now = moment()
     return {

@@ -20,7 +20,7 @@ from bot.store.rows import (
     opening_row,
     progress_rows,
     ref_of,
-    turn_row,
+    turn_rows,
     usage_rows,
 )
 from bot.store.tables import (
@@ -50,7 +50,8 @@ class StoredWork:
     """Implements bot.ports.Worklist.
 
     A conversation's turns are written together when an outcome is recorded: the question as it
-    was last edited and the public text of the response. Private replies are never among them.
+    was last edited and the public text of the response. Private replies are never among them, nor
+    is anything of what was overheard and left alone.
     """
 
     def __init__(self, transactions: Transactions, reminders: Reminders | None = None) -> None:
@@ -168,9 +169,8 @@ class StoredWork:
             await connection.execute(kept)
         done = queries.finish(message.interaction_id, moment(), self._rows.outcome(outcome))
         await connection.execute(done)
-        said = (("user", message.text), ("assistant", outcome.response.text))
-        for role, text in said:
-            await self._insert(connection, TurnRow, turn_row(message, role, text))
+        for turn in turn_rows(message, outcome):
+            await self._insert(connection, TurnRow, turn)
         tenant = message.thread.tenant
         await self._append(connection, message.interaction_id, tenant, (Activity(Stage.DONE),))
         for usage in usage_rows(message, outcome):

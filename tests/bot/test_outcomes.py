@@ -1,8 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from bot.outcomes import answer_type, document_ids, retrieval_used, unavailable, unfinished
+from bot.outcomes import (
+    answer_type,
+    busy,
+    document_ids,
+    escalation_reason,
+    refused,
+    retrieval_used,
+    unavailable,
+    unfinished,
+)
 from bot.types import (
     Clarification,
     Escalation,
@@ -11,6 +22,7 @@ from bot.types import (
     Interaction,
     Outcome,
     PostedRef,
+    Refusal,
     Reply,
     Response,
     Route,
@@ -42,6 +54,32 @@ def outcome(response: Response, *pages: str) -> Outcome:
 )
 def test_each_response_has_its_type(response: Response, expected: str) -> None:
     assert answer_type(outcome(response)) == expected
+
+
+@pytest.mark.parametrize(
+    "response", [Reply("so", "answer", (SOURCE,)), Escalation("wait", "low_confidence", "?")]
+)
+def test_what_is_only_recorded_is_no_answer_and_goes_to_nobody(response: Response) -> None:
+    silent = replace(outcome(response), silent=True)
+
+    assert answer_type(silent) == "SILENT"
+    assert escalation_reason(silent) is None
+
+
+def test_why_people_are_asked_is_said_of_what_goes_to_them() -> None:
+    assert escalation_reason(outcome(Escalation("wait", "unsupported", "?"))) == "unsupported"
+    assert escalation_reason(outcome(Reply("so", "answer", (SOURCE,)))) is None
+
+
+@pytest.mark.parametrize("overheard", [True, False])
+def test_troubles_are_told_to_who_asked_and_to_nobody_else(*, overheard: bool) -> None:
+    asked = replace(message("hi", private=False), overheard=overheard)
+    limit = Refusal("Later.", "rate")
+
+    troubles = (busy(asked), unavailable(asked, "note"), refused(asked, limit))
+
+    assert [each.silent for each in troubles] == [overheard] * 3
+    assert refused(asked, replace(limit, silent=True)).silent
 
 
 def test_the_index_was_asked_when_there_is_a_confidence_or_a_passage() -> None:

@@ -16,7 +16,7 @@ SHORTENED = (
     f"many votes, and {MOST_CASES:,} escalations are."
 )
 
-KINDS: Mapping[Kind, str] = {
+ASKED: Mapping[Kind, str] = {
     "answered": "Answered from the wiki",
     "generic": "General",
     "clarified": "Asked back",
@@ -66,6 +66,12 @@ def daily(days: Sequence[date], sums: Sequence[UsageSum]) -> Sequence[UsageSum]:
 
 
 def _words(looked: Looked) -> Iterator[str]:
+    yield from _asked(looked)
+    if overheard := looked.now.of("silent"):
+        yield f"Left alone, as nobody had asked the bot: {several(overheard, 'more message')}."
+
+
+def _asked(looked: Looked) -> Iterator[str]:
     new, old, days = looked.now, looked.then, looked.days
     if not new.asked:
         came = several(old.asked, "question")
@@ -147,7 +153,7 @@ def _questions(figures: Figures) -> Chart:
     days = [each.day for each in figures.days]
     seen = [
         Series(name, f"tone-{kind}", tuple(each.kinds.get(kind, 0) for each in figures.days))
-        for kind, name in KINDS.items()
+        for kind, name in ASKED.items()
         if figures.of(kind)
     ]
     busiest = max(figures.days, key=lambda each: each.asked)

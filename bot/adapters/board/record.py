@@ -120,11 +120,7 @@ def _delivery(asked: Interaction) -> Iterable[tuple[str, str]]:
     if asked.finished_at is not None:
         took = (asked.finished_at - asked.created_at).total_seconds()
         yield "Worked out", f"{duration(max(0.0, took))} after it was asked"
-    if asked.posted is not None:
-        yield "Delivered", _where(asked, asked.posted)
-    elif asked.status == "done":
-        tries = several(asked.attempts, "attempt")
-        yield "Delivered", f"not yet, after {tries}" if asked.attempts else "not yet"
+    yield from _delivered(asked)
     if asked.posting and asked.posted is None:
         yield "Doubt", "An attempt may have got through unseen; it is looked up before the next"
     if asked.attempts and asked.posted is not None:
@@ -133,6 +129,16 @@ def _delivery(asked: Interaction) -> Iterable[tuple[str, str]]:
         yield "Given up", asked.failure
     if asked.revision:
         yield "Edited", several(asked.revision, "time")
+
+
+def _delivered(asked: Interaction) -> Iterable[tuple[str, str]]:
+    if asked.outcome is not None and asked.outcome.silent:
+        yield "Delivered", "no: nobody had asked the bot, or they were told before"
+    elif asked.posted is not None:
+        yield "Delivered", _where(asked, asked.posted)
+    elif asked.status == "done":
+        tries = several(asked.attempts, "attempt")
+        yield "Delivered", f"not yet, after {tries}" if asked.attempts else "not yet"
 
 
 def _where(asked: Interaction, posted: PostedRef) -> str:

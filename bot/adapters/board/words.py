@@ -35,6 +35,7 @@ BECAME: Mapping[AnswerType, str] = {
     "GENERIC": "Answered without the wiki",
     "CLARIFICATION": "Asked back",
     "ESCALATION_REQUIRED": "Not answered",
+    "SILENT": "Left alone",
 }
 INTENTS: Mapping[Intent, str] = {
     Intent.DOMAIN: "About the company",

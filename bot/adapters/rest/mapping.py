@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Literal
 
 from bot.adapters.rest import wire
-from bot.outcomes import answer_type
+from bot.outcomes import AnswerType, answer_type
 from bot.rendering.links import OWN_PAGES
 from bot.types import Clarification, Escalation, Outcome, Reply, Response, Source, Trace
 
@@ -23,17 +23,18 @@ def answer_of(
     """Return what a client gets; ``not_found`` is said instead of an unconfirmed answer."""
     response = outcome.response
     kind = answer_type(outcome)
-    status = _status(response, escalated=kind == "ESCALATION_REQUIRED")
+    status = _status(outcome, kind)
     return wire.Answer(
         interaction_id=interaction_id,
         status=status,
         answer_type=kind,
         intent=outcome.trace.route.intent.value,
-        answer=not_found if status == "unknown" else _text(response),
+        answer=_answer(outcome, not_found if status == "unknown" else _text(response)),
         confidence=_share(response.confidence),
         requires_escalation=kind == "ESCALATION_REQUIRED",
         sources=_sources(response.sources if isinstance(response, Reply) and kind == "RAG" else ()),
         suggestions=_sources(() if isinstance(response, Reply) else response.suggestions),
+        remarks=list(outcome.remarks),
         conversation_id=conversation_id,
     )
 
@@ -69,12 +70,17 @@ def pipeline_of(outcome: Outcome) -> wire.Pipeline:
     )
 
 
-def _status(response: Response, *, escalated: bool) -> Status:
+def _status(outcome: Outcome, kind: AnswerType) -> Status:
+    response = outcome.response
     if isinstance(response, Escalation):
         if response.reason in NOT_FOUND_REASONS:
             return "unknown"
         return "error" if response.reason == "unavailable" else "answered"
-    return "unknown" if escalated else "answered"
+    return "unknown" if kind in {"ESCALATION_REQUIRED", "SILENT"} else "answered"
+
+
+def _answer(outcome: Outcome, said: str) -> str:
+    return "" if outcome.silent else said
 
 
 def _text(response: Response) -> str:

@@ -166,6 +166,7 @@ class Answer(BaseModel):
     requires_escalation: bool = Field(description="True exactly for ESCALATION_REQUIRED.")
     sources: list[Source]
     suggestions: list[Source] = Field(description="Pages that may help, not confirmed.")
+    remarks: list[str] = Field(description="Plain sentences to show below the answer.")
     conversation_id: str
     pipeline: Pipeline | None = Field(None, description="Only when it was asked for.")
 
@@ -195,7 +196,7 @@ class Working(BaseModel):
     interaction_id: str
     status: Literal["working"]
     stage: str
-    pages: int = Field(default=0, description="How many are read; 0 where that is not known.")
+    pages: int = Field(description="How many are read; 0 where that is not known.")
     conversation_id: str
     question: str
     created_at: datetime

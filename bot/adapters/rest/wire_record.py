@@ -35,7 +35,7 @@ class QuestionSearch(Queried):
 
     q: Words = Field("", description="words, each of which must be in the question")
     answer_type: AnswerType | None = Field(
-        None, description="GENERIC, RAG, CLARIFICATION or ESCALATION_REQUIRED"
+        None, description="GENERIC, RAG, CLARIFICATION, ESCALATION_REQUIRED or SILENT"
     )
     intent: Intent | None = Field(None, description="GENERIC, DOMAIN, UNKNOWN or HUMAN")
     platform: Annotated[str, StringConstraints(max_length=64, pattern=r"^[a-z0-9_.-]*$")] = Field(

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from bot.adapters.web.cases import CaseView
 from bot.adapters.web.thumbs import VotesView, votes_view
+from bot.judging import can_be_judged
 from bot.pages.markup import answer_html, quote_html
 from bot.rendering.rendering import counted_pages
 from bot.types import (
@@ -78,6 +79,7 @@ class ExchangeView:
     sources: tuple[SourceView, ...] = ()
     numbered: bool = False
     sources_label: str = ""
+    remarks: tuple[str, ...] = ()
     rateable: bool = False
     can_ask_person: bool = False
     why_label: str = ""
@@ -117,13 +119,8 @@ def exchange_view(
 
 
 def rateable(interaction: Interaction) -> bool:
-    """Tell whether an answer can be judged: it has sources to judge it by."""
-    outcome = interaction.outcome
-    return (
-        outcome is not None
-        and isinstance(outcome.response, Reply)
-        and bool(outcome.response.sources)
-    )
+    """Tell whether the page asks for a judgement of an answer."""
+    return can_be_judged(interaction.outcome)
 
 
 def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> ExchangeView:
@@ -144,6 +141,7 @@ def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> E
         sources=_source_views(response, shown),
         numbered=cited,
         sources_label=_sources_label(response, shown),
+        remarks=outcome.remarks,
         rateable=rateable(interaction),
         can_ask_person=_can_ask_person(response),
         why_label=title_of(outcome),

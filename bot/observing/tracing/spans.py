@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from opentelemetry.trace import Span
 
 from bot.observing.tracing.context import continued, current_trace_id
-from bot.outcomes import answer_type
-from bot.types import Delivery, Escalation, Message, Outcome, Thread
+from bot.outcomes import answer_type, escalation_reason
+from bot.types import Delivery, Message, Outcome, Thread
 from rag import telemetry
 from rag.telemetry import Attributes, describe, span
 
@@ -26,13 +26,11 @@ class InteractionSpan:
 
     def answered(self, outcome: Outcome) -> None:
         """Say what became of the message."""
-        response = outcome.response
-        reason = response.reason if isinstance(response, Escalation) else None
         told = {
             telemetry.INTENT: outcome.trace.route.intent.value,
             telemetry.ANSWER_TYPE: answer_type(outcome),
-            telemetry.CONFIDENCE: response.confidence,
-            telemetry.ESCALATION_REASON: reason,
+            telemetry.CONFIDENCE: outcome.response.confidence,
+            telemetry.ESCALATION_REASON: escalation_reason(outcome),
         }
         describe(self._span, told)
 

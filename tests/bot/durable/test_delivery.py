@@ -8,7 +8,7 @@ import pytest
 from bot.durable.delivery import Deliverer, delivery_id
 from bot.errors import DeliveryFailed
 from bot.store import Store
-from bot.types import Delivery, Interaction, InteractionId, Message, PostedRef
+from bot.types import Activity, Delivery, Interaction, InteractionId, Message, PostedRef, Stage
 from tests.bot.fakes import Board, replied
 from tests.bot.recorded import answered
 from tests.builders import message
@@ -131,6 +131,48 @@ async def test_the_reply_goes_into_the_placeholder_whose_place_is_known(
     await deliver.post(kept, replied("hi"), again=False)
 
     assert [each.placeholder for each in board.delivered] == [given]
+
+
+SILENT = replace(replied("hi"), silent=True)
+
+
+async def test_what_is_only_recorded_is_never_posted_and_needs_no_taking_back(
+    store: Store,
+) -> None:
+    board = RememberingBoard()
+    deliver = Deliverer({board.platform: board}, store.work)
+    asked = replace(ASKED, overheard=True)
+    interaction = await answered(store, asked, SILENT)
+
+    ref = await deliver.post(interaction, SILENT, again=False)
+    assert await deliver.post(interaction, SILENT, again=True) == ref
+    await deliver.withdraw(await store.work.posted(interaction.id, ref))
+
+    assert ref == PostedRef(ASKED.thread.key, REPLY)
+    assert (board.delivered, board.taken_back, board.activities) == ([], [], [])
+
+
+async def test_who_did_not_address_the_bot_is_shown_no_progress(store: Store) -> None:
+    board = RememberingBoard()
+    deliver = Deliverer({board.platform: board}, store.work)
+    interaction = await store.work.open(replace(ASKED, overheard=True), "me")
+
+    async with deliver.progress(interaction) as report:
+        await report(Stage.SEARCHING)
+
+    assert board.activities == []
+    assert await store.interactions.stages(interaction.id) == [Activity(Stage.SEARCHING)]
+
+
+async def test_what_was_shown_to_one_who_is_not_answered_again_is_removed(store: Store) -> None:
+    board = RememberingBoard()
+    deliver, interaction = await to_post(store, board)
+    noted = replace(interaction, placeholder=PostedRef("board", "p1"))
+
+    await deliver.post(noted, SILENT, again=False)
+
+    assert (board.delivered, board.taken_back) == ([], [[PostedRef("board", "p1")]])
+    assert board.activities == [Activity(Stage.DONE)]
 
 
 async def test_a_reply_is_taken_back_also_when_nobody_recorded_it(store: Store) -> None:

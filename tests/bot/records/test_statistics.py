@@ -50,11 +50,21 @@ def test_the_week_before_ends_at_the_same_time_of_day() -> None:
         ("GENERIC", "UNKNOWN", "refused"),
         ("CLARIFICATION", "UNKNOWN", "clarified"),
         ("ESCALATION_REQUIRED", "HUMAN", "escalated"),
+        ("SILENT", "DOMAIN", "silent"),
+        ("SILENT", "UNKNOWN", "silent"),
         ("", "", "open"),
     ],
 )
 def test_what_became_of_a_question_is_named(answer_type: str, intent: str, kind: Kind) -> None:
     assert kind_of(answer_type, intent) == kind
+
+
+def test_what_was_left_alone_is_neither_asked_nor_answered_nor_escalated() -> None:
+    day = Day(NOON.date(), {"answered": 3, "escalated": 1, "silent": 40})
+    found = Figures(WEEK, (day,))
+
+    assert (day.asked, found.asked, found.of("silent")) == (4, 4, 40)
+    assert found.without_person == 0.75
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1))

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from bot.store import Store
-from bot.store.rows import MICRO, Rows, channel_of, turn_row
+from bot.store.rows import MICRO, Rows, channel_of, turn_rows
 from bot.store.tables import (
     ConversationRow,
     EscalationRow,
@@ -112,8 +112,7 @@ class BusyRecord:
                 **self._codec.outcome(outcome),
             }
         )
-        for role, said in (("user", text), ("assistant", outcome.response.text)):
-            self.rows[TurnRow].append(turn_row(message, role, said))
+        self.rows[TurnRow] += turn_rows(message, outcome)
         self._spend(message, outcome, at + took)
         self._converse(message, at)
         self._judge(message, outcome, at)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -66,6 +67,20 @@ async def test_the_record_counts_as_the_plainest_way_does(store: Store, seed: in
         for most, each in ((1000, 0), (1000, 2), (3, 2)):
             counted = await store.counting.in_channel(tenant, arrival, WINDOW, most, each)
             assert counted == await ledger.in_channel(tenant, arrival, WINDOW, most, each)
+
+
+async def test_what_was_left_alone_takes_nothing_from_who_asks(store: Store) -> None:
+    for number, kind in enumerate(("RAG", "SILENT", "SILENT")):
+        at = NOON - timedelta(seconds=number + 1)
+        await add_interaction(
+            store, f"i{number}", at=at, answer_type=kind, person="anna", channel="slack:C1"
+        )
+    overhearing = replace(HERE, overheard=True)
+
+    for arrival, counted in ((HERE, 1), (overhearing, 3)):
+        by_person = await store.counting.by_person("default", arrival, WINDOW, 9)
+        in_channel = await store.counting.in_channel("default", arrival, WINDOW, 9, 0)
+        assert (len(by_person), len(in_channel)) == (counted, counted)
 
 
 async def test_the_record_and_the_plainest_way_let_the_same_messages_in(store: Store) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from bot.errors import InteractionUnknown
+from bot.records.searching import QuestionQuery
 from bot.store import Store, open_store, sqlite_url
 from bot.types import (
     Activity,
+    Escalation,
     Feedback,
     InteractionId,
     Message,
@@ -46,6 +48,27 @@ async def test_private_replies_never_enter_the_history(store: Store) -> None:
     kept = await store.interactions.get(asked.interaction_id)
     assert kept is not None
     assert kept.outcome == outcome
+
+
+async def test_what_is_left_alone_is_recorded_whole_and_is_no_part_of_the_talk(
+    store: Store,
+) -> None:
+    asked = replace(message("vpn?", private=False), overheard=True)
+    response = Escalation("No.", "low_confidence", "vpn?", confidence=0.3)
+    outcome = Outcome(
+        response, replied("").trace, silent=True, remarks=("I could not read plan.docx.",)
+    )
+    await answered(store, asked, outcome)
+
+    kept = await store.interactions.get(asked.interaction_id)
+    assert kept is not None
+    assert (kept.status, kept.outcome) == ("done", outcome)
+    assert kept.message.overheard
+    assert await store.interactions.history(asked.thread, numbered(2), 10) == ()
+    assert await store.escalations.get("default", asked.interaction_id) is None
+    query = QuestionQuery(answer_type="SILENT")
+    found = (await store.searches.questions("default", query, limit=5)).items
+    assert [each.id for each in found] == [asked.interaction_id]
 
 
 async def test_history_is_what_came_before_in_the_same_thread(store: Store) -> None:

@@ -12,7 +12,7 @@ from bot.store.rows import (
     conversation_row,
     escalation_row,
     opening_row,
-    turn_row,
+    turn_rows,
     usage_rows,
 )
 from bot.types import Clarification, Escalation, Outcome, Reply, Response, Thread, Trace
@@ -43,7 +43,15 @@ def test_a_conversation_has_no_words_in_it() -> None:
 
 
 def test_a_turn_can_be_kept_whatever_was_said() -> None:
-    assert turn_row(ASKED, "user", "a\x00b\ud800")["text"] == "a\ufffdb\ufffd"
+    said = turn_rows(ASKED, replied("a\x00b\ud800"))
+    assert said[1]["text"] == "a\ufffdb\ufffd"
+
+
+def test_what_is_left_alone_makes_no_turn_and_goes_to_nobody() -> None:
+    silent = Outcome(PEOPLE, TRACE, silent=True)
+
+    assert turn_rows(ASKED, silent) == []
+    assert escalation_row(ASKED, silent, Reminders()) is None
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,17 @@ async def test_a_question_at_work_is_counted_as_open(store: Store) -> None:
     assert await store.statistics.any_question("other") is False
 
 
+async def test_what_was_left_alone_is_counted_apart_and_not_timed(store: Store) -> None:
+    for number, kind in enumerate(("RAG", "SILENT", "SILENT")):
+        at = NOON - timedelta(hours=1)
+        await add_interaction(store, f"i{number}", at=at, answer_type=kind, intent="DOMAIN")
+
+    found = await store.statistics.figures("default", WEEK)
+
+    assert (found.asked, found.of("answered"), found.of("silent")) == (1, 1, 2)
+    assert found.answering.count == 1
+
+
 async def test_beyond_the_limit_the_newest_are_counted_and_it_is_said(store: Store) -> None:
     for number in range(4):
         at = NOON - timedelta(days=number)

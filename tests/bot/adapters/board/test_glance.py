@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.board.glance import KINDS, SHORTENED, Looked, told
-from bot.records.statistics import Day, Figures, Kind, Spread, before, dates, last_days
+from bot.adapters.board.glance import ASKED, SHORTENED, Looked, told
+from bot.records.statistics import KINDS, Day, Figures, Kind, Spread, before, dates, last_days
 from tests.builders import NOON
 
 WEEK = last_days(NOON, 7)
@@ -68,5 +68,14 @@ def test_what_was_not_counted_is_said_of_either_span() -> None:
         assert told(Looked(7, now, then, (), ()))["shortened"] == said
 
 
+def test_what_was_left_alone_is_told_beside_the_questions() -> None:
+    quiet, busy = figures({"answered": 1}), figures({"answered": 1, "silent": 12})
+
+    assert "Left alone" not in words(quiet, quiet)
+    said = words(busy, quiet)
+    assert "1 question came in, as many as" in said
+    assert said.endswith("Left alone, as nobody had asked the bot: 12 more messages.")
+
+
 def test_every_kind_of_outcome_has_a_name() -> None:
-    assert set(KINDS) == {"answered", "generic", "clarified", "escalated", "refused", "open"}
+    assert set(ASKED) == set(KINDS) - {"silent"}

@@ -24,6 +24,7 @@ KEYS = {
     "requires_escalation",
     "sources",
     "suggestions",
+    "remarks",
     "conversation_id",
 }
 USER = {"id": "anna", "email": "anna@acme.example", "groups": ["hr"]}

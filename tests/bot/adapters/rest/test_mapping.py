@@ -54,6 +54,24 @@ def test_each_response_is_told_as_the_api_promises(  # noqa: PLR0917 - one colum
     assert told.intent == "DOMAIN"
 
 
+@pytest.mark.parametrize("response", [replies.UNSURE, replies.NOTHING, replies.FOUND])
+def test_where_nothing_was_said_nothing_is_told_as_said(response: Response) -> None:
+    outcome = replace(replies.outcome(response), silent=True)
+
+    told = answer_of("i1", "c1", outcome, NOT_FOUND)
+
+    assert (told.answer_type, told.status, told.answer) == ("SILENT", "unknown", "")
+    assert (told.requires_escalation, told.sources) == (False, [])
+
+
+def test_remarks_are_told_beside_the_answer() -> None:
+    outcome = replace(replies.outcome(replies.FOUND), remarks=("I could not read plan.docx.",))
+
+    told = answer_of("i1", "c1", outcome, NOT_FOUND)
+
+    assert (told.answer, told.remarks) == (replies.FOUND.text, ["I could not read plan.docx."])
+
+
 def test_a_source_keeps_all_its_parts() -> None:
     told = answer_of("i1", "c1", replies.outcome(replies.FOUND), NOT_FOUND)
 

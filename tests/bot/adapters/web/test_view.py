@@ -5,8 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 from bot.adapters.web.view import exchange_view, quoted_lines
-from bot.types import Escalation, Interaction, Outcome, Reply, Response, Trace
+from bot.types import (
+    Activity,
+    Escalation,
+    Interaction,
+    Outcome,
+    Reply,
+    Response,
+    Stage,
+    Trace,
+)
 from bot.types import Intent as Intents
 from tests.bot.adapters.web.stand_in import SOURCE
 from tests.builders import NOON, message, route
@@ -50,6 +61,33 @@ def test_a_page_elsewhere_is_linked_as_it_is_and_other_addresses_are_not() -> No
     view = exchange_view(answered(Reply("x [1]", "answer", sources)))
 
     assert [source.href for source in view.sources] == ["https://wiki.example/vpn", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("activity", "words"),
+    [
+        (Activity(Stage.READING), "Reading what was found \u2026"),
+        (Activity(Stage.READING, 1), "Reading 1 page \u2026"),
+        (Activity(Stage.READING, 4), "Reading 4 pages \u2026"),
+        (Activity(Stage.CHECKING, 4), "Checking the sources \u2026"),
+        (None, "Got it \u2026"),
+    ],
+)
+def test_who_waits_sees_how_many_pages_are_read(activity: Activity | None, words: str) -> None:
+    asked = message("vpn?")
+    working = Interaction(asked.interaction_id, asked, "working", NOON)
+
+    assert exchange_view(working, activity=activity).stage == words
+
+
+def test_remarks_stand_below_the_answer() -> None:
+    interaction = answered(Reply("Open it.", "generic"))
+    assert interaction.outcome is not None
+    remarked = replace(interaction.outcome, remarks=("I could not read <plan>.docx.",))
+
+    view = exchange_view(replace(interaction, outcome=remarked))
+
+    assert view.remarks == ("I could not read <plan>.docx.",)
 
 
 def test_suggested_pages_are_not_numbered_and_said_to_be_unconfirmed() -> None:
