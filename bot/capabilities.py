@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
+from bot.startup import Part
 from bot.types import Attachment, Introduction, Message
 
 
@@ -42,4 +43,13 @@ class Fetches(Protocol):
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
         """Return a file. Raises bot.errors.DeliveryFailed, also for one above ``most`` bytes."""
+        ...
+
+
+@runtime_checkable
+class TellsState(Protocol):
+    """The platform notices by itself when it can't be worked with any more, and when it can."""
+
+    def part(self) -> Part:
+        """Return how it stands, by the name it has at the start; nobody is asked."""
         ...

@@ -285,6 +285,10 @@ class Interactions(Protocol):
         """Return the interaction whose reply was posted there."""
         ...
 
+    async def in_thread(self, thread: Thread, limit: int) -> Sequence[Interaction]:
+        """Return the last interactions of a thread, oldest first; withdrawn ones left out."""
+        ...
+
     async def history(self, thread: Thread, before: Message, limit: int) -> tuple[Turn, ...]:
         """Return the last turns of a thread before a message, oldest first."""
         ...

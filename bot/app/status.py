@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from bot import startup
+from bot.capabilities import TellsState
 from bot.config import Settings
 from bot.durable.keeper import Keeper
 from bot.limits.part import limits_part
@@ -32,12 +33,17 @@ async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
     )
 
 
-def checking(settings: Settings, parts: Parts, store: Store, keeper: Keeper) -> CheckParts:
-    """Return what looks at every part of a running server."""
+def checking(
+    settings: Settings, parts: Parts, store: Store, keeper: Keeper, *, channels: Sequence[object]
+) -> CheckParts:
+    """Return what looks at every part of a running server; channels may tell of their own."""
+    telling = [each for each in channels if isinstance(each, TellsState)]
 
     async def check_parts() -> Sequence[Part]:
         limits = await limits_part(settings, store.counting, store.pauses)
-        return (*await status(settings, parts), limits, tracing_part(), keeper.part())
+        told = {part.name: part for part in (each.part() for each in telling)}
+        parts_now = [told.get(part.name, part) for part in await status(settings, parts)]
+        return (*parts_now, limits, tracing_part(), keeper.part())
 
     return check_parts
 

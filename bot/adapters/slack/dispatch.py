@@ -47,6 +47,7 @@ def bolt_app(settings: Settings, listeners: Sequence[Registers]) -> AsyncApp:
         signing_secret=secret.get_secret_value() if secret else "",
         authorize=_vouching(settings),
         process_before_response=True,
+        request_verification_enabled=settings.slack_transport == "http",
     )
     for listener in listeners:
         listener.register(bolt)

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bot.adapters.slack.arrivals import Arrivals
+from bot.adapters.slack.changes import Changes
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.dispatch import Registers
 from bot.adapters.slack.errands import Errands
+from bot.adapters.slack.lifecycle import Lifecycle
 from bot.adapters.slack.messages import Messages
 from bot.adapters.slack.own import Own
+from bot.adapters.slack.stopping import Stopping
 from bot.office import Office
 
 
 def listeners(
-    channel: SlackChannel,  # noqa: ARG001 - for those to come
-    office: Office,
-    *,
-    own: Own,
-    errands: Errands,  # noqa: ARG001
+    channel: SlackChannel, office: Office, *, own: Own, errands: Errands
 ) -> Sequence[Registers]:
     """Return who takes what, most particular first."""
-    return (Messages(own, office),)
+    messages = Messages(own, office)
+    return (
+        Arrivals(own, office, channel=channel, errands=errands),
+        Changes(own, office, messages),
+        Lifecycle(own),
+        Stopping(office),
+        messages,
+    )

@@ -1,4 +1,4 @@
-"""Questions from Slack, into the inbox."""
+"""What people write on Slack, into the inbox."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.events import message_of
+from bot.adapters.slack.events import Event, Heard, heard
 from bot.adapters.slack.own import Own
 from bot.office import Office
 
@@ -16,7 +16,11 @@ ACCEPT_SECONDS = 2.5
 
 
 class Messages:
-    """Implements Registers: mentions and messages."""
+    """Implements Registers: mentions, direct messages, and what is overheard where that is allowed.
+
+    Another bot is heard only if it addresses this one, in a channel that allows it: two bots that
+    overhear each other would never end.
+    """
 
     def __init__(self, own: Own, office: Office) -> None:
         self._own = own
@@ -27,12 +31,27 @@ class Messages:
         bolt.event("message")(self._take)
 
     async def _take(self, body: dict[str, object], event: dict[str, object]) -> None:
-        message = message_of(
+        said = self.heard(body, event)
+        if said is None:
+            return
+        async with asyncio.timeout(ACCEPT_SECONDS):
+            if await self._is_for_us(said):
+                await self._office.inbox.accept(said.message)
+
+    def heard(self, body: Event, event: Event) -> Heard | None:
+        """Return what an event says to this company's bot."""
+        return heard(
             event,
             tenant=self._office.tenant,
-            bot_users=self._own.users(body),
+            us=self._own.us(body),
             received_at=datetime.now(UTC),
         )
-        if message is not None:
-            async with asyncio.timeout(ACCEPT_SECONDS):
-                await self._office.inbox.accept(message)
+
+    async def _is_for_us(self, said: Heard) -> bool:
+        hearing, message = self._office.hearing, said.message
+        if message.overheard:
+            return await hearing.hears(message, begins=said.begins)
+        if said.by_bot:
+            thread = message.thread
+            return await hearing.hears_bots(thread.tenant, f"slack:{thread.channel}")
+        return True

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 
 from aiohttp import web
 from slack_sdk.signature import SignatureVerifier
@@ -32,19 +30,6 @@ async def read_signed(request: web.Request, verifier: SignatureVerifier) -> byte
     if not _is_valid(verifier, body, timestamp, signature):
         raise web.HTTPUnauthorized(text="The signature is wrong or too old.")
     return body
-
-
-def parse(request: web.Request, body: bytes) -> Mapping[str, object]:
-    """Return a JSON body's object; a form gives an empty one. Raises HTTPBadRequest."""
-    if request.content_type != "application/json":
-        return {}
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise web.HTTPBadRequest(text="The body is not JSON.") from error
-    if not isinstance(parsed, dict) or not isinstance(parsed.get("event", {}), dict):
-        raise web.HTTPBadRequest(text="The body is no event.")
-    return parsed
 
 
 async def _read(request: web.Request) -> bytes:

@@ -28,6 +28,11 @@ def without_mention(text: str, bot_user_ids: frozenset[str]) -> str:
     return stripped.strip().removeprefix(":").removeprefix(",").strip()
 
 
+def mentions(text: str, users: frozenset[str]) -> bool:
+    """Tell whether a text mentions one of these users."""
+    return any(f"<@{user}>" in text or f"<@{user}|" in text for user in users)
+
+
 def plain(text: str) -> str:
     """Return what a person meant: tokens as words, entities as characters."""
     words = _TOKEN.sub(_word, text)

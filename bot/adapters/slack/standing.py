@@ -1,0 +1,36 @@
+"""How it stands with Slack, as far as is known without asking it."""
+
+from __future__ import annotations
+
+from bot.startup import Part
+
+TOKEN = "token"  # noqa: S105 - the name of what is in trouble
+SOCKET = "socket"
+
+
+class Standing:
+    """What is wrong, by what it is wrong with; nothing at the start."""
+
+    def __init__(self, detail: str) -> None:
+        self._detail = detail
+        self._troubles: dict[str, tuple[str, str]] = {}
+
+    def note(self, about: str, why: str, *, cure: str) -> None:
+        """Say what is wrong with the token or the socket."""
+        self._troubles[about] = (why, cure)
+
+    def clear(self, about: str) -> None:
+        """Say that it is well again."""
+        self._troubles.pop(about, None)
+
+    def why(self, about: str) -> str:
+        """Return what is wrong with one of them and how to mend it, "" when nothing is."""
+        return " ".join(self._troubles.get(about, ()))
+
+    def part(self) -> Part:
+        """Return it as a line for the operator; the token comes before the socket."""
+        for about in (TOKEN, SOCKET):
+            if about in self._troubles:
+                why, cure = self._troubles[about]
+                return Part("Slack", "failed", why, cure)
+        return Part("Slack", "ready", self._detail)
