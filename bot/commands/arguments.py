@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import argparse
+from typing import get_args
+
+from bot.types import AnswerMode
 
 LONGEST_CHANNEL = 512
 """Characters; far beyond any platform, and short enough for every database's index."""
 
+ALL_SPACES = "all"
+USUAL = "usual"
+"""What takes a field back to what holds in every other channel."""
+
 
 def add_channels(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("channels", help="say which spaces a channel is answered from")
+    parser = commands.add_parser("channels", help="say how single channels are answered")
     acts = parser.add_subparsers(dest="act")
-    acts.add_parser("list", help="list the channels that have spaces of their own")
-    setting = acts.add_parser("set", help="answer a channel from these spaces alone")
+    acts.add_parser("list", help="list the channels that have a policy of their own")
+    setting = acts.add_parser("set", help="change what is named; the rest stays as it is")
     clearing = acts.add_parser("clear", help="answer a channel as every other")
     for act in (setting, clearing):
         act.add_argument("channel", type=channel_name, help="platform:channel, as slack:C123")
-    setting.add_argument("--spaces", type=space_keys, required=True, help="by comma, as IT,HR")
+    _add_fields(setting)
+
+
+def _add_fields(setting: argparse.ArgumentParser) -> None:
+    setting.add_argument("--spaces", type=space_keys, help="by comma, as IT,HR; or `all`")
+    setting.add_argument("--answers", choices=get_args(AnswerMode), help="what is answered there")
+    setting.add_argument(
+        "--follow-ups", type=switch, metavar="on|off", help="in its threads without a mention"
+    )
+    setting.add_argument("--people", type=one_name, help="where people are asked; or `usual`")
+    setting.add_argument("--model", type=one_name, help="a model's name, `none`, or `usual`")
+    setting.add_argument("--other-bots", type=switch, metavar="on|off", help="other bots may ask")
 
 
 def channel_name(argument: str) -> str:
@@ -32,9 +50,27 @@ def channel_name(argument: str) -> str:
     return f"{platform.strip()}:{channel.strip()}"
 
 
-def space_keys(argument: str) -> frozenset[str]:
-    """Read space keys by comma."""
+def space_keys(argument: str) -> frozenset[str] | str:
+    """Read space keys by comma, or ALL_SPACES."""
+    if argument.strip() == ALL_SPACES:
+        return ALL_SPACES
     keys = frozenset(part.strip() for part in argument.split(",") if part.strip())
     if not keys:
-        raise argparse.ArgumentTypeError("name at least one space, or use `channels clear`")
+        raise argparse.ArgumentTypeError("name at least one space, or `all`")
     return keys
+
+
+def switch(argument: str) -> bool:
+    """Read on or off."""
+    known = {"on": True, "off": False}
+    if argument.strip().lower() not in known:
+        raise argparse.ArgumentTypeError(f"{argument!r} is neither `on` nor `off`")
+    return known[argument.strip().lower()]
+
+
+def one_name(argument: str) -> str:
+    """Read a name; "" for USUAL."""
+    name = argument.strip()
+    if not name or len(name) > LONGEST_CHANNEL:
+        raise argparse.ArgumentTypeError(f"{argument!r} is no name; write one, or `{USUAL}`")
+    return "" if name == USUAL else name

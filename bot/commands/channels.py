@@ -1,23 +1,30 @@
-"""Lists, sets and clears what single channels are answered from."""
+"""Lists, sets and clears what holds in single channels."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from dataclasses import replace
 
+from bot.commands.arguments import ALL_SPACES
 from bot.commands.pausing import operator
 from bot.config import Settings
+from bot.errors import SettingInvalid
 from bot.records.sums import PolicyRecord
+from bot.settings.channels import differences, in_words
 from bot.store import Store, database_url, open_store
-from bot.types import Policy
+from bot.types import NO_MODEL, Policy
+
+_FIELDS = ("spaces", "answers", "follow_ups", "people", "model", "other_bots")
 
 
 async def channels(settings: Settings, options: argparse.Namespace) -> int:
-    """List the policies, set one, or clear one."""
+    """List the policies, change one, or clear one."""
     store = await open_store(database_url(settings))
     try:
         match options.act:
             case "set":
-                await _set(store, settings, options.channel, options.spaces)
+                await _set(store, settings, options)
             case "clear":
                 await _clear(store, settings, options.channel)
             case _:
@@ -27,18 +34,48 @@ async def channels(settings: Settings, options: argparse.Namespace) -> int:
     return 0
 
 
-async def _set(store: Store, settings: Settings, channel: str, spaces: frozenset[str]) -> None:
-    await store.policies.set(settings.tenant, channel, Policy(spaces), actor=operator())
-    print(f"{channel} is answered from {_names(spaces)} alone, from the next question on.")
-    shut = spaces - settings.index_spaces if settings.index_spaces is not None else frozenset()
+async def _set(store: Store, settings: Settings, options: argparse.Namespace) -> None:
+    channel = options.channel
+    before = await store.policies.of(settings.tenant, channel) or Policy()
+    after = changed(before, options)
+    await store.policies.set(settings.tenant, channel, after, actor=operator())
+    print(f"{channel}, from the next message on:")
+    for name, words in in_words(after):
+        print(f"  {name:<10}  {words}")
+    for warning in _warnings(settings, after):
+        print(warning)
+
+
+def changed(policy: Policy, options: argparse.Namespace) -> Policy:
+    """Return a policy with what the options name. Raises SettingInvalid when they name nothing."""
+    given = {name: getattr(options, name) for name in _FIELDS}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in _FIELDS)
+        raise SettingInvalid(f"Nothing is changed. Say what to set: {flags}.")
+    if given.get("spaces") == ALL_SPACES:
+        given["spaces"] = None
+    return replace(policy, **given)
+
+
+def _warnings(settings: Settings, policy: Policy) -> Iterator[str]:
+    everywhere, spaces = settings.index_spaces, policy.spaces or frozenset()
+    shut = spaces - everywhere if everywhere is not None else frozenset()
     if shut:
-        print(f"FRONTDESK_SPACES leaves {_names(shut)} out everywhere; a channel can't add it.")
+        names = ", ".join(sorted(shut))
+        yield f"FRONTDESK_SPACES leaves {names} out everywhere; a channel can't add it."
+    known = {"", NO_MODEL, settings.openai_model, *settings.openai_channel_models}
+    if policy.model not in known:
+        yield (
+            f"OPENAI_CHANNEL_MODELS does not name {policy.model!r}; until it does, the configured "
+            "model answers there."
+        )
 
 
 async def _clear(store: Store, settings: Settings, channel: str) -> None:
     had = await store.policies.remove(settings.tenant, channel, actor=operator())
     print(
-        f"{channel} is answered as every other." if had else f"{channel} had no spaces of its own."
+        f"{channel} is answered as every other." if had else f"{channel} had no policy of its own."
     )
 
 
@@ -47,14 +84,11 @@ async def _list(store: Store, settings: Settings) -> None:
     for each in kept:
         print(_line(each))
     if not kept:
-        print("No channel has spaces of its own. python -m bot channels set slack:C123 --spaces IT")
+        print(
+            "No channel has a policy of its own. python -m bot channels set slack:C123 --spaces IT"
+        )
 
 
 def _line(kept: PolicyRecord) -> str:
     when = kept.changed_at.strftime("%Y-%m-%d %H:%M")
-    spaces = "all" if kept.policy.spaces is None else _names(kept.policy.spaces)
-    return f"{kept.channel}  {spaces}  (by {kept.changed_by}, {when})"
-
-
-def _names(spaces: frozenset[str]) -> str:
-    return ", ".join(sorted(spaces))
+    return f"{kept.channel}  {'; '.join(differences(kept.policy))}  (by {kept.changed_by}, {when})"
