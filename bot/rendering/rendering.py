@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import assert_never
 from urllib.parse import quote, urlsplit
 
@@ -40,6 +41,7 @@ _SOURCES = "Sources"
 _UNCONFIRMED = "Pages that may help (not confirmed)"
 _LABEL_LENGTH = 150
 _REMARK_LENGTH = 300
+_SPACE_LENGTH = 60
 _URL_LENGTH = 1_000
 _URL_CHARACTERS = "%/:=&?~#+!$,;'@*-._"
 
@@ -49,13 +51,16 @@ class SourceLine:
     """One page as it is listed: title and section as plain text.
 
     ``number`` is the mark in the text, None for a page that is only offered. ``url`` is None
-    unless it is absolute http(s); then only the label is shown.
+    unless it is absolute http(s); then only the label is shown. ``space`` is plain text too;
+    ``updated_at`` is when the page was last changed, where that is known (bot.rendering.ages).
     """
 
     number: int | None
     label: str
     url: str | None
     quote: str
+    space: str = ""
+    updated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +121,13 @@ def _rendered(response: Response, *, private: bool) -> Rendered:
             return Rendered(
                 text=disarm("\n\n".join(part for part in (response.text, options) if part)),
                 heading=_UNCONFIRMED,
-                lines=_offered(response.suggestions),
+                lines=offered(response.suggestions),
             )
         case Escalation():
             return Rendered(
                 text=disarm(response.text),
                 heading=_UNCONFIRMED,
-                lines=_offered(response.suggestions),
+                lines=offered(response.suggestions),
             )
         case _:
             assert_never(response)
@@ -138,7 +143,12 @@ def hand_over(delivery: Delivery) -> HandOver | None:
     if not isinstance(escalation, Escalation) or escalation.consent_needed:
         return None
     shown = () if delivery.message.private else escalation.suggestions
-    return HandOver(escalation.question, REASONS[escalation.reason], _offered(shown))
+    return HandOver(escalation.question, REASONS[escalation.reason], offered(shown))
+
+
+def offered(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
+    """Return pages that are only offered, as they are listed."""
+    return tuple(_line(source, None) for source in sources)
 
 
 def web_url(url: str) -> str | None:
@@ -158,10 +168,6 @@ def _numbered(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
     return tuple(_line(source, number) for number, source in enumerate(sources, start=1))
 
 
-def _offered(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
-    return tuple(_line(source, None) for source in sources)
-
-
 def _line(source: Source, number: int | None) -> SourceLine:
     title = source.title.strip() or source.page_id
     section = "" if source.section in {"", source.title} else f" \u203a {source.section}"
@@ -171,6 +177,8 @@ def _line(source: Source, number: int | None) -> SourceLine:
         label=clip(f"{title}{section}", _LABEL_LENGTH) + page,
         url=web_url(source.url),
         quote=source.quote,
+        space=clip(source.space, _SPACE_LENGTH),
+        updated_at=source.updated_at,
     )
 
 

@@ -15,7 +15,12 @@ from bot.errors import DeliveryFailed, DeliveryRefused
 
 
 class FormRefused(DeliveryFailed):
-    """Slack does not take the message in this form."""
+    """Slack does not take the message in this form; ``blocks`` are the places that it named."""
+
+    def __init__(self, message: str, code: str, blocks: frozenset[int] = frozenset()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.blocks = blocks
 
 
 class RateLimited(DeliveryFailed):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from bot.types import Delivery, InteractionId, Message
 
 EVENT_TYPE = "frontdesk_reply"
 CARD = "card"
 """The part of a delivery that is shown to people; the others are numbered from 1."""
+
+_TS = re.compile(r"[0-9]+\.[0-9]+")
+_SKEW = timedelta(minutes=1)
+"""Slack's clock may be so much behind ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,24 @@ def label(delivery: Delivery, part: str, of: int) -> Label:
 
 def thread_of(message: Message) -> Place:
     """Return where a message is answered."""
-    return Place(message.thread.channel, message.thread.id, since=message.id)
+    return Place(message.thread.channel, message.thread.id, since=ts_of(message))
+
+
+def ts_of(message: Message) -> str:
+    """Return Slack's ts of a question.
+
+    A press of a button is a message of its own, ``TS:what``: it is sought where it was pressed. A
+    command has no ts at all; what is posted after it is posted after it was received.
+    """
+    ts = message.id.partition(":")[0]
+    if _TS.fullmatch(ts):
+        return ts
+    return f"{(message.received_at - _SKEW).timestamp():.6f}"
+
+
+def is_ts(id_: str) -> bool:
+    """Tell whether a posted reference names a message that Slack can be asked about."""
+    return _TS.fullmatch(id_) is not None
 
 
 def ours(channel: str, messages: object, interaction_id: InteractionId) -> Iterator[Posted]:

@@ -10,7 +10,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calls import Caller
 from bot.adapters.slack.errors import NeverPermitted, NotPermitted
-from bot.adapters.slack.labels import CARD, Place, Posted, label
+from bot.adapters.slack.labels import CARD, Place, Posted, label, ts_of
 from bot.adapters.slack.lookup import Lookup
 from bot.adapters.slack.posting import Poster
 from bot.adapters.slack.render import Forms, card
@@ -120,8 +120,11 @@ class People:
 
     async def _card(self, message: Message, asked: HandOver) -> Forms:
         private = message.private
-        permalink = None if private else await self.permalink(message.thread.channel, message.id)
-        return card(asked, author=message.author.id, permalink=permalink)
+        permalink = (
+            None if private else await self.permalink(message.thread.channel, ts_of(message))
+        )
+        now = datetime.now(UTC)
+        return card(asked, author=message.author.id, permalink=permalink, now=now)
 
     async def permalink(self, channel: str, ts: str) -> str | None:
         """Return the address of a message; None where Slack gives none."""
@@ -137,4 +140,4 @@ class People:
 
 
 def _place(channel: str, message: Message) -> Place:
-    return Place(channel, None, since=message.id)
+    return Place(channel, None, since=ts_of(message))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.slack.blocks import Block
 from bot.adapters.slack.calls import Caller
 from bot.adapters.slack.errors import FormRefused, NeverPermitted
 from bot.adapters.slack.labels import Label, Place
-from bot.adapters.slack.render import Block, Form, Forms
+from bot.adapters.slack.refusals import KINDS_REFUSED, Refusals, kinds_of
+from bot.adapters.slack.render import Form, Forms
 from bot.errors import DeliveryRefused
-from bot.types import Message
 
 _NO_MESSAGE = "message_not_found"
+
+Result = TypeVar("Result")
 
 log = structlog.get_logger(__name__)
 
@@ -25,28 +29,37 @@ class Poster:
     def __init__(self, client: AsyncWebClient, caller: Caller) -> None:
         self._client = client
         self._caller = caller
+        self._refusals = Refusals()
 
     async def post(self, place: Place, forms: Forms, label: Label) -> str:
         """Post a message; return its ts. Raises DeliveryFailed."""
-        for form in forms:
-            try:
-                return await self._send(place, form, label)
-            except FormRefused as error:
-                log.warning("slack.form_refused", part=label.part, error=str(error))
-        raise DeliveryRefused(f"Slack refused every form of a message to {place.channel!r}.")
+        return await self.richest(forms, lambda form: self._send(place, form, label))
 
-    async def post_ephemeral(self, message: Message, form: Form) -> None:
-        """Show something in a thread to its asker alone. Raises DeliveryFailed."""
-        await self._caller.call(
-            "chat.postEphemeral",
-            lambda: self._client.chat_postEphemeral(
-                channel=message.thread.channel,
-                user=message.author.id,
-                thread_ts=message.thread.id,
-                text=form.text,
-                blocks=_blocks(form),
-            ),
-        )
+    async def post_ephemeral(self, place: Place, user: str, forms: Forms) -> None:
+        """Show something in a thread to one person alone. Raises DeliveryFailed."""
+        await self.richest(forms, lambda form: self._show(place, user, form))
+
+    async def richest(self, forms: Forms, send: Callable[[Form], Awaitable[Result]]) -> Result:
+        """Send a message in the first of its forms that is taken; what is refused is remembered.
+
+        Where Slack names the blocks that it does not take, no other form with such blocks is tried.
+        Raises DeliveryRefused when it takes none, and DeliveryFailed.
+        """
+        refused: list[Form] = []
+        left = list(self._refusals.taken(forms))
+        while left:
+            form = left.pop(0)
+            try:
+                result = await send(form)
+            except FormRefused as error:
+                log.warning("slack.form_refused", error=str(error))
+                named = {form.blocks[at]["type"] for at in error.blocks if at < len(form.blocks)}
+                left = [other for other in left if named.isdisjoint(kinds_of(other))]
+                refused += [form] if error.code in KINDS_REFUSED else []
+            else:
+                self._refusals.learn(refused, form)
+                return result
+        raise DeliveryRefused("Slack refused every form of a message.")
 
     async def delete(self, channel: str, ts: str) -> None:
         """Delete a message of ours; one that is gone is no error. Raises DeliveryFailed."""
@@ -65,16 +78,33 @@ class Poster:
                 channel=place.channel,
                 thread_ts=place.thread,
                 text=form.text,
-                blocks=_blocks(form),
+                blocks=blocks_of(form),
                 metadata=label.metadata,
                 unfurl_links=False,
                 unfurl_media=False,
             ),
+            channel=place.channel,
         )
         return str(answer["ts"])
 
+    async def _show(self, place: Place, user: str, form: Form) -> None:
+        # slack_sdk names no unfurling here and hands it on all the same.
+        await self._caller.call(
+            "chat.postEphemeral",
+            lambda: self._client.chat_postEphemeral(
+                channel=place.channel,
+                user=user,
+                thread_ts=place.thread,
+                text=form.text,
+                blocks=blocks_of(form),
+                unfurl_links=False,
+                unfurl_media=False,
+            ),
+        )
 
-def _blocks(form: Form) -> Sequence[dict[str, object]] | None:
+
+def blocks_of(form: Form) -> Sequence[dict[str, object]] | None:
+    """Return a form's blocks as slack_sdk takes them; None where it has none."""
     return [_block(block) for block in form.blocks] or None
 
 

@@ -1,24 +1,28 @@
-"""An outcome as Slack messages: pure, each in three forms from rich to plain text."""
+"""An outcome as Slack messages: pure, each in several forms from rich to plain text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from bot.adapters.slack.blocks import SECTION_LIMIT, Block, context, section
+from bot.adapters.slack.buttons import NONE, Buttons, more_button
 from bot.adapters.slack.text import escaped, escaped_label, mrkdwn
-from bot.rendering.markdown import split
+from bot.rendering.ages import updated
+from bot.rendering.markdown import disarm, split
 from bot.rendering.rendering import HandOver, Rendered, SourceLine
+from bot.types import InteractionId
 
 TEXT_LIMIT = 11_500
 """Slack takes 12,000 characters over all markdown blocks of a message; some room is kept."""
 
-_SECTION_LIMIT = 2_900
 _NOTIFICATION_LIMIT = 3_900
 _QUESTION_LIMIT = 2_000
+_NOTHING = "\u2026"
+_MORE = "There is more that you may read, but not everyone here."
 _USER = re.compile(r"[UW][A-Z0-9]{2,}")
-
-Block = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,71 +37,108 @@ Forms = tuple[Form, ...]
 """The same message, richest first; the last is text alone, which Slack never refuses."""
 
 
-def messages(rendered: Rendered) -> tuple[Forms, ...]:
-    """Return the messages that show a response, in order; the last carries the sources."""
+@dataclass(frozen=True, slots=True)
+class _Below:
+    """What follows the text of a message; all of it is escaped."""
+
+    sources: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    footer: str = ""
+    buttons: Buttons = NONE
+
+    def __len__(self) -> int:
+        return sum(map(len, (*self.sources, *self.remarks, self.footer)))
+
+
+_END = _Below()
+
+
+def messages(rendered: Rendered, *, now: datetime, buttons: Buttons = NONE) -> tuple[Forms, ...]:
+    """Return the messages that show a response, in order; the last has what belongs below it."""
+    sources = _sources(rendered.heading, rendered.lines, now)
+    remarks = tuple(escaped(disarm(each)) for each in rendered.remarks)
+    below = _Below(sources, remarks, rendered.footer, buttons)
     parts = split(rendered.text, TEXT_LIMIT, _escaped_length)
-    sources = _sources(rendered.heading, rendered.lines)
-    tail = len(sources) + len(rendered.footer)
-    if sources and _escaped_length(parts[-1]) + tail > TEXT_LIMIT:
-        return (*(_forms(part) for part in parts), _forms("", sources, rendered.footer))
-    return (*(_forms(part) for part in parts[:-1]), _forms(parts[-1], sources, rendered.footer))
+    if len(below) and _escaped_length(parts[-1]) + len(below) > TEXT_LIMIT:
+        return (*(_forms(part, _END) for part in parts), _forms("", below))
+    return (*(_forms(part, _END) for part in parts[:-1]), _forms(parts[-1], below))
 
 
-def card(asked: HandOver, *, author: str, permalink: str | None) -> Forms:
+def more(interaction_id: InteractionId) -> Forms:
+    """Return what tells an asker that there is more for them alone, with the way to it."""
+    told = section(_MORE)
+    return (Form(_MORE, (told, more_button(interaction_id))), Form(_MORE, (told,)), Form(_MORE))
+
+
+def card(asked: HandOver, *, author: str, permalink: str | None, now: datetime) -> Forms:
     """Return what the people's channel is shown; a private thread has no link to open."""
     question = split(asked.question, _QUESTION_LIMIT, _escaped_length)[0]
     who = f"<@{author}>" if _USER.fullmatch(author) else escaped_label(author)
     where = f"<{permalink}|Open the thread>" if permalink else "Asked in a direct message"
     quoted = "\n".join(f"> {line}" for line in mrkdwn(question).split("\n"))
     body = f"*A question for a person* from {who}: {asked.reason}\n{quoted}\n{where}"
-    return _forms_of(body, _sources("Pages found (not confirmed)", asked.lines), "")
+    below = _Below(_sources("Pages found (not confirmed)", asked.lines, now))
+    return (*_with_body(_sections(body), body, below), _alone(body, below))
 
 
-def _forms(text: str, sources: str = "", footer: str = "") -> Forms:
-    rich = ({"type": "markdown", "text": escaped(text)},) if text.strip() else ()
-    tail = _tail(sources, footer)
-    plain = _forms_of(mrkdwn(text), sources, footer)
-    return (Form(plain[0].text, (*rich, *tail)), *plain)
+def source_lines(lines: Sequence[SourceLine], now: datetime) -> list[str]:
+    """Return pages as lines of mrkdwn: number, link, space and age of each."""
+    return [_line(line, now) for line in lines]
 
 
-def _forms_of(body: str, sources: str, footer: str) -> Forms:
-    """Return a message of plain sections, and as text alone."""
-    alone = "\n\n".join(part for part in (body, sources, _italic(footer)) if part.strip())
-    sections = tuple(_section(part) for part in split(body, _SECTION_LIMIT) if part.strip())
-    notification = split(body or sources, _NOTIFICATION_LIMIT)[0] or "\u2026"
-    return (Form(notification, (*sections, *_tail(sources, footer))), Form(alone or "\u2026"))
+def _forms(text: str, below: _Below) -> Forms:
+    """Return every form of a message; each gives up one thing more."""
+    body = mrkdwn(text)
+    plainer = (*_with_body(_sections(body), body, below), _alone(body, below))
+    if not text.strip():
+        return plainer
+    rich: Block = {"type": "markdown", "text": escaped(text)}
+    return (*_with_body((rich,), body, below), *plainer)
 
 
-def _tail(sources: str, footer: str) -> tuple[Block, ...]:
-    shown = tuple(_section(part) for part in split(sources, _SECTION_LIMIT) if part)
-    return (*shown, _context(footer)) if footer else shown
+def _with_body(shown: tuple[Block, ...], body: str, below: _Below) -> Iterator[Form]:
+    notification = split(body or "\n".join(below.sources), _NOTIFICATION_LIMIT)[0] or _NOTHING
+    pages = tuple(section(part) for part in below.sources)
+    remarks = tuple(context(remark) for remark in below.remarks)
+    for pressed in _pressed(below.buttons):
+        footer = () if pressed or not below.footer else (context(below.footer),)
+        yield Form(notification, (*shown, *pages, *remarks, *footer, *pressed))
 
 
-def _section(text: str) -> Block:
-    return {"type": "section", "text": _mrkdwn(text)}
+def _pressed(buttons: Buttons) -> Iterator[tuple[Block, ...]]:
+    """Yield what can be pressed, with less each time."""
+    if buttons.thumbs and buttons.row:
+        yield (buttons.thumbs, buttons.row)
+    if buttons.row:
+        yield (buttons.row,)
+    yield ()
 
 
-def _context(text: str) -> Block:
-    return {"type": "context", "elements": [_mrkdwn(text)]}
+def _alone(body: str, below: _Below) -> Form:
+    footer = f"_{below.footer}_" if below.footer else ""
+    parts = (body, "\n".join(below.sources), *below.remarks, footer)
+    return Form("\n\n".join(part for part in parts if part.strip()) or _NOTHING)
 
 
-def _mrkdwn(text: str) -> Block:
-    return {"type": "mrkdwn", "text": text, "verbatim": True}
+def _sections(body: str) -> tuple[Block, ...]:
+    return tuple(section(part) for part in split(body, SECTION_LIMIT) if part.strip())
 
 
-def _italic(footer: str) -> str:
-    return f"_{footer}_" if footer else ""
+def _sources(heading: str, lines: Sequence[SourceLine], now: datetime) -> tuple[str, ...]:
+    """Return the list of pages, in pieces that a section takes."""
+    if not lines:
+        return ()
+    listed = "\n".join([f"*{heading}*", *source_lines(lines, now)])
+    return tuple(part for part in split(listed, SECTION_LIMIT) if part)
 
 
-def _sources(heading: str, lines: Sequence[SourceLine]) -> str:
-    listed = "\n".join(_line(line) for line in lines)
-    return f"*{heading}*\n{listed}" if listed else ""
-
-
-def _line(line: SourceLine) -> str:
+def _line(line: SourceLine, now: datetime) -> str:
     mark = "\u2022" if line.number is None else f"[{line.number}]"
     label = escaped_label(line.label)
-    return f"{mark} <{line.url}|{label}>" if line.url else f"{mark} {label}"
+    page = f"<{line.url}|{label}>" if line.url else escaped_label(disarm(line.label))
+    space = escaped_label(disarm(line.space))
+    about = ", ".join(part for part in (page, space, updated(line.updated_at, now)) if part)
+    return f"{mark} {about}"
 
 
 def _escaped_length(text: str) -> int:

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.slack.blocks import Block
 from bot.adapters.slack.calls import Caller
 from bot.adapters.slack.labels import Label, Parts, Posted, last_of_all, thread_of
 from bot.adapters.slack.lookup import Lookup
 from bot.adapters.slack.posting import Poster
-from bot.adapters.slack.render import Block, Form, Forms
+from bot.adapters.slack.render import Form, Forms
 from bot.adapters.slack.text import escaped, escaped_label
 from bot.escalations.types import Case, Notice
 from bot.escalations.wording import said

@@ -10,11 +10,11 @@ from aiohttp.test_utils import TestClient, TestServer
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack import SlackChannel, connect, mount
-from bot.adapters.slack.calls import Caller
 from bot.config import Settings, load_settings
 from bot.office import Office
 from bot.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET, Client
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
@@ -41,16 +41,18 @@ def settings(slack: FakeSlack) -> Settings:
 
 
 @pytest.fixture
-def waits() -> list[float]:
-    return []
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
-def channel(settings: Settings, waits: list[float]) -> SlackChannel:
-    async def pause(seconds: float) -> None:
-        waits.append(seconds)
+def waits(clock: Clock) -> list[float]:
+    return clock.waits
 
-    return connect(settings, caller=Caller(pause))
+
+@pytest.fixture
+def channel(settings: Settings, clock: Clock) -> SlackChannel:
+    return connect(settings, caller=clock.caller())
 
 
 @pytest.fixture

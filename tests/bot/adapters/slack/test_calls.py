@@ -93,7 +93,7 @@ async def test_what_will_not_change_is_given_up(
 async def test_a_message_that_slack_takes_in_no_form_is_given_up(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
-    slack.fail("chat.postMessage", *[Fault(error="msg_too_long")] * 3)
+    slack.fail("chat.postMessage", *[Fault(error="msg_too_long")] * 7)
     with pytest.raises(DeliveryRefused, match="every form"):
         await channel.deliver(delivery(question()))
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
 
 from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.actions import MORE
 from bot.config import Settings
 from bot.errors import SettingInvalid
-from bot.types import Activity, Reply, Stage
+from bot.types import Reply
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN, delivery
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question, replies
 from tests.bot.adapters.slack.server import FakeSlack, Fault
+
+SECRET_ANSWER = Reply(text="The code is on the door [1].", tone="answer", sources=(VPN,))
 
 
 async def test_an_answer_is_one_reply_in_the_thread_with_numbered_sources(
@@ -25,7 +27,8 @@ async def test_an_answer_is_one_reply_in_the_thread_with_numbered_sources(
     assert (ref.channel, ref.id) == (HELP, post.ts)
     assert "Restart the client [1]." in post.shown
     assert "[1] <https://wiki.example.com/vpn?a=1&b=2|VPN guide \u203a Reset>" in post.shown
-    assert "human" in post.shown
+    assert "human" not in post.shown
+    assert post.labels == ["Helpful", "Not helpful", "Ask a person", "Why this answer"]
 
 
 async def test_nothing_is_unfurled_and_the_reply_can_be_found_again(
@@ -147,43 +150,36 @@ async def test_the_card_of_a_private_question_names_no_pages_and_links_nowhere(
     assert "http" not in card.shown
 
 
-async def test_a_fuller_reply_is_shown_to_the_asker_alone(
+async def test_an_asker_is_told_that_there_is_more_and_nobody_else_is(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
-    secret = Reply(text="The code is on the door [1].", tone="answer", sources=(VPN,))
-    await channel.deliver(delivery(question(), private=secret))
-    public, private = slack.posts
+    sent = delivery(question(), private=SECRET_ANSWER)
+    await channel.deliver(sent)
+    public, offer = slack.posts
     assert public.only_for is None
-    assert "door" not in public.shown
-    assert (private.only_for, private.thread_ts) == (ALICE, ROOT)
-    assert "The code is on the door [1]." in private.shown
+    assert "door" not in public.raw + offer.raw
+    assert (offer.only_for, offer.thread_ts) == (ALICE, ROOT)
+    assert "There is more that you may read" in offer.shown
+    (pressed,) = offer.blocks[-1]["elements"]
+    assert (pressed["action_id"], pressed["value"]) == (MORE, sent.interaction_id)
 
 
-async def test_stages_show_as_a_status_line(slack: FakeSlack, channel: SlackChannel) -> None:
-    for stage in (Stage.SEARCHING, Stage.READING, Stage.DONE):
-        await channel.progress(question(), Activity(stage), None)
-    assert slack.statuses == ["is searching the wiki\u2026", "is reading pages\u2026", ""]
-
-
-async def test_a_refused_status_harms_nothing_and_is_not_tried_again(
+async def test_a_fuller_reply_is_whispered_with_its_sources(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
-    slack.fail("assistant.threads.setStatus", Fault(error="not_allowed_token_type"))
-    await channel.progress(question(), Activity(Stage.SEARCHING), None)
-    await channel.progress(question(), Activity(Stage.READING), None)
-    assert slack.calls == ["assistant.threads.setStatus"]
+    await channel.whisper(question(), SECRET_ANSWER)
+    (whispered,) = slack.posts
+    assert (whispered.only_for, whispered.thread_ts) == (ALICE, ROOT)
+    assert "The code is on the door [1]." in whispered.shown
+    assert "|VPN guide" in whispered.shown
+    assert whispered.payload["unfurl_links"] is whispered.payload["unfurl_media"] is False
 
 
-async def test_a_status_waits_out_a_rate_limit_without_holding_anything_up(
-    slack: FakeSlack, channel: SlackChannel, waits: list[float]
+async def test_in_private_the_answer_itself_has_all_that_its_asker_may_read(
+    slack: FakeSlack, channel: SlackChannel
 ) -> None:
-    limited = Fault(status=429, error="ratelimited", retry_after="0.05")
-    slack.fail("assistant.threads.setStatus", limited)
-    await channel.progress(question(), Activity(Stage.SEARCHING), None)
-    await asyncio.sleep(0.5)
-    await channel.progress(question(), Activity(Stage.READING), None)
-    assert not waits
-    assert slack.statuses == ["is reading pages\u2026"]
+    await channel.deliver(delivery(question(private=True), private=SECRET_ANSWER))
+    assert len(slack.posts) == 1
 
 
 def test_a_missing_secret_is_named(settings: Settings) -> None:

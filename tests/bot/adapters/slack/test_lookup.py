@@ -11,6 +11,7 @@ from bot.config import Settings
 from bot.errors import DeliveryFailed
 from bot.types import PostedRef
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
+from tests.bot.adapters.slack.clock import Clock, unhurried
 from tests.bot.adapters.slack.questions import DIRECT, HELP, PEOPLE, ROOT, question, replies
 from tests.bot.adapters.slack.server import FakeSlack, Fault
 
@@ -39,10 +40,10 @@ async def test_another_process_finds_the_last_part(
     slack: FakeSlack, settings: Settings, *, private: bool
 ) -> None:
     sent = delivery(question(private=private), LONG)
-    ref = await connect(settings).deliver(sent)
+    ref = await connect(settings, caller=unhurried()).deliver(sent)
     assert len(slack.posts) > 1
     assert ref == PostedRef(DIRECT if private else HELP, slack.posts[-1].ts)
-    assert await connect(settings).find(sent) == ref
+    assert await connect(settings, caller=unhurried()).find(sent) == ref
 
 
 async def test_nothing_is_found_of_what_was_never_posted(
@@ -72,8 +73,8 @@ async def test_only_missing_parts_are_added_after_a_restart(
     sent = delivery(question(), LONG)
     slack.fail("chat.postMessage", LOST)
     with pytest.raises(DeliveryFailed):
-        await connect(settings).deliver(sent)
-    channel = connect(settings)
+        await connect(settings, caller=unhurried()).deliver(sent)
+    channel = connect(settings, caller=unhurried())
     assert await channel.find(sent) is None
     ref = await channel.deliver(sent)
     assert looked_up(slack) == 1
@@ -87,8 +88,8 @@ async def test_a_card_that_went_out_alone_is_not_repeated(
     sent = delivery(question(), HANDED_OVER)
     slack.fail("chat.postMessage", LOST)
     with pytest.raises(DeliveryFailed):
-        await connect(settings).deliver(sent)
-    channel = connect(settings)
+        await connect(settings, caller=unhurried()).deliver(sent)
+    channel = connect(settings, caller=unhurried())
     assert await channel.find(sent) is None
     await channel.deliver(sent)
     assert len(slack.in_channel(PEOPLE)) == len(replies(slack)) == 1
@@ -100,9 +101,9 @@ async def test_a_reply_that_told_of_no_card_is_complete(
 ) -> None:
     slack.channels.remove(PEOPLE)
     sent = delivery(question(), HANDED_OVER)
-    ref = await connect(settings).deliver(sent)
+    ref = await connect(settings, caller=unhurried()).deliver(sent)
     slack.channels.add(PEOPLE)
-    assert await connect(settings).find(sent) == ref
+    assert await connect(settings, caller=unhurried()).find(sent) == ref
 
 
 async def test_a_people_channel_without_the_bot_does_not_hold_up_the_reply(
@@ -119,7 +120,7 @@ async def test_a_people_channel_without_the_bot_does_not_hold_up_the_reply(
 
 
 async def test_people_are_asked_after_an_outage_and_not_given_up_on(
-    slack: FakeSlack, channel: SlackChannel
+    slack: FakeSlack, channel: SlackChannel, clock: Clock
 ) -> None:
     sent = delivery(question(), HANDED_OVER)
     slack.fail("chat.postMessage", Fault(status=429, error="ratelimited", retry_after="30"))
@@ -127,6 +128,7 @@ async def test_people_are_asked_after_an_outage_and_not_given_up_on(
         await channel.deliver(sent)
     assert not slack.posts
     assert await channel.find(sent) is None
+    clock.now += 30
     await channel.deliver(sent)
     assert len(slack.in_channel(PEOPLE)) == 1
     assert "I've asked the people" in replies(slack)[0].shown
@@ -147,9 +149,9 @@ async def test_a_busy_thread_and_a_busy_channel_are_read_to_the_end(
     slack.page_size = 10
     slack.say(HELP, ROOT, 55)
     sent = delivery(question(), HANDED_OVER)
-    ref = await connect(settings).deliver(sent)
+    ref = await connect(settings, caller=unhurried()).deliver(sent)
     slack.say(PEOPLE, None, 55)
-    channel = connect(settings)
+    channel = connect(settings, caller=unhurried())
     assert await channel.find(sent) == ref
     slack.posts.remove(replies(slack)[0])
     assert await channel.find(sent) is None

@@ -11,6 +11,7 @@ from bot.config import Settings
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.ports import Withdraws
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
+from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question, replies
 from tests.bot.adapters.slack.server import FakeSlack, Fault
 
@@ -26,10 +27,12 @@ async def test_every_part_of_a_reply_goes_and_nothing_else(
     slack: FakeSlack, settings: Settings, *, recorded: bool
 ) -> None:
     slack.say(HELP, ROOT, 3)
-    other = await connect(settings).deliver(delivery(question(id="1700000000.000300")))
-    ref = await connect(settings).deliver(delivery(question(), LONG))
+    other = await connect(settings, caller=unhurried()).deliver(
+        delivery(question(id="1700000000.000300"))
+    )
+    ref = await connect(settings, caller=unhurried()).deliver(delivery(question(), LONG))
     assert len(replies(slack)) > 2
-    await connect(settings).withdraw(question(), [ref] if recorded else [])
+    await connect(settings, caller=unhurried()).withdraw(question(), [ref] if recorded else [])
     assert [post.ts for post in replies(slack)] == [other.id]
     assert len(slack.in_thread(HELP, ROOT)) == 4
 
@@ -38,9 +41,11 @@ async def test_the_card_goes_too_for_its_words_are_the_askers(
     slack: FakeSlack, settings: Settings
 ) -> None:
     slack.say(PEOPLE, None, 2)
-    await connect(settings).deliver(delivery(question(id="1700000000.000300"), HANDED_OVER))
-    ref = await connect(settings).deliver(delivery(question(), HANDED_OVER))
-    await connect(settings).withdraw(question(), [ref])
+    await connect(settings, caller=unhurried()).deliver(
+        delivery(question(id="1700000000.000300"), HANDED_OVER)
+    )
+    ref = await connect(settings, caller=unhurried()).deliver(delivery(question(), HANDED_OVER))
+    await connect(settings, caller=unhurried()).withdraw(question(), [ref])
     assert [post.part for post in slack.in_channel(PEOPLE)] == ["", "", "card"]
     assert len(replies(slack)) == 1
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.slack import SlackChannel, connect
-from bot.adapters.slack.calls import Caller
 from bot.config import load_settings
 from bot.errors import DeliveryFailed
 from bot.types import Delivery, PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
+from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.questions import PEOPLE, question, replies
 from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Fault
@@ -78,9 +78,6 @@ async def _until_posted(slack: FakeSlack, sent: Delivery, restarts: list[bool]) 
 
 
 def _channel(slack: FakeSlack) -> SlackChannel:
-    async def pause(_: float) -> None:
-        return
-
     given_settings = load_settings(
         _env_file=None,
         slack_bot_token=TOKEN,
@@ -88,4 +85,4 @@ def _channel(slack: FakeSlack) -> SlackChannel:
         slack_api_url=slack.url,
         slack_escalation_channel=PEOPLE,
     )
-    return connect(given_settings, caller=Caller(pause))
+    return connect(given_settings, caller=unhurried())
