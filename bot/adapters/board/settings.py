@@ -18,7 +18,8 @@ from bot.doors.naming import short_actor
 from bot.escalations.types import Act
 from bot.limits.usage import Pause
 from bot.observing.audit import masked
-from bot.records.sums import AuditRecord
+from bot.records.sums import AuditRecord, PolicyRecord
+from bot.settings.channels import in_words
 from bot.settings.page import variable
 from bot.settings.source import Source
 from bot.types import Person
@@ -53,6 +54,22 @@ class Acts(Protocol):
     ) -> Sequence[AuditRecord]: ...
 
 
+class ChannelPolicies(Protocol):
+    """What single channels allow. Raises bot.errors.StoreUnavailable."""
+
+    async def all(self, tenant: str) -> Sequence[PolicyRecord]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelView:
+    """A channel that has a policy of its own; ``policy`` is every field with what holds."""
+
+    channel: str
+    policy: Sequence[tuple[str, str]]
+    who: str
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class SettingView:
     """One setting as it is shown; of a secret only whether it is set."""
@@ -81,12 +98,19 @@ class SettingsPage:
     """Shows the settings, pauses and resumes. ``sources`` says where each field comes from."""
 
     def __init__(
-        self, *, settings: Settings, sources: Mapping[str, Source], pauses: Pauses, acts: Acts
+        self,
+        *,
+        settings: Settings,
+        sources: Mapping[str, Source],
+        pauses: Pauses,
+        acts: Acts,
+        policies: ChannelPolicies,
     ) -> None:
         self._settings = settings
         self._sources = sources
         self._pauses = pauses
         self._acts = acts
+        self._policies = policies
 
     async def page(self, request: web.Request) -> web.Response:
         """Show the settings, and the acts before the one that the address names."""
@@ -115,9 +139,11 @@ class SettingsPage:
         views = setting_views(self._settings, self._sources)
         acts = await self._acts.newest(self._settings.tenant, ACTS + 1, _before(request))
         paused = await self._pauses.current(self._settings.tenant)
+        channels = await self._policies.all(self._settings.tenant)
         context = {
             "own": [each for each in views if each.own],
             "defaults": [each for each in views if not each.own],
+            "channels": [_channel(each) for each in channels],
             "paused": paused,
             "paused_by": short_actor(paused.by) if paused else "",
             "longest": LONGEST_REASON,
@@ -162,6 +188,11 @@ def _shown_value(value: object, field: FieldInfo) -> str:
         case _:
             # An address may carry a password.
             return masked(str(value))
+
+
+def _channel(kept: PolicyRecord) -> ChannelView:
+    who = short_actor(kept.changed_by)
+    return ChannelView(kept.channel, in_words(kept.policy), who, kept.changed_at)
 
 
 def _act(record: AuditRecord) -> ActView:

@@ -10,7 +10,7 @@ from aiohttp import web
 from bot.adapters.board import overview, parts, usage
 from bot.adapters.board import settings as setting
 from bot.adapters.board.overview import CheckParts
-from bot.adapters.board.settings import Acts, Pauses
+from bot.adapters.board.settings import Acts, ChannelPolicies, Pauses
 from bot.config import Settings
 from bot.records.statistics import Statistics
 from bot.records.sums import SumsUsage
@@ -31,6 +31,9 @@ class Record(Protocol):
 
     @property
     def audits(self) -> Acts: ...
+
+    @property
+    def policies(self) -> ChannelPolicies: ...
 
 
 def mount_state(
@@ -55,7 +58,11 @@ def mount_state(
     router.add_get(parts.PATH, seen.page)
     router.add_post(parts.PATH, seen.check)
     shown = setting.SettingsPage(
-        settings=settings, sources=sources, pauses=record.pauses, acts=record.audits
+        settings=settings,
+        sources=sources,
+        pauses=record.pauses,
+        acts=record.audits,
+        policies=record.policies,
     )
     router.add_get(setting.PATH, shown.page)
     router.add_post(f"{setting.PATH}/pause", shown.pause)

@@ -8,6 +8,7 @@ import pytest
 from bot.adapters.board.settings import LONGEST_REASON, setting_views
 from bot.config import Settings
 from bot.store import Store, open_store, sqlite_url
+from bot.types import NO_MODEL, Policy
 from tests.bot.adapters.board.state_app import Client, Told, state_app
 from tests.bot.server import settings_for
 
@@ -150,3 +151,19 @@ async def test_earlier_acts_are_a_page_further(store: Store, client: Client) -> 
 @pytest.mark.parametrize("before", ["x", "-1", "9" * 30, "\u0664"])
 async def test_a_page_of_acts_that_is_none_is_the_first(client: Client, before: str) -> None:
     assert (await client.get("/board/settings", params={"before": before})).status == 200
+
+
+async def test_the_policies_of_channels_are_shown_field_by_field(
+    store: Store, client: Client
+) -> None:
+    page = await (await client.get("/board/settings")).text()
+    assert "None: all are answered alike." in page
+    policy = Policy(frozenset({"IT"}), answers="questions", people="<C9>", model=NO_MODEL)
+
+    await store.policies.set("default", "slack:C1", policy, actor="cli:anna")
+
+    page = await (await client.get("/board/settings")).text()
+    assert "<code>slack:C1</code>" in page
+    assert "questions to nobody if it is sure" in page
+    assert "spaces: IT; people: &lt;C9&gt;; model: none" in page
+    assert "Changed by: </span>anna" in page
