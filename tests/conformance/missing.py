@@ -27,7 +27,7 @@ _UNASKABLE = "Teams can't be asked what was posted: better told twice than never
 _ALONE = "only the asker reads the thread: the answer itself has all that they may read"
 _ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
 _NO_EVENTS = "edited and deleted messages are not listened to yet"
-_NO_BUTTONS = "answers have no feedback buttons yet"
+_NO_PRESSES = "the buttons below an answer are not listened to yet"
 _UNSAID = "Teams does not say that a thumb was taken back"
 _NO_WHISPER = "private additions are not posted yet"
 
@@ -56,7 +56,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
         ),
         "slack": _because(
             {
-                _NO_BUTTONS: _FEEDBACK,
+                _NO_PRESSES: (*_FEEDBACK, _WHISPER),
                 _NO_EVENTS: (*_IN_TIME, "deleted after the answer", _TOLD_DELETED),
             }
         ),

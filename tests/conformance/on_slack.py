@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
 from bot.adapters import slack
+from bot.adapters.slack.actions import MORE
 from bot.config import Settings, load_settings
 from bot.ports import Inbox
 from bot.store import Store
 from tests.bot.adapters.slack import events, server
+from tests.bot.adapters.slack.clock import unhurried
+from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.offices import office_over
 from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
 
@@ -24,6 +28,8 @@ _OURS = re.compile(
     r"<https://(?:wiki\.example\.com|acme\.slack\.com)/[^|<>]*\|[^<>]*>|<@U0ALICE00>"
 )
 """Links and names that code wrote, label and all: the only ones that may be live."""
+
+_PRESSED_SECONDS = 1.0
 
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 503: "send it again"}
 
@@ -44,10 +50,10 @@ class OnSlack:
             slack_team_id=server.TEAM,
             slack_escalation_channel=PEOPLE,
         )
-        self.channel: slack.SlackChannel = slack.connect(self.settings)
+        self.channel: slack.SlackChannel = slack.connect(self.settings, caller=unhurried())
 
     def another_channel(self) -> slack.SlackChannel:
-        return slack.connect(self.settings)
+        return slack.connect(self.settings, caller=unhurried())
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         slack.mount(app, self.channel, office_over(store, inbox))
@@ -88,7 +94,19 @@ class OnSlack:
         return [post.shown for post in self._posts(question) if post.only_for is None]
 
     async def privately(self, question: Question) -> Sequence[str]:
-        return [post.shown for post in self._posts(question) if post.only_for == events.ALICE]
+        """Return what the asker is shown who presses the button for more."""
+        visitor = Visitor(self._workspace, self.client)
+        offers = self._whispered(question)
+        for offer in offers:
+            await visitor.click(offer, MORE)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PRESSED_SECONDS):
+                while len(self._whispered(question)) == len(offers):
+                    await asyncio.sleep(0.005)
+        return [post.shown for post in self._whispered(question)]
+
+    def _whispered(self, question: Question) -> Sequence[server.Post]:
+        return [post for post in self._posts(question) if post.only_for == events.ALICE]
 
     async def live(self, question: Question) -> Sequence[str]:
         posts = [*self._posts(question), *self._workspace.in_channel(PEOPLE)]

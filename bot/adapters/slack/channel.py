@@ -40,6 +40,7 @@ from bot.types import (
     Message,
     PostedRef,
     Reply,
+    Stage,
 )
 
 _TIMEOUT_SECONDS = 15
@@ -141,6 +142,10 @@ class SlackChannel:
         placeholder: PostedRef | None,  # noqa: ARG002  # the port's; a status line needs none
     ) -> None:
         """Show a status line, or a mark on the question where there is none."""
+        if activity.stage is Stage.DONE:
+            self._turns.ended(message)
+            await self._status.withdrawn(message)
+            return
         if not message.reply_to:
             self._turns.begun(message)
         await self._status.show(message, activity)

@@ -67,14 +67,14 @@ class Status:
     async def show(self, message: Message, activity: Activity) -> None:
         """Show what is done, unless it is shown already, nobody asked, or there is no thread."""
         words = doing(activity)
-        if message.overheard or message.reply_to:
+        if not words or message.overheard or message.reply_to:
             return
         shown = self._of(message)
         if shown.marked is not None or words == shown.words:
             return
         if await self._line(message, words):
             shown.words = words
-        elif words:
+        else:
             await self._mark(message, shown)
 
     def answered(self, message: Message) -> None:
