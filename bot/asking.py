@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from bot.attachments.telling import searched
 from bot.attachments.text import shortened
-from bot.escalations.handover import WISH
+from bot.escalations.handover import WISH, wished_about
 from bot.types import Attached, Inquiry, Intent, Route
 from bot.ways import Routes
 from rag.pipeline import Scope
@@ -60,7 +60,9 @@ def question_for_people(inquiry: Inquiry, route: Route) -> str:
     What a button said adds nothing to that question; what people wrote is kept. Files are named.
     """
     said = inquiry.message.text
-    if route.intent is Intent.HUMAN and route.question not in said:
+    if named := wished_about(said):
+        said = named
+    elif route.intent is Intent.HUMAN and route.question not in said:
         said = route.question if said == WISH else f"{route.question}\n{said}"
     if not inquiry.message.attachments:
         return said

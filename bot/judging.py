@@ -51,15 +51,17 @@ class Judging:
 
     async def vote(
         self, tenant: str, interaction_id: InteractionId, person_id: str, vote: Vote
-    ) -> None:
-        """Keep a thumb in place of an earlier one.
+    ) -> bool:
+        """Keep a thumb in place of an earlier one; tell whether it is another now.
 
         The same thumb again changes nothing; what was said with it stays.
         """
         await self._answer(tenant, interaction_id, person_id)
         given = await self._given(interaction_id, person_id)
-        if given is None or given.vote != vote:
-            await self._interactions.rate(judgement(interaction_id, person_id, vote))
+        if given is not None and given.vote == vote:
+            return False
+        await self._interactions.rate(judgement(interaction_id, person_id, vote))
+        return True
 
     async def take_back(
         self, tenant: str, interaction_id: InteractionId, person_id: str, vote: Vote

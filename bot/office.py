@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bot.documents.documents import Documents, Reindex
 from bot.escalations.casework import Casework
+from bot.fuller import FullerReplies
 from bot.orders.orders import Orders
 from bot.ports import Audits, Inbox, Interactions, KeepsPolicies, Notes
 from bot.startup import Part
@@ -40,6 +41,7 @@ class Office:
         interactions: The record, to read and to judge.
         casework: What is done about escalations, and how they are shown.
         explaining: Why an answer, or none.
+        fuller: What only an asker may read of an answer.
         hearing: Which messages are taken that are not addressed to the bot.
         policies: What single channels allow.
         notes: What an adapter remembers for all processes.
@@ -55,6 +57,7 @@ class Office:
     interactions: Interactions
     casework: Casework
     explaining: Explaining
+    fuller: FullerReplies
     hearing: Hears
     policies: KeepsPolicies
     notes: Notes

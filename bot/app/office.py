@@ -8,6 +8,7 @@ from bot.app.working import Working
 from bot.config import Settings
 from bot.escalations.casework import Casework
 from bot.escalations.reading import IndexReading
+from bot.fuller import FullerReplies
 from bot.gating.gate import load_gate
 from bot.hearing import Hearing
 from bot.office import Office
@@ -41,6 +42,7 @@ def office_of(
             readable=readable,
             public_url=settings.public_url,
         ),
+        fuller=FullerReplies(readable, public_url=settings.public_url),
         hearing=Hearing(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,

@@ -65,6 +65,19 @@ class EscalationWording:
         return "I've put your question on the help desk's list for a person to answer."
 
 
+def wish_about(question: str) -> str:
+    """Return what a button says that asks for a person about a question.
+
+    "" is the question that was asked last; the conversation tells which that is.
+    """
+    return f"{WISH}\n\n{question}" if question else WISH
+
+
+def wished_about(said: str) -> str:
+    """Return the question that a wish names, "" where it names none or is no such wish."""
+    return said.removeprefix(WISH).strip() if said.startswith(WISH) else ""
+
+
 def unheard(response: Response) -> Response:
     """Return what is said when people could not be reached: no hand-over that did not happen."""
     return replace(response, text=_UNHEARD) if isinstance(response, Escalation) else response

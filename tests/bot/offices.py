@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bot.escalations.casework import Casework
-from bot.escalations.reading import OnPage
+from bot.escalations.reading import OnPage, Readable
+from bot.fuller import FullerReplies
 from bot.gating.gate import load_gate
 from bot.hearing import Hearing
 from bot.office import Office
@@ -34,20 +35,27 @@ async def _all_well() -> Sequence[Part]:
 
 
 def office_over(
-    store: Store, inbox: Inbox, *, tenant: str = "default", shelf: Shelf | None = None
+    store: Store,
+    inbox: Inbox,
+    *,
+    tenant: str = "default",
+    shelf: Shelf | None = None,
+    readable: Readable | None = None,
 ) -> Office:
     """Join an office; what is indexed is in memory."""
+    readable = readable or ReadsNothing()
     shelf = shelf or Shelf()
     return Office(
         tenant=tenant,
         inbox=inbox,
         interactions=store.interactions,
         casework=Casework(
-            cases=store.escalations, interactions=store.interactions, readable=ReadsNothing()
+            cases=store.escalations, interactions=store.interactions, readable=readable
         ),
         explaining=Explaining(
-            interactions=store.interactions, gate=load_gate(0.65), readable=ReadsNothing()
+            interactions=store.interactions, gate=load_gate(0.65), readable=readable
         ),
+        fuller=FullerReplies(readable),
         hearing=Hearing(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,

@@ -9,6 +9,10 @@ from __future__ import annotations
 FEEDBACK = "feedback"
 """The thumbs below an answer; the value is ``up:ID`` or ``down:ID``."""
 
+REASON = "reason"
+"""Why an answer did not help; the value is ``CODE:ID``, the action's id ``reason:CODE``. A code is
+one of bot.feedback.REASONS, or "more" for words of one's own."""
+
 ASK_PERSON = "ask_person"
 WHY = "why"
 MORE = "more"

@@ -69,7 +69,7 @@ def heard(event: Event, *, tenant: str, us: Us, received_at: datetime) -> Heard 
         received_at=received_at,
         private=private,
         overheard=overheard,
-        attachments=tuple(_attachments(event.get("files"))),
+        attachments=tuple(attachments_in(event)),
     )
     return Heard(message, begins=thread == ts, by_bot=by_bot)
 
@@ -122,7 +122,9 @@ def _is_addressed(event: Event, us: Us) -> bool:
     return event.get("type") == "app_mention" or mentions(text_at(event, "text"), us.users)
 
 
-def _attachments(files: object) -> Iterator[Attachment]:
+def attachments_in(event: Event) -> Iterator[Attachment]:
+    """Yield the files of a message."""
+    files = event.get("files")
     for file in files if isinstance(files, Sequence) and not isinstance(files, str) else ():
         if isinstance(file, Mapping):
             yield _attachment(file)

@@ -12,6 +12,7 @@ from bot.adapters.slack.errands import Errands
 from bot.adapters.slack.lifecycle import Lifecycle
 from bot.adapters.slack.messages import Messages
 from bot.adapters.slack.own import Own
+from bot.adapters.slack.presses import presses
 from bot.adapters.slack.stopping import Stopping
 from bot.office import Office
 
@@ -26,5 +27,6 @@ def listeners(
         Changes(own, office, messages),
         Lifecycle(own),
         Stopping(office),
+        *presses(channel, office, own=own, errands=errands),
         messages,
     )

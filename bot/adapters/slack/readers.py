@@ -1,0 +1,31 @@
+"""What people on Slack may read now: everyone's pages in a channel, their own in private."""
+
+from __future__ import annotations
+
+from bot.capabilities import Introduces
+from bot.errors import DeliveryFailed
+from bot.types import Message
+from rag.types import EVERYONE, Principal
+
+EVERYBODY = frozenset({EVERYONE})
+
+
+class Readers:
+    """Asks the workspace who somebody is; what it does not vouch for may not be read."""
+
+    def __init__(self, people: Introduces) -> None:
+        self._people = people
+
+    async def of_thread(self, message: Message) -> frozenset[Principal]:
+        """Return what everybody who sees a thread may read."""
+        if not message.private:
+            return EVERYBODY
+        try:
+            return await self.of_asker(message)
+        except DeliveryFailed:
+            return EVERYBODY
+
+    async def of_asker(self, message: Message) -> frozenset[Principal]:
+        """Return what the asker may read, for their eyes alone. Raises DeliveryFailed."""
+        told = await self._people.introduce(message)
+        return EVERYBODY if told.outsiders else told.author.principals | EVERYBODY
