@@ -1,0 +1,67 @@
+"""Bytes as text, and long texts cut."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.attachments.text import NotText, decoded, shortened
+
+WORDS = "Überall: Zugriff verweigert.\nZeile 2"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        WORDS.encode(),
+        codecs.BOM_UTF8 + WORDS.encode(),
+        WORDS.encode("utf-16"),
+        codecs.BOM_UTF16_BE + WORDS.encode("utf-16-be"),
+        WORDS.replace("\n", "\r\n").encode(),
+        f"\x1b[31m{WORDS}\x1b[0m".encode(),
+    ],
+    ids=["utf-8", "utf-8 with mark", "utf-16", "utf-16 big", "windows line ends", "colours"],
+)
+def test_a_text_is_read_with_plain_line_ends(content: bytes) -> None:
+    assert decoded(content) == WORDS
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\x89PNG\r\n\x1a\n\x00\x00", b"\x00" * 50, b"caf\xe9", codecs.BOM_UTF16_LE + b"\x00"],
+    ids=["picture", "zeros", "latin", "half a character"],
+)
+def test_what_is_no_text_is_told(content: bytes) -> None:
+    with pytest.raises(NotText):
+        decoded(content)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_text_without_controls_or_none(content: bytes) -> None:
+    try:
+        text = decoded(content)
+    except NotText:
+        return
+    assert not set(text) & {"\x00", "\x1b", "\r"}
+
+
+@given(st.text(max_size=3000), st.integers(0, 1500))
+def test_a_text_is_never_longer_than_there_is_room(text: str, room: int) -> None:
+    short = shortened(text, room)
+
+    assert len(short) <= room
+    assert short == text or len(text) > room
+
+
+def test_a_long_log_keeps_beginning_end_and_the_errors_between() -> None:
+    quiet = "2026-11-22 12:00:00 INFO all is well with everything\n" * 400
+    log = f"Build 17\n{quiet}ORA-12154: could not resolve\n{quiet}Stopped."
+
+    short = shortened(log, 2000)
+
+    assert short.startswith("Build 17\n")
+    assert "\nORA-12154: could not resolve\n[…]\n" in short
+    assert short.endswith("Stopped.")
