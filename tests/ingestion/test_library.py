@@ -70,6 +70,18 @@ async def test_a_folder_is_read_again_and_shown_to_each_as_far_as_they_may_see(
     assert (await library.document("WIKI", "pay.md", OF_HR)).readers == "group:hr"
 
 
+@pytest.mark.usefixtures("wiki")
+async def test_a_document_is_found_by_its_address(library: Library) -> None:
+    await library.runs.start("WIKI", by="anna")
+    await library.runs.settled()
+
+    found = await library.at(["https://none.example", "/pages/WIKI/pay.md"], None)
+
+    assert found
+    assert (found.space, found.id) == ("WIKI", "pay.md")
+    assert await library.at(["/pages/WIKI/pay.md"], EVERYBODY) is None
+
+
 async def test_the_brake_holds_and_can_be_let_go(library: Library, wiki: Path) -> None:
     for number in range(10):
         (wiki / f"{number}.md").write_text("Text")

@@ -247,6 +247,102 @@ async def test_what_was_interrupted_is_resumed_by_the_next_start_and_nothing_els
     assert work.done == ["IT", "HR"]
 
 
+async def test_what_resumes_a_run_is_told_by_the_run_and_may_remove_what_it_might(
+    runs: Runs, work: Work, tmp_path: Path
+) -> None:
+    every = await runs.start(None, by="anna", allow_mass_delete=True)
+    dry = await runs.start("IT", by="anna", dry_run=True)
+    await work.begun.wait()
+    await runs.stop()
+    work.on.set()
+
+    again = Runs(Ledger(tmp_path, "acme"), Named("HR", "IT"), work)
+    await again.resume([])
+    await again.settled()
+
+    told, told_dry = await again.get(every), await again.get(dry)
+    assert told
+    assert told_dry
+    assert told.state == told_dry.state == "interrupted"
+    assert told_dry.resumed_as == ()
+    following = [await again.get(each) for each in told.resumed_as]
+    assert [(run.space, run.state, run.allow_mass_delete) for run in following if run] == [
+        ("HR", "done", True),
+        ("IT", "done", True),
+    ]
+
+
+async def test_a_start_that_was_cut_off_leaves_what_it_resumes_to_the_next(
+    runs: Runs, work: Work, tmp_path: Path
+) -> None:
+    run_id = await runs.start("HR", by="anna")
+    await work.begun.wait()
+    await runs.stop()
+    cut_off = Runs(Unsettled(tmp_path, "acme"), Named("HR"), work)
+    with pytest.raises(LedgerUnavailable):
+        await cut_off.resume([])
+    await cut_off.stop()
+    work.on.set()
+
+    again = Runs(Ledger(tmp_path, "acme"), Named("HR"), work)
+    await again.resume([])
+    await again.settled()
+
+    told = await again.get(run_id)
+    assert told
+    (following,) = told.resumed_as
+    assert [run.id for run in await again.newest(9) if run.state == "done"] == [following]
+
+
+class Unsettled(Ledger):
+    """A ledger whose process ends before what was interrupted is settled."""
+
+    async def settle(self, interrupted: Sequence[Run]) -> None:
+        raise LedgerUnavailable("The process ended.")
+
+
+async def test_what_was_to_be_cancelled_when_its_process_died_is_not_gone_on_with(
+    runs: Runs, work: Work, ledger: Ledger, tmp_path: Path
+) -> None:
+    run_id = await runs.start("HR", by="anna")
+    await work.begun.wait()
+    await runs.stop()
+    await ledger.cancel(run_id)
+    work.on.set()
+
+    again = Runs(Ledger(tmp_path, "acme"), Named("HR"), work)
+    await again.resume([])
+    await again.settled()
+
+    assert [run.state for run in await again.newest(9)] == ["cancelled"]
+    assert work.done == []
+
+
+async def test_what_held_a_run_back_is_told_apart(runs: Runs, work: Work) -> None:
+    work.errors = [TooManyRemoved("9 pages are gone. If they are meant to go, --x")]
+    work.on.set()
+    await runs.start("HR", by="anna")
+    await runs.settled()
+
+    (failure,) = (await only(runs)).failures
+    assert failure.mass_delete
+
+
+async def test_a_dry_run_tells_that_a_real_one_would_be_held_back(ledger: Ledger) -> None:
+    async def work(space: str, progress: Progress, run: Run) -> Report:
+        return Report(space, dry_run=True, would_stop="9 pages are gone. If they are meant, --x")
+
+    runs = Runs(ledger, Named("HR"), work)
+    await runs.start("HR", by="anna", dry_run=True)
+    await runs.settled()
+
+    run = await only(runs)
+    assert (run.state, run.failed) == ("done", 0)
+    (failure,) = run.failures
+    assert failure.mass_delete
+    assert failure.reason == "A real run would stop: 9 pages are gone."
+
+
 class FullDisk(Ledger):
     """A ledger on a disk that is full while it is said to be."""
 

@@ -74,6 +74,29 @@ async def test_pages_are_found_by_all_words_of_name_or_title(
     assert await ids(index, words=words) == found
 
 
+async def test_a_page_is_found_by_the_first_address_that_has_one(index: EmbeddedIndex) -> None:
+    page = await index.page_summary("acme", "it", "b.md", None)
+    other = await index.page_summary("acme", "it", "a.md", None)
+    assert page
+    assert other
+
+    assert await index.page_at("acme", ["https://none.example", page.url, other.url], None) == page
+    assert await index.page_at("acme", [other.url, page.url], None) == other
+    assert await index.page_at("acme", ["https://none.example", ""], None) is None
+    assert await index.page_at("acme", [], None) is None
+
+
+async def test_an_address_tells_nothing_of_a_page_that_may_not_be_seen(
+    index: EmbeddedIndex,
+) -> None:
+    pay = await index.page_summary("acme", "it", "pay.md", None)
+    assert pay
+
+    assert await index.page_at("acme", [pay.url], EVERYBODY) is None
+    assert await index.page_at("acme", [pay.url], OF_HR) == pay
+    assert await index.page_at("nobody", [pay.url], None) is None
+
+
 async def test_a_page_without_text_is_listed_by_its_name(index: EmbeddedIndex) -> None:
     await put(index, Draft("empty.md", (), readers=ANYONE))
 

@@ -1,0 +1,92 @@
+"""Runs that are played, people who order, and an audit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.errors import DeliveryFailed, StoreUnavailable
+from bot.orders.types import Admins, Orderer, Spelling
+from bot.types import Person, Policy
+from ingestion.ledger import Run
+from tests.bot.shelves import RUN
+
+SLACK = Spelling("/frontdesk ", "/reindex")
+ADMINS = Admins("SLACK_ADMINS", ids=frozenset({"U1"}), groups=frozenset({"S1"}))
+RUNNING = replace(RUN, state="running", ended_at=None, pages=1, total=4, chunks=10)
+
+
+def orderer(
+    person: str = "U1", *, admins: Admins = ADMINS, groups: Groups | None = None
+) -> Orderer:
+    """Somebody who orders on Slack; U1 is an admin."""
+    return Orderer(Person(person), "slack", admins, SLACK, groups)
+
+
+class Groups:
+    """Implements KnowsGroups; may be away."""
+
+    def __init__(self, *members: tuple[str, str], away: bool = False) -> None:
+        self._members = members
+        self._away = away
+        self.asked = 0
+
+    async def in_group(self, person_id: str, group_id: str) -> bool:
+        self.asked += 1
+        if self._away:
+            raise DeliveryFailed("Slack is away.")
+        return (person_id, group_id) in self._members
+
+
+class Played:
+    """Implements FollowsRuns: what is there at each second of a played clock.
+
+    ``None`` is a run that is not known, StoreUnavailable a ledger that can't be read. The last
+    scene stays.
+    """
+
+    def __init__(self, scenes: Sequence[tuple[float, dict[str, Run] | None]]) -> None:
+        self._scenes = scenes
+        self.seconds = 0.0
+
+    def clock(self) -> float:
+        return self.seconds
+
+    async def pause(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    async def get(self, run_id: str) -> Run | None:
+        scene = [runs for begins, runs in self._scenes if begins <= self.seconds][-1]
+        if scene is None:
+            raise StoreUnavailable("The ledger is away.")
+        return scene.get(run_id)
+
+
+class MemoryAudits:
+    """Implements Audits; may be away."""
+
+    def __init__(self, *, away: bool = False) -> None:
+        self._away = away
+        self.acts: list[tuple[str, str, str, str]] = []
+
+    async def append(
+        self, tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
+    ) -> None:
+        if self._away:
+            raise StoreUnavailable("The record is away.")
+        self.acts.append((actor, act, subject, detail))
+
+
+class MemoryPolicies:
+    """Implements KeepsPolicies."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Policy] = {}
+        self.actors: list[str] = []
+
+    async def of(self, tenant: str, channel: str) -> Policy | None:
+        return self.kept.get(channel)
+
+    async def set(self, tenant: str, channel: str, allowed: Policy, *, actor: str) -> None:
+        self.kept[channel] = allowed
+        self.actors.append(actor)

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.errors import StoreUnavailable
+from bot.orders.reindexing import Reindexing
+from bot.orders.types import (
+    Done,
+    Everything,
+    PageAt,
+    Refused,
+    ReindexCancel,
+    ReindexOrder,
+    SpaceNamed,
+    Started,
+    Target,
+)
+from ingestion.ledger import Run
+from ingestion.library import Space
+from tests.bot.orders.fakes import RUNNING, MemoryAudits, orderer
+from tests.bot.shelves import RUN, Shelf, document
+
+BY = orderer()
+
+
+class Wiki(Shelf):
+    """A shelf with pages of three spaces; of OLD it is not known what fills it."""
+
+    def __init__(self, *runs: Run) -> None:
+        super().__init__(*runs)
+        for space in ("HR", "IT-Support", "OLD"):
+            self.kept[space, "a.md"] = document(space, "a.md")
+
+    def _space(self, name: str, pages: int) -> Space:
+        return replace(super()._space(name, pages), reindexable=name != "OLD")
+
+
+def reindexing(shelf: Shelf, audits: MemoryAudits | None = None) -> Reindexing:
+    return Reindexing(
+        tenant="default", documents=shelf, runs=shelf, audits=audits or MemoryAudits()
+    )
+
+
+async def refused(shelf: Shelf, target: Target) -> str:
+    audits = MemoryAudits()
+    answer = await reindexing(shelf, audits).start(ReindexOrder(target), BY)
+    assert isinstance(answer, Refused)
+    assert audits.acts == []
+    assert not [run for run in shelf.runs if run.by == "slack:U1"]
+    return answer.text
+
+
+@pytest.mark.parametrize(
+    ("target", "space", "told"),
+    [
+        (SpaceNamed("HR"), "HR", "the whole space HR"),
+        (SpaceNamed("it-support"), "IT-Support", "the whole space IT-Support"),
+        (Everything(), None, "all spaces"),
+        (
+            PageAt("https://desk.example/pages/HR/a.md#top"),
+            "HR",
+            "\u201ca\u201d is in the space HR. I bring the whole space HR up to date.",
+        ),
+    ],
+)
+async def test_what_is_meant_is_begun_audited_and_told(
+    target: Target, space: str | None, told: str
+) -> None:
+    shelf, audits = Wiki(), MemoryAudits()
+
+    answer = await reindexing(shelf, audits).start(ReindexOrder(target), BY)
+
+    assert isinstance(answer, Started)
+    assert told in answer.text
+    (run,) = shelf.runs
+    assert (run.id, run.space, run.by, run.dry_run) == (answer.run_id, space, "slack:U1", False)
+    assert audits.acts == [("slack:U1", "reindex", space or "all", "")]
+
+
+async def test_a_dry_run_promises_to_change_nothing_and_is_audited_as_such() -> None:
+    shelf, audits = Wiki(), MemoryAudits()
+    order = ReindexOrder(SpaceNamed("HR"), dry_run=True, allow_mass_delete=True)
+
+    answer = await reindexing(shelf, audits).start(order, BY)
+
+    assert isinstance(answer, Started)
+    assert "Nothing is changed" in answer.text
+    assert shelf.runs[0].dry_run
+    assert audits.acts[0][3] == "dry run, mass delete allowed"
+
+
+async def test_of_an_unknown_space_those_are_named_first_that_are_written_most_alike() -> None:
+    said = await refused(Wiki(), SpaceNamed("ITsupport"))
+
+    assert "no space \u201cITsupport\u201d" in said
+    assert said.index("IT-Support") < said.index("HR")
+    assert "OLD" not in said
+
+
+async def test_a_space_that_nothing_is_known_to_fill_can_not_be_read_again() -> None:
+    assert "not known what fills the space OLD" in await refused(Wiki(), SpaceNamed("OLD"))
+    assert "not known what fills the space OLD" in await refused(Wiki(), PageAt("/pages/OLD/a.md"))
+    assert "No space can be reindexed yet" in await refused(Shelf(), SpaceNamed("HR"))
+
+
+async def test_a_page_that_is_not_indexed_is_told_with_the_way_to_index_it() -> None:
+    said = await refused(Wiki(), PageAt("https://wiki.example/new"))
+
+    assert "https://wiki.example/new" in said
+    assert "/reindex SPACE" in said
+    assert "Known are: HR, IT-Support." in said
+
+
+async def test_a_run_in_the_way_is_told_with_how_far_it_is_and_how_to_stop_it() -> None:
+    said = await refused(Wiki(replace(RUNNING, space=None, at_space="HR")), SpaceNamed("HR"))
+
+    assert "1 of 4 pages" in said
+    assert "/reindex cancel all" in said
+
+
+async def test_a_run_that_was_quicker_is_told_plainly() -> None:
+    class Race(Wiki):
+        async def newest(self, limit: int) -> list[Run]:
+            return []
+
+    answer = await reindexing(Race(RUNNING)).start(ReindexOrder(Everything()), BY)
+
+    assert isinstance(answer, Refused)
+    assert "quicker" in answer.text
+
+
+async def test_what_can_not_be_audited_is_not_done() -> None:
+    shelf = Wiki()
+    work = reindexing(shelf, MemoryAudits(away=True))
+    with pytest.raises(StoreUnavailable):
+        await work.start(ReindexOrder(SpaceNamed("HR")), BY)
+    assert shelf.runs == []
+
+    shelf = Wiki(RUNNING)
+    with pytest.raises(StoreUnavailable):
+        await reindexing(shelf, MemoryAudits(away=True)).cancel(ReindexCancel(), BY)
+    assert shelf.runs[0].active
+
+
+@pytest.mark.parametrize("target", [None, "HR", "hr", "r1"])
+async def test_the_run_that_is_meant_is_stopped_and_that_is_audited(target: str | None) -> None:
+    shelf, audits = Wiki(RUNNING), MemoryAudits()
+
+    answer = await reindexing(shelf, audits).cancel(ReindexCancel(target), BY)
+
+    assert isinstance(answer, Done)
+    assert "run over HR is being stopped" in answer.text
+    assert shelf.runs[0].state == "cancelled"
+    assert audits.acts == [("slack:U1", "cancel reindex", "r1", "HR")]
+
+
+@pytest.mark.parametrize(
+    ("runs", "target", "said"),
+    [
+        ((RUN,), None, "nothing to stop"),
+        ((RUNNING,), "IT", "No run that goes on is over \u201cIT\u201d"),
+        ((RUNNING, replace(RUNNING, id="r2", space="IT")), None, "/reindex cancel r2 (IT)"),
+        (
+            (RUNNING, replace(RUNNING, id="r2", dry_run=True)),
+            "HR",
+            "More than one run is over \u201cHR\u201d",
+        ),
+    ],
+)
+async def test_what_can_not_be_stopped_is_told_with_what_can(
+    runs: tuple[Run, ...], target: str | None, said: str
+) -> None:
+    shelf, audits = Wiki(*runs), MemoryAudits()
+
+    answer = await reindexing(shelf, audits).cancel(ReindexCancel(target), BY)
+
+    assert isinstance(answer, Refused)
+    assert said in answer.text
+    assert audits.acts == []
+    assert shelf.runs == list(runs)
+
+
+async def test_the_runs_under_way_are_told_else_the_last_ones() -> None:
+    under_way = await reindexing(Wiki(RUNNING, replace(RUN, id="r0", space="IT"))).standing(BY)
+    ended = await reindexing(Wiki(RUN)).standing(BY)
+    never = await reindexing(Wiki()).standing(BY)
+
+    assert "1 of 4 pages" in under_way.text
+    assert "IT" not in under_way.text
+    assert ended.text.startswith("Nothing is being reindexed now. The last runs:")
+    assert "Reindexing HR: done" in ended.text
+    assert "/reindex all" in never.text

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.orders.told import RunTold
+from bot.orders.watching import PATIENCE_SECONDS, TELL_SECONDS, Watch
+from ingestion.ledger import Run
+from tests.bot.orders.fakes import RUNNING, Played
+from tests.bot.shelves import RUN
+
+Scenes = list[tuple[float, dict[str, Run] | None]]
+KILLED = replace(RUNNING, state="interrupted")
+
+
+async def followed(scenes: Scenes) -> list[tuple[float, RunTold]]:
+    """Return what is told, with the second in which it was."""
+    played = Played(scenes)
+    watch = Watch(played, pause=played.pause, clock=played.clock)
+    return [(played.seconds, told) async for told in watch.follow("r1")]
+
+
+def at(run: Run) -> dict[str, Run]:
+    return {run.id: run}
+
+
+async def test_states_are_told_at_once_and_figures_now_and_then() -> None:
+    scenes: Scenes = [(0, at(replace(RUNNING, state="waiting", pages=0)))]
+    scenes += [(1 + n / 2, at(replace(RUNNING, pages=n, total=20))) for n in range(20)]
+    scenes += [(11, at(replace(RUN, added=20)))]
+
+    told = await followed(scenes)
+
+    assert [(second, each.state, each.pages) for second, each in told] == [
+        (0, "waiting", 0),
+        (1, "running", 0),
+        (3.5, "running", 5),
+        (6, "running", 10),
+        (8.5, "running", 15),
+        (11, "done", 0),
+    ]
+    assert [each.ended for _, each in told] == [False] * 5 + [True]
+
+
+async def test_a_run_that_stands_still_is_told_once() -> None:
+    assert len(await followed([(0, at(RUNNING)), (60, at(RUN))])) == 2
+
+
+async def test_a_run_that_had_ended_already_is_told_once_and_that_is_all() -> None:
+    assert [(second, told.state) for second, told in await followed([(0, at(RUN))])] == [
+        (0, "done")
+    ]
+
+
+async def test_a_killed_run_is_followed_to_the_end_of_what_resumed_it() -> None:
+    resumed = replace(KILLED, resumed_as=("r2",))
+    second = replace(RUNNING, id="r2", by="start", pages=2)
+    again = replace(second, state="interrupted", resumed_as=("r3",))
+    done = replace(RUN, id="r3", changed=3)
+
+    told = await followed(
+        [
+            (0, at(RUNNING)),
+            (5, at(KILLED)),
+            (10, {"r1": resumed, "r2": second}),
+            (15, {"r1": resumed, "r2": again, "r3": done}),
+        ]
+    )
+
+    assert [(second, each.state, each.resumed) for second, each in told] == [
+        (0, "running", False),
+        (5, "interrupted", False),
+        (10, "running", True),
+        (15, "done", True),
+    ]
+    assert {each.run_id for _, each in told} == {"r1"}
+    assert told[-1][1].changed == 3
+
+
+async def test_a_run_over_all_is_followed_over_the_runs_that_resumed_each_space() -> None:
+    resumed = replace(KILLED, space=None, resumed_as=("r2", "r3", "gone"))
+    hr = replace(RUN, id="r2", space="HR", added=2)
+    it = replace(RUNNING, id="r3", space="IT", pages=3, total=9, at_space="IT")
+
+    told = await followed(
+        [
+            (0, {"r1": resumed, "r2": hr, "r3": it}),
+            (5, {"r1": resumed, "r2": hr, "r3": replace(RUN, id="r3", space="IT", added=9)}),
+        ]
+    )
+
+    working, ended = (each for _, each in told)
+    assert (working.state, working.space, working.at_space) == ("running", None, "IT")
+    assert (working.pages, working.total) == (3, 9)
+    assert (ended.state, ended.space, ended.added) == ("done", None, 11)
+
+
+async def test_a_killed_run_that_nobody_goes_on_with_is_given_up_with_a_sentence() -> None:
+    told = await followed([(0, at(RUNNING)), (5, at(KILLED))])
+
+    second, last = told[-1]
+    assert 5 + PATIENCE_SECONDS - 1 <= second <= 5 + PATIENCE_SECONDS
+    assert (last.state, last.ended) == ("interrupted", True)
+    assert "order it again" in last.note
+
+
+async def test_a_killed_dry_run_ends_at_once_for_nothing_resumes_it() -> None:
+    ((second, last),) = await followed([(0, at(replace(KILLED, dry_run=True)))])
+
+    assert (second, last.ended) == (0, True)
+    assert "Nothing was changed" in last.note
+
+
+async def test_a_run_that_is_not_known_ends_with_a_plain_sentence() -> None:
+    told = await followed([(0, at(RUNNING)), (5, {})])
+
+    assert [each.state for _, each in told] == ["running", "gone"]
+    assert told[-1][1].note.startswith("I don't know this run any more.")
+
+
+async def test_a_ledger_that_is_away_is_waited_for() -> None:
+    told = await followed([(0, at(RUNNING)), (5, None), (300, at(RUN))])
+
+    assert [(second, each.state) for second, each in told] == [(0, "running"), (300, "done")]
+
+
+async def test_a_ledger_that_stays_away_ends_it_with_a_plain_sentence() -> None:
+    told = await followed([(0, None)])
+
+    ((second, last),) = told
+    assert second == PATIENCE_SECONDS
+    assert (last.state, last.ended) == ("gone", True)
+
+
+async def test_runs_that_resume_one_another_in_a_circle_end_it() -> None:
+    circle = replace(KILLED, resumed_as=("r2",))
+    told = await followed([(0, {"r1": circle, "r2": replace(circle, id="r2", resumed_as=("r1",))})])
+
+    assert told[-1][1].state == "gone"
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.floats(0.1, 20, allow_nan=False),
+        st.sampled_from(["waiting", "running", "interrupted", "away"]),
+        st.integers(0, 9),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=STEPS)
+async def test_whatever_happens_it_ends_once_and_is_told_seldom(
+    steps: list[tuple[float, str, int]],
+) -> None:
+    seconds, scenes = 0.0, list[tuple[float, dict[str, Run] | None]]([(0, at(RUNNING))])
+    for lasts, state, pages in steps:
+        seconds += lasts
+        run = replace(RUNNING, state=state, pages=pages)  # type: ignore[arg-type]  # "away" is none
+        scenes.append((seconds, None if state == "away" else at(run)))
+    scenes.append((seconds + 1, at(RUN)))
+
+    told = await followed(scenes)
+
+    assert [each.ended for _, each in told] == [False] * (len(told) - 1) + [True]
+    for (before, one), (after, other) in pairwise(told):
+        assert one.state != other.state or after - before >= TELL_SECONDS
