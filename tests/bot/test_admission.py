@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.admission import Admission, VouchedDirectory, audience_of
+from bot.attachments.reading import Attachments
 from bot.store import Store
-from bot.types import Policy
+from bot.types import Attached, Inquiry, Introduction, Message, Person, Policy, Refusal
 from rag.types import EVERYONE, Principal, Turn
+from tests.bot.attachments.files import Drive, PdfOfText, with_files
 from tests.bot.recorded import answered
+from tests.bot.test_introductions import ANNA, Registrar, introductions
 from tests.builders import message
 
 HR = Principal("group:hr")
+
+
+async def admitted(admission: Admission, asked: Message) -> Inquiry:
+    inquiry = await admission.admit(asked)
+    assert isinstance(inquiry, Inquiry)
+    return inquiry
 
 
 def test_a_private_thread_may_read_what_its_asker_may() -> None:
@@ -69,8 +80,8 @@ async def test_a_channel_narrows_what_is_allowed_everywhere_and_never_widens_it(
     policies = OnePolicy("slack:C1", Policy(own))
     admission = Admission(store.interactions, VouchedDirectory(), Policy(everywhere), policies)
 
-    inquiry = await admission.admit(message("pay?", platform="slack", channel="C1"))
-    elsewhere = await admission.admit(message("pay?", platform="teams", channel="C1"))
+    inquiry = await admitted(admission, message("pay?", platform="slack", channel="C1"))
+    elsewhere = await admitted(admission, message("pay?", platform="teams", channel="C1"))
 
     assert inquiry.policy.spaces == allowed
     assert elsewhere.policy.spaces == everywhere
@@ -79,11 +90,11 @@ async def test_a_channel_narrows_what_is_allowed_everywhere_and_never_widens_it(
 async def test_a_policy_that_is_set_holds_for_the_next_question(store: Store) -> None:
     admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
     asked = message("pay?", platform="slack", channel="C1")
-    assert (await admission.admit(asked)).policy.spaces is None
+    assert (await admitted(admission, asked)).policy.spaces is None
 
     await store.policies.set("default", "slack:C1", Policy(IT_ONLY), actor="cli:anna")
 
-    assert (await admission.admit(asked)).policy.spaces == IT_ONLY
+    assert (await admitted(admission, asked)).policy.spaces == IT_ONLY
 
 
 async def test_an_inquiry_carries_what_was_said_before_in_its_thread(store: Store) -> None:
@@ -92,8 +103,102 @@ async def test_an_inquiry_carries_what_was_said_before_in_its_thread(store: Stor
     await store.work.open(later, "me")
     admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
 
-    inquiry = await admission.admit(later)
+    inquiry = await admitted(admission, later)
 
     assert inquiry.message == later
     assert inquiry.history == (Turn("user", "one"), Turn("assistant", "two"))
     assert inquiry.audience.kind == "private"
+
+
+async def test_what_a_channel_says_of_itself_holds_besides_its_spaces(store: Store) -> None:
+    own = Policy(answers="questions", follow_ups=True, people="C9", model="none", other_bots=True)
+    admission = Admission(
+        store.interactions, VouchedDirectory(), Policy(IT_ONLY), OnePolicy("slack:C1", own)
+    )
+
+    inquiry = await admitted(admission, message("pay?", platform="slack", channel="C1"))
+
+    assert inquiry.policy == replace(own, spaces=IT_ONLY)
+
+
+async def test_where_answers_are_off_a_message_is_refused_before_anything_is_looked_up(
+    store: Store,
+) -> None:
+    registrar = Registrar(None)
+    admission = Admission(
+        store.interactions,
+        VouchedDirectory(),
+        Policy(),
+        OnePolicy("slack:C1", Policy(answers="off")),
+        introductions=introductions(store, registrar, frozenset({"slack"})),
+    )
+
+    refused = await admission.admit(message("pay?", platform="slack", channel="C1"))
+
+    assert isinstance(refused, Refusal)
+    assert refused.note == "channel_off"
+    assert refused.text.startswith("I'm turned off here.")
+
+
+async def test_an_introduced_colleague_asks_with_what_they_may_read(store: Store) -> None:
+    admission = Admission(
+        store.interactions,
+        VouchedDirectory(),
+        Policy(),
+        store.policies,
+        introductions=introductions(store, Registrar()),
+    )
+
+    inquiry = await admitted(admission, message("pay?", platform="slack", channel="D1"))
+
+    assert inquiry.message.author == ANNA
+    assert inquiry.audience.principals == ANNA.principals
+    assert inquiry.asker == ANNA
+
+
+class Generous:
+    """A directory that gives everybody everything."""
+
+    async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:
+        return person.principals | {HR, EVERYONE}
+
+
+@pytest.mark.parametrize("introduction", [None, Introduction(ANNA, outsiders=True)])
+@pytest.mark.parametrize("private", [True, False])
+async def test_no_directory_gives_an_outsider_or_a_stranger_more_than_everyone(
+    store: Store, introduction: Introduction | None, *, private: bool
+) -> None:
+    admission = Admission(
+        store.interactions,
+        Generous(),
+        Policy(),
+        store.policies,
+        introductions=introductions(store, Registrar(introduction)),
+    )
+    claiming = replace(
+        message("pay?", platform="slack", channel="C1", private=private), author=ANNA
+    )
+
+    inquiry = await admitted(admission, claiming)
+
+    assert inquiry.message.author.principals == {EVERYONE}
+    assert inquiry.audience.principals == {EVERYONE}
+    assert len(inquiry.notes) == 1
+
+
+async def test_files_are_read_and_what_was_not_read_is_told(store: Store) -> None:
+    drive = Drive()
+    log = drive.add("vpn.log", b"Error 809")
+    picture = drive.add("screen.png", b"", "image/png")
+    admission = Admission(
+        store.interactions,
+        VouchedDirectory(),
+        Policy(),
+        store.policies,
+        reading=Attachments({"slack": drive}, PdfOfText()),
+    )
+
+    inquiry = await admitted(admission, with_files(log, picture))
+
+    assert inquiry.attached == (Attached("vpn.log", "Error 809"),)
+    assert inquiry.remarks == ("I did not read screen.png: I read text, logs and PDF only.",)
