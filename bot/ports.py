@@ -202,12 +202,15 @@ class Worklist(Protocol):
         """
         ...
 
-    async def close(self, interaction: Interaction, outcome: Outcome, *, last: bool) -> bool:
+    async def close(
+        self, interaction: Interaction, outcome: Outcome, *, last: bool, posting: bool = True
+    ) -> bool:
         """Record the outcome, its public text as a turn, what it cost, and what goes to people.
 
         Return False, and record nothing, when the question was edited since ``interaction`` was
         read, unless it is the ``last`` try. The reply may then be posted, under the same claim and
-        no other. Raises ClaimLost.
+        no other; where it has to wait for its turn first, ``posting`` is False, and is noted when
+        that has come. Raises ClaimLost.
         """
         ...
 

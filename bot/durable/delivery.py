@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 
+from bot.capabilities import TakesTurns
 from bot.durable.progress import Progress
 from bot.errors import DeliveryFailed
 from bot.observing.tracing import deliver_span
@@ -57,6 +59,17 @@ class Deliverer:
     def posts_to(self, message: Message) -> bool:
         """Tell whether replies to a message are posted, not fetched."""
         return message.thread.platform in self._channels
+
+    def takes_turns(self, message: Message) -> bool:
+        """Tell whether a reply waits for others to be posted before it."""
+        return isinstance(self._channels.get(message.thread.platform), TakesTurns)
+
+    def turn(self, message: Message) -> AbstractAsyncContextManager[None]:
+        """Wait for a reply's turn, however long that takes, and hold it in the block."""
+        channel = self._channels.get(message.thread.platform)
+        if isinstance(channel, TakesTurns):
+            return channel.turn(message)
+        return nullcontext()
 
     async def post(self, interaction: Interaction, outcome: Outcome, *, again: bool) -> PostedRef:
         """Post an outcome; return where it is. Raises DeliveryFailed.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +15,7 @@ import structlog
 from bot.durable.delivery import Deliverer
 from bot.errors import ClaimLost, DeliveryFailed, DeliveryRefused
 from bot.ports import Worklist
-from bot.types import Interaction, Outcome, PostedRef
+from bot.types import Interaction, InteractionId, Outcome, PostedRef
 
 log = structlog.get_logger(__name__)
 
@@ -47,17 +48,24 @@ class Posting:
         self._deliver = deliver
         self._alive = alive
         self._patience = patience
+        self._waiting: dict[InteractionId, asyncio.Task[PostedRef]] = {}
+
+    def interrupt(self, interaction_id: InteractionId) -> None:
+        """Let the reply to a withdrawn question wait no longer; what is begun is taken back."""
+        waiting = self._waiting.get(interaction_id)
+        if waiting is not None:
+            waiting.cancel()
 
     async def first(self, interaction: Interaction, outcome: Outcome) -> float | None:
         """Post an outcome that was just recorded under this claim. Raises ClaimLost."""
-        return await self._post(interaction, outcome, again=False)
+        return await self._post(interaction, self._first(interaction, outcome))
 
     async def again(self, interaction: Interaction, outcome: Outcome) -> float | None:
-        """Post what an earlier attempt may have posted: it is looked up. Raises ClaimLost."""
-        if interaction.posting and self._deliver.posts_to(interaction.message):
-            await asyncio.sleep(_SHOWN_AFTER_SECONDS)
-        await self._work.posting(interaction)
-        return await self._post(interaction, outcome, again=True)
+        """Post what an earlier attempt may have posted: it is looked up. Raises ClaimLost.
+
+        Where no attempt was begun, nothing is.
+        """
+        return await self._post(interaction, self._again(interaction, outcome))
 
     async def withdraw(self, interaction: Interaction) -> float | None:
         """Take back what was posted, and forget where that was."""
@@ -76,12 +84,33 @@ class Posting:
         if interaction.placeholder and recorded and recorded.status in {"cancelling", "cancelled"}:
             await self._deliver.withdraw(replace(interaction, posted=None))
 
+    async def _first(self, interaction: Interaction, outcome: Outcome) -> PostedRef:
+        async with self._turn(interaction, outcome):
+            if self._deliver.takes_turns(interaction.message):
+                await self._work.posting(interaction)
+            return await self._deliver.post(interaction, outcome, again=False)
+
+    async def _again(self, interaction: Interaction, outcome: Outcome) -> PostedRef:
+        if interaction.posting and self._deliver.posts_to(interaction.message):
+            await asyncio.sleep(_SHOWN_AFTER_SECONDS)
+        begun = interaction.posting or interaction.attempts > 0
+        async with self._turn(interaction, outcome):
+            await self._work.posting(interaction)
+            return await self._deliver.post(interaction, outcome, again=begun)
+
+    @asynccontextmanager
+    async def _turn(self, interaction: Interaction, outcome: Outcome) -> AsyncIterator[None]:
+        """Wait until it is this reply's turn; from then on it can't be interrupted."""
+        turn = nullcontext() if outcome.silent else self._deliver.turn(interaction.message)
+        async with turn:
+            self._waiting.pop(interaction.id, None)
+            yield
+
     async def _post(
-        self, interaction: Interaction, outcome: Outcome, *, again: bool
+        self, interaction: Interaction, attempt: Coroutine[Any, Any, PostedRef]
     ) -> float | None:
-        self._check_lease()
         try:
-            ref = await self._while_alive(self._deliver.post(interaction, outcome, again=again))
+            ref = await self._while_alive(interaction.id, attempt)
         except DeliveryRefused as error:
             await self._give_up(interaction, str(error))
             return None
@@ -89,16 +118,25 @@ class Posting:
             return await self._later(interaction, error)
         return await self._posted(interaction, ref)
 
-    async def _while_alive(self, posting: Coroutine[Any, Any, PostedRef]) -> PostedRef:
-        """Post, but stop in the middle when the lease runs out: another process looks it up."""
-        task = asyncio.create_task(posting)
+    async def _while_alive(
+        self, interaction_id: InteractionId, attempt: Coroutine[Any, Any, PostedRef]
+    ) -> PostedRef:
+        """Post, but stop in the middle when the lease runs out: another process looks it up.
+
+        Raises ClaimLost then, and when the question was withdrawn before the reply had its turn.
+        """
+        task = self._waiting[interaction_id] = asyncio.create_task(attempt)
         try:
+            self._check_lease()
             while not (await asyncio.wait([task], timeout=_LEASE_LOOK_SECONDS))[0]:
                 self._check_lease()
-            return task.result()
         finally:
+            self._waiting.pop(interaction_id, None)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+        if task.cancelled():
+            raise ClaimLost("The question was withdrawn while its reply waited to be posted.")
+        return task.result()
 
     def _check_lease(self) -> None:
         if not self._alive():

@@ -85,10 +85,11 @@ class Work:
         return self._deliver.posts_to(message)
 
     def interrupt(self, interaction_id: InteractionId) -> None:
-        """Stop answering a question that was withdrawn."""
+        """Stop answering a question that was withdrawn, or waiting to post its reply."""
         handling = self._handling.get(interaction_id)
         if handling is not None:
             handling.cancel()
+        self._posting.interrupt(interaction_id)
 
     async def run(
         self, interaction_id: InteractionId, *, opened: Interaction | None = None, full: bool
@@ -144,7 +145,7 @@ class Work:
         if outcome is None:
             interaction, outcome = await self._handled(interaction)
         else:
-            await self._work.close(interaction, outcome, last=True)
+            await self._close(interaction, outcome, last=True)
         self._answered(interaction.id, outcome)
         took_ms = (perf_counter() - started) * 1000
         for observer in self._observers:
@@ -164,12 +165,16 @@ class Work:
         for last in (False, True):
             interaction, outcome = await self._handle(interaction)
             try:
-                if await self._work.close(interaction, outcome, last=last):
+                if await self._close(interaction, outcome, last=last):
                     break
             except ClaimLost:
                 await self._posting.tidy(interaction)
                 raise
         return interaction, outcome
+
+    async def _close(self, interaction: Interaction, outcome: Outcome, *, last: bool) -> bool:
+        waits = self._deliver.takes_turns(interaction.message)
+        return await self._work.close(interaction, outcome, last=last, posting=not waits)
 
     async def _handle(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
         async with self._deliver.progress(interaction) as report:

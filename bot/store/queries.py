@@ -116,11 +116,11 @@ def answered(tenant: str, limit: int) -> Select[InteractionRow]:
 
 
 def finish(interaction_id: str, at: datetime, outcome: Mapping[str, object]) -> Update:
-    """Record an outcome's columns; its reply is about to be posted."""
+    """Record an outcome's columns, and whether its reply is about to be posted."""
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id, InteractionRow.status == "working")
-        .values(status="done", finished_at=at, posting=True, **outcome)
+        .values(status="done", finished_at=at, **outcome)
     )
 
 

@@ -81,7 +81,9 @@ class StoredWork:
             earlier = claims.earlier(interaction, self._transactions.dialect)
             return bool(await connection.scalar(earlier))
 
-    async def close(self, interaction: Interaction, outcome: Outcome, *, last: bool) -> bool:
+    async def close(
+        self, interaction: Interaction, outcome: Outcome, *, last: bool, posting: bool = True
+    ) -> bool:
         async with self._transactions.writing() as connection:
             recorded = await self._claimed(connection, interaction)
             if recorded.status == "done":
@@ -94,7 +96,7 @@ class StoredWork:
                 # What was answered is what is kept; the last edit came too late.
                 text = self._rows.message(interaction.message)
                 await connection.execute(queries.keep_message(interaction.id, text))
-            await self._close(connection, interaction.message, outcome)
+            await self._close(connection, interaction.message, outcome, posting=posting)
             return True
 
     async def posting(self, interaction: Interaction) -> None:
@@ -161,14 +163,16 @@ class StoredWork:
             if row is not None:
                 await self._append(connection, interaction_id, row.tenant, activities)
 
-    async def _close(self, connection: AsyncConnection, message: Message, outcome: Outcome) -> None:
+    async def _close(
+        self, connection: AsyncConnection, message: Message, outcome: Outcome, *, posting: bool
+    ) -> None:
         if outcome.asker is not None:
             message = replace(message, author=outcome.asker)
             outcome = replace(outcome, asker=None)
             kept = queries.keep_message(message.interaction_id, self._rows.message(message))
             await connection.execute(kept)
-        done = queries.finish(message.interaction_id, moment(), self._rows.outcome(outcome))
-        await connection.execute(done)
+        told = {**self._rows.outcome(outcome), "posting": posting}
+        await connection.execute(queries.finish(message.interaction_id, moment(), told))
         for turn in turn_rows(message, outcome):
             await self._insert(connection, TurnRow, turn)
         tenant = message.thread.tenant

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
-from bot.types import Delivery, InteractionId, PostedRef, Unfinished
+from bot.types import Delivery, InteractionId, Message, PostedRef, Unfinished
 from tests.bot.fakes import Board, Run
 
 Happening = Exception | Callable[[], Awaitable[object]] | None
@@ -56,3 +58,34 @@ class IdleEngine:
     async def forget(self) -> None: ...
 
     async def stop(self) -> None: ...
+
+
+class QueueingBoard(EventfulBoard):
+    """Takes one reply at a time, those of one place in the order in which they came to it."""
+
+    def __init__(self, *happens: Happening, lost: int = 0) -> None:
+        super().__init__(*happens, lost=lost)
+        self.place = asyncio.Lock()
+        self.queue: list[str] = []
+        self.turns = 0
+        self._moved = asyncio.Condition()
+
+    @asynccontextmanager
+    async def turn(self, message: Message) -> AsyncIterator[None]:
+        await self._move(self.queue.append, message.text)
+        try:
+            async with self.place:
+                self.turns += 1
+                yield
+        finally:
+            await self._move(self.queue.remove, message.text)
+
+    async def lines_up(self, *texts: str) -> None:
+        """Wait until those and no others have a turn or wait for it."""
+        async with asyncio.timeout(5), self._moved:
+            await self._moved.wait_for(lambda: self.queue == list(texts))
+
+    async def _move(self, change: Callable[[str], None], text: str) -> None:
+        change(text)
+        async with self._moved:
+            self._moved.notify_all()
