@@ -35,8 +35,12 @@ class Messages:
         if said is None:
             return
         async with asyncio.timeout(ACCEPT_SECONDS):
-            if await self._is_for_us(said):
-                await self._office.inbox.accept(said.message)
+            if not await self._is_for_us(said):
+                return
+            await self._office.inbox.accept(said.message)
+            if event.get("edited"):
+                # Where only mentions are sent, an edit is a mention again, with the same ts.
+                await self._office.inbox.amend(said.message)
 
     def heard(self, body: Event, event: Event) -> Heard | None:
         """Return what an event says to this company's bot."""

@@ -73,10 +73,11 @@ class Own:
         """Ask who we are until Slack says it, and again whenever that is in doubt."""
         while True:
             self._doubt.clear()
-            await self._learn()
+            await self.learn()
             await self._doubt.wait()
 
-    async def _learn(self) -> None:
+    async def learn(self) -> None:
+        """Ask who we are until Slack says it."""
         pause = _FIRST_PAUSE_SECONDS
         while not await self._asked():
             await self._pause(pause)

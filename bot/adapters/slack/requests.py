@@ -44,6 +44,7 @@ def _is_sound(body: object) -> bool:
         and isinstance(event.get("type", ""), str)
         and all(isinstance(body.get(key), Mapping | str | None) for key in _OBJECTS)
         and all(_are_objects(body.get(key)) for key in _LISTS_OF_OBJECTS)
+        and body.get("actions") != []
     )
 
 

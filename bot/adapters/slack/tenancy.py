@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Protocol
 
 from bot.adapters.slack.events import Event, authorization, object_at, text_at
-from bot.adapters.slack.own import Own
 
 Verdict = Literal["ours", "strange", "unknown"]
 """unknown: nobody has told yet which workspace the token is for."""
 
 
+class KnowsItsPlace(Protocol):
+    """Knows what the token is for."""
+
+    @property
+    def workspace(self) -> str:
+        """A workspace or organisation, "" until it is known."""
+        ...
+
+
 class Tenancy:
     """Knows one workspace or organisation: the configured one, else the token's own."""
 
-    def __init__(self, configured: str | None, own: Own) -> None:
+    def __init__(self, configured: str | None, own: KnowsItsPlace) -> None:
         self._configured = configured
         self._own = own
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
+from bot.errors import InteractionUnknown
 from bot.types import InteractionId, Message, Outcome
 
 
@@ -12,6 +14,7 @@ class KeepingInbox:
 
     def __init__(self) -> None:
         self.messages: dict[InteractionId, Message] = {}
+        self.cancelled: list[InteractionId] = []
         self.accepted = 0
         self.error: Exception | None = None
         self.delay = 0.0
@@ -26,14 +29,22 @@ class KeepingInbox:
         if self.error is not None:
             raise self.error
         self.accepted += 1
+        if message.interaction_id in self.cancelled:
+            return message.interaction_id
         self.messages.setdefault(message.interaction_id, message)
         return message.interaction_id
 
     async def amend(self, message: Message) -> None:
-        self.messages[message.interaction_id] = message
+        kept = self.messages.get(message.interaction_id)
+        if kept is not None:
+            self.messages[message.interaction_id] = replace(kept, text=message.text)
 
     async def cancel(self, interaction_id: InteractionId) -> None:
+        """Forget a message; it is not kept again when it is sent again."""
+        if interaction_id not in self.messages:
+            raise InteractionUnknown(f"There is no interaction {interaction_id!r}. Ask first.")
         del self.messages[interaction_id]
+        self.cancelled.append(interaction_id)
 
     async def outcome(self, interaction_id: InteractionId) -> Outcome:
         raise NotImplementedError(interaction_id)

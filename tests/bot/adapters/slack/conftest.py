@@ -14,9 +14,11 @@ from bot.config import Settings, load_settings
 from bot.office import Office
 from bot.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.slack.answering import Bot, bot_at
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET, Client
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.transports import HASTY, on_socket
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.offices import office_over
 
@@ -74,6 +76,13 @@ async def client(channel: SlackChannel, office: Office) -> AsyncIterator[Client]
 
 
 @pytest.fixture
+async def bot(slack: FakeSlack, channel: SlackChannel, store: Store) -> AsyncIterator[Bot]:
+    """Yield a whole bot, which answers what it is told to."""
+    async with bot_at(slack, channel, store) as bot:
+        yield bot
+
+
+@pytest.fixture
 def alice(slack: FakeSlack, client: Client) -> Visitor:
     """Return Alice, at the bot's one address."""
     return Visitor(slack, client)
@@ -83,3 +92,16 @@ def alice(slack: FakeSlack, client: Client) -> Visitor:
 def api(slack: FakeSlack) -> AsyncWebClient:
     """Return the workspace's API, as the bot calls it."""
     return AsyncWebClient(token=TOKEN, base_url=slack.url)
+
+
+@pytest.fixture(params=["http", "socket"])
+async def ann(
+    request: pytest.FixtureRequest, slack: FakeSlack, settings: Settings, office: Office
+) -> AsyncIterator[Visitor]:
+    """Yield Alice at a bot that is reached by HTTP, and at one that is reached by its socket."""
+    over_socket = request.param == "socket"
+    wanted = on_socket(settings) if over_socket else settings
+    app = web.Application()
+    mount(app, connect(wanted, caller=Clock().caller()), office, patience=HASTY)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        yield Visitor(slack, slack.sockets if over_socket else client)

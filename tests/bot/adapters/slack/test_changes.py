@@ -1,0 +1,108 @@
+"""What people edit and delete, in any order with the message itself."""
+
+from __future__ import annotations
+
+import random
+
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.slack.events import direct, envelope
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.visitor import Visitor, deliver
+from tests.bot.adapters.slack.workspace.names import BOT_USER, HELP
+
+MENTION = f"<@{BOT_USER}>"
+
+
+async def test_an_edited_question_is_amended(ann: Visitor, inbox: KeepingInbox) -> None:
+    ts = await ann.say(HELP, "vpn?", mention=True)
+    await ann.edit(ts, f"{MENTION} wifi?")
+
+    assert inbox.only.text == "wifi?"
+
+
+async def test_an_edited_direct_message_is_amended(ann: Visitor, inbox: KeepingInbox) -> None:
+    ts = await ann.say(ann.direct, "vpn?")
+    await ann.edit(ts, "wifi?")
+
+    assert inbox.only.text == "wifi?"
+
+
+async def test_a_mention_that_an_edit_adds_is_a_question(
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox
+) -> None:
+    slack.subscribed -= {"app_mention"}
+    ts = await ann.say(HELP, "vpn?")
+    assert not inbox.messages
+    await ann.edit(ts, f"{MENTION} vpn?")
+
+    assert (inbox.only.id, inbox.only.text, inbox.only.overheard) == (ts, "vpn?", False)
+
+
+async def test_a_mention_that_an_edit_takes_away_leaves_the_question_as_it_reads_now(
+    ann: Visitor, inbox: KeepingInbox
+) -> None:
+    ts = await ann.say(HELP, "vpn?", mention=True)
+    await ann.edit(ts, "never mind")
+
+    assert inbox.only.text == "never mind"
+
+
+async def test_an_edit_of_what_nobody_asked_is_left(ann: Visitor, inbox: KeepingInbox) -> None:
+    ts = await ann.say(HELP, "morning")
+    await ann.edit(ts, "good morning")
+
+    assert not inbox.messages
+
+
+async def test_a_preview_below_a_message_is_no_edit(ann: Visitor, inbox: KeepingInbox) -> None:
+    said = direct("see https://wiki.example.com")
+    shown = {**said, "attachments": [{"title": "Wiki"}]}
+    event = {**direct("", ts="1.5"), "subtype": "message_changed"}
+    event |= {"message": shown, "previous_message": said}
+    await deliver(ann.door, [envelope(event), envelope({**event, "previous_message": {}})])
+
+    assert inbox.accepted == 0
+
+
+async def test_a_deleted_question_is_withdrawn(ann: Visitor, inbox: KeepingInbox) -> None:
+    ts = await ann.say(HELP, "vpn?", mention=True)
+    await ann.delete(ts)
+
+    assert not inbox.messages
+    assert len(inbox.cancelled) == 1
+    assert {answer.status for answer in ann.answers} == {200}
+
+
+async def test_a_deleted_question_with_replies_below_it_is_withdrawn(
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox
+) -> None:
+    ts = await ann.say(HELP, "vpn?", mention=True)
+    slack.say(HELP, ts, 1)
+    await ann.delete(ts)
+
+    assert not inbox.messages
+
+
+async def test_what_was_never_asked_may_be_deleted(ann: Visitor, inbox: KeepingInbox) -> None:
+    ts = await ann.say(HELP, "morning")
+    await ann.delete(ts)
+
+    assert (inbox.accepted, inbox.cancelled) == (0, [])
+    assert {answer.status for answer in ann.answers} == {200}
+
+
+async def test_in_whatever_order_they_come_the_newest_words_stand_and_what_is_gone_is_gone(
+    ann: Visitor, inbox: KeepingInbox
+) -> None:
+    for seed in range(20):
+        ann.held = []
+        edited = await ann.say(ann.direct, "vpn?")
+        await ann.edit(edited, "wifi?")
+        gone = await ann.say(ann.direct, "secret?")
+        await ann.delete(gone)
+        answers = await deliver(ann.door, ann.held, times=2, shuffled=random.Random(seed))  # noqa: S311
+
+        assert {answer.status for answer in answers} == {200}
+        texts = {message.id: message.text for message in inbox.messages.values()}
+        assert texts.get(edited) == "wifi?"
+        assert gone not in texts

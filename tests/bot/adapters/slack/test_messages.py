@@ -1,0 +1,140 @@
+"""What people write becomes questions, by HTTP and by the socket alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.office import Office
+from bot.types import Policy
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.files import StoredFile
+from tests.bot.adapters.slack.workspace.names import HELP, OTHER_BOT, SECRET_ROOM, SHARED, STRANGER
+
+
+async def allow(office: Office, policy: Policy, channel: str = HELP) -> None:
+    await office.policies.set("acme", f"slack:{channel}", policy, actor="cli:test")
+
+
+def all_well(visitor: Visitor) -> bool:
+    return {answer.status for answer in visitor.answers} == {200}
+
+
+@pytest.mark.parametrize("channel", [HELP, SECRET_ROOM])
+async def test_a_mention_and_its_copy_in_the_channel_are_one_question(
+    ann: Visitor, inbox: KeepingInbox, channel: str
+) -> None:
+    ts = await ann.say(channel, "vpn &amp; wifi?", mention=True)
+
+    assert inbox.only.key == f"slack:acme:{channel}:{ts}"
+    assert not inbox.only.overheard
+    assert inbox.accepted == 2
+    assert all_well(ann)
+
+
+async def test_a_direct_message_is_private_and_addressed(ann: Visitor, inbox: KeepingInbox) -> None:
+    await ann.say(ann.direct, "vpn?")
+
+    assert inbox.only.private
+    assert not inbox.only.overheard
+
+
+async def test_talk_that_nobody_addressed_to_the_bot_is_left_alone(
+    ann: Visitor, inbox: KeepingInbox
+) -> None:
+    await ann.say(HELP, "how do I print?")
+
+    assert not inbox.messages
+    assert all_well(ann)
+
+
+async def test_a_question_is_overheard_where_the_channel_allows_it(
+    ann: Visitor, inbox: KeepingInbox, office: Office
+) -> None:
+    await allow(office, Policy(answers="questions"))
+    await ann.say(HELP, "nice weather")
+    ts = await ann.say(HELP, "how do I print?")
+
+    assert (inbox.only.id, inbox.only.overheard) == (ts, True)
+
+
+async def test_a_follow_up_is_overheard_only_in_a_thread_of_the_bots(
+    ann: Visitor, inbox: KeepingInbox, office: Office
+) -> None:
+    await allow(office, Policy(follow_ups=True))
+    thread = await ann.say(HELP, "morning")
+    await ann.say(HELP, "and in colour?", thread)
+
+    assert not inbox.messages
+
+
+async def test_a_mention_of_somebody_else_stays_in_the_text_and_addresses_nobody(
+    ann: Visitor, inbox: KeepingInbox
+) -> None:
+    await ann.say(HELP, "<@U0BOB0000> vpn?")
+    assert not inbox.messages
+    await ann.say(HELP, "can <@U0BOB0000> log in?", mention=True)
+    assert inbox.only.text == "can @U0BOB0000 log in?"
+
+
+async def test_a_mention_and_nothing_else_is_accepted(ann: Visitor, inbox: KeepingInbox) -> None:
+    await ann.say(HELP, "", mention=True)
+
+    assert inbox.only.text == ""
+
+
+async def test_people_of_other_organisations_may_ask_in_a_shared_channel(
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox
+) -> None:
+    olga = Visitor(slack, ann.door, STRANGER)
+    await olga.say(SHARED, "vpn?", mention=True)
+
+    assert inbox.only.author.id == STRANGER
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+async def test_another_bot_is_heard_where_the_channel_allows_it_and_only_if_it_asks(
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, office: Office, *, allowed: bool
+) -> None:
+    await allow(office, Policy(answers="questions", other_bots=allowed))
+    bot = Visitor(slack, ann.door, OTHER_BOT)
+    await bot.say(HELP, "why is the build red?")
+    await bot.say(HELP, "vpn?", mention=True)
+
+    assert [message.text for message in inbox.messages.values()] == ["vpn?"] * allowed
+
+
+async def test_files_come_along_with_where_they_are(
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox
+) -> None:
+    log = StoredFile("vpn.log", b"error 809")
+    elsewhere = StoredFile("plan.txt", b"x", external=True)
+    await ann.say(HELP, "what is this?", files=[log, elsewhere], mention=True)
+
+    read, shut = inbox.only.attachments
+    assert (read.name, read.media_type, read.size) == ("vpn.log", "text/plain", 9)
+    assert read.place.startswith(slack.site)
+    assert shut.place == ""
+
+
+async def test_an_edit_that_comes_as_a_mention_again_amends_the_question(
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox
+) -> None:
+    """Where message events are not subscribed, nothing else tells of it."""
+    slack.subscribed -= {"message.channels"}
+    ts = await ann.say(HELP, "vpn?", mention=True)
+    await ann.edit(ts, "<@U0BOT0000> wifi?")
+
+    assert inbox.only.text == "wifi?"
+
+
+async def test_a_record_that_does_not_answer_leaves_an_overheard_question_to_be_sent_again(
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, office: Office
+) -> None:
+    slack.sockets.ack_seconds = 0.1
+    await allow(office, Policy(answers="questions"))
+    inbox.error = RuntimeError("down")
+    await ann.say(HELP, "how do I print?")
+
+    assert ann.answers[-1].status in {0, 503}

@@ -1,0 +1,88 @@
+"""What was asked is not asked again for a while, nor twice at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.remembered import Remembered
+
+
+class Oracle:
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.error: Exception | None = None
+        self.now = 0.0
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def answer(self, key: str) -> str:
+        self.asked.append(key)
+        await self.may_answer.wait()
+        if self.error is not None:
+            raise self.error
+        return key.upper()
+
+    def remembered(self, most: int = 2) -> Remembered[str]:
+        return Remembered(self.answer, seconds=10.0, most=most, clock=lambda: self.now)
+
+
+async def test_an_answer_is_kept_for_its_time() -> None:
+    oracle = Oracle()
+    known = oracle.remembered()
+    for now in (0.0, 9.9, 10.1):
+        oracle.now = now
+        assert await known.get("a") == "A"
+
+    assert oracle.asked == ["a", "a"]
+
+
+async def test_many_who_ask_at_once_ask_once_and_one_may_leave() -> None:
+    oracle = Oracle()
+    known = oracle.remembered()
+    oracle.may_answer.clear()
+    waiting = [asyncio.create_task(known.get("a")) for _ in range(5)]
+    await asyncio.sleep(0)
+    waiting.pop(0).cancel()
+    oracle.may_answer.set()
+
+    assert await asyncio.gather(*waiting) == ["A"] * 4
+    assert oracle.asked == ["a"]
+
+
+async def test_an_error_reaches_all_and_is_not_kept() -> None:
+    oracle = Oracle()
+    known = oracle.remembered()
+    oracle.error = OSError("down")
+    for result in await asyncio.gather(known.get("a"), known.get("a"), return_exceptions=True):
+        assert isinstance(result, OSError)
+    oracle.error = None
+
+    assert await known.get("a") == "A"
+
+
+async def test_the_oldest_answers_are_forgotten() -> None:
+    oracle = Oracle()
+    known = oracle.remembered(most=2)
+    for key in ("a", "b", "c", "b", "a"):
+        await known.get(key)
+
+    assert oracle.asked == ["a", "b", "c", "a"]
+
+
+async def test_nobody_needs_to_wait_for_an_error() -> None:
+    oracle = Oracle()
+    known = oracle.remembered()
+    oracle.may_answer.clear()
+    oracle.error = OSError("down")
+    only = asyncio.create_task(known.get("a"))
+    await asyncio.sleep(0)
+    only.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await only
+    oracle.may_answer.set()
+    await asyncio.sleep(0)
+    oracle.error = None
+
+    assert await known.get("a") == "A"
