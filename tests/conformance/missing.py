@@ -57,7 +57,6 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "slack": _because(
             {
                 _NO_PRESSES: (*_FEEDBACK, _WHISPER),
-                _NO_EVENTS: (*_IN_TIME, "deleted after the answer", _TOLD_DELETED),
             }
         ),
         "teams": _because(
