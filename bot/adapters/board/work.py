@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import get_args
@@ -16,22 +15,12 @@ from bot.errors import ActRefused
 from bot.escalations.casework import CaseView
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import OWNED, SETTLED, after, called, happens
-from bot.escalations.types import Act, Actor, Case, CaseStep, State, Step
+from bot.escalations.offering import HISTORY
+from bot.escalations.types import Act, Actor, Case, CaseStep, State
 from bot.pages.markup import answer_html
 from bot.pages.plain import plain_html
 
 ACTS: tuple[Act, ...] = get_args(Act)
-
-_DID: Mapping[Step, str] = {
-    "open": "asked",
-    "claim": "claimed it",
-    "release": "released it",
-    "reply": "replied",
-    "resolve": "resolved it",
-    "decline": "declined it",
-    "reopen": "reopened it",
-    "ping": "People were reminded",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +142,7 @@ def _step(step: CaseStep, case: Case) -> StepView:
     return StepView(
         who=_who(step, case),
         asker=step.actor is not None and step.actor.role == "asker",
-        did=_DID[step.step],
+        did=HISTORY[step.step],
         words=plain_html(step.text) if step.text else Markup(),
         at=step.at,
     )

@@ -28,7 +28,9 @@ from bot.adapters.slack.turns import Turns
 from bot.adapters.slack.whispers import Whispers
 from bot.config import Settings
 from bot.errors import DeliveryFailed, SettingInvalid
+from bot.escalations.ports import SeesCases
 from bot.escalations.types import Case, Notice
+from bot.escalations.view import CaseView
 from bot.notes import Forgetful
 from bot.ports import Notes
 from bot.startup import Part, slack_transport
@@ -73,8 +75,8 @@ def connect(
 class SlackChannel:
     """Implements bot.ports.Channel and Withdraws, and bot.capabilities.TakesTurns.
 
-    bot.escalations.ports has the other three: Tells, AsksPeople and LinksBack. What each does is
-    in a file of its own.
+    bot.escalations.ports has the other four: Tells, AsksPeople, ShowsCases and LinksBack. What each
+    does is in a file of its own.
     """
 
     def __init__(
@@ -90,9 +92,14 @@ class SlackChannel:
         self._files = Files(client)
         self._errands = Errands()
         poster = Poster(client, caller)
-        board = f"{settings.public_url}/board" if settings.public_url else None
-        self._people = People(client, caller, settings.slack_escalation_channel, board)
-        self._telling = Telling(client, caller)
+        self._people = People(
+            client,
+            caller,
+            notes,
+            channel=settings.slack_escalation_channel,
+            public_url=settings.public_url,
+        )
+        self._telling = Telling(client, caller, notes)
         self._replies = Replies(poster, Lookup(client, caller), self._people)
         self._responses = Responses(client, caller, notes, poster, self._people)
         self._whispers = Whispers(poster)
@@ -188,6 +195,17 @@ class SlackChannel:
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
         """Look a notice up in its thread, by metadata; None unless all of it is there."""
         return await self._telling.find_told(message, notice)
+
+    def attend(self, sees: SeesCases) -> None:
+        """Learn where cases are seen, before anything is posted of one."""
+        self._people.attend(sees)
+        self._telling.attend(sees)
+
+    async def show(self, message: Message, view: CaseView) -> None:
+        """Bring the card, and what the asker was told last, up to date."""
+        if message.thread.platform == "slack":
+            await self._people.show(message, view)
+            await self._telling.show(message, view)
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Say in the people's channel that a case waits, with the way to it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,17 +11,15 @@ from bot.adapters.slack.buttons import NONE, Buttons, more_button
 from bot.adapters.slack.text import escaped, escaped_label, mrkdwn
 from bot.rendering.ages import updated
 from bot.rendering.markdown import disarm, split
-from bot.rendering.rendering import HandOver, Rendered, SourceLine
+from bot.rendering.rendering import Rendered, SourceLine
 from bot.types import InteractionId
 
 TEXT_LIMIT = 11_500
 """Slack takes 12,000 characters over all markdown blocks of a message; some room is kept."""
 
 _NOTIFICATION_LIMIT = 3_900
-_QUESTION_LIMIT = 2_000
 _NOTHING = "\u2026"
 _MORE = "There is more that you may read, but not everyone here."
-_USER = re.compile(r"[UW][A-Z0-9]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +65,6 @@ def more(interaction_id: InteractionId) -> Forms:
     """Return what tells an asker that there is more for them alone, with the way to it."""
     told = section(_MORE)
     return (Form(_MORE, (told, more_button(interaction_id))), Form(_MORE, (told,)), Form(_MORE))
-
-
-def card(asked: HandOver, *, author: str, permalink: str | None, now: datetime) -> Forms:
-    """Return what the people's channel is shown; a private thread has no link to open."""
-    question = split(asked.question, _QUESTION_LIMIT, _escaped_length)[0]
-    who = f"<@{author}>" if _USER.fullmatch(author) else escaped_label(author)
-    where = f"<{permalink}|Open the thread>" if permalink else "Asked in a direct message"
-    quoted = "\n".join(f"> {line}" for line in mrkdwn(question).split("\n"))
-    body = f"*A question for a person* from {who}: {asked.reason}\n{quoted}\n{where}"
-    below = _Below(_sources("Pages found (not confirmed)", asked.lines, now))
-    return (*_with_body(_sections(body), body, below), _alone(body, below))
 
 
 def source_lines(lines: Sequence[SourceLine], now: datetime) -> list[str]:

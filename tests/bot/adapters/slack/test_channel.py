@@ -105,7 +105,7 @@ async def test_a_question_in_a_channel_has_an_address_and_a_direct_message_none(
     assert await channel.link(replace(question(), private=True)) is None
 
     slack.fail("chat.getPermalink", Fault(error="message_not_found"))
-    assert await channel.link(question()) is None
+    assert await channel.link(question(id="1700000000.000900")) is None
 
 
 async def test_an_escalation_is_told_in_the_thread_and_asked_in_the_peoples_channel(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.adapters.slack import SlackChannel, connect
-from bot.adapters.slack.telling import live, told
+from bot.adapters.slack.news import live, told
 from bot.config import Settings
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.escalations.ports import AsksPeople, Tells
@@ -39,25 +39,40 @@ async def test_a_persons_reply_is_in_the_thread_under_their_name(
     ref = await channel.tell(asked, notice_of(asked))
     (post,) = slack.in_thread(DIRECT if private else HELP, ROOT)
     assert ref == PostedRef(post.channel, post.ts)
-    assert post.shown.splitlines() == ["*Anna Lopez* answered:", "Take the blue socket."]
+    assert post.shown.splitlines() == [
+        "*Anna Lopez* answered:",
+        "Take the blue socket.",
+        "This helped, close it",
+        "Ask again",
+    ]
     assert post.payload["text"] == "*Anna Lopez* answered:\n\nTake the blue socket."
     assert post.payload["unfurl_links"] is post.payload["unfurl_media"] is False
 
 
 @pytest.mark.parametrize(
-    ("step", "words", "shown"),
+    ("step", "words", "shown", "offers"),
     [
-        ("claim", "", "*Anna Lopez* has taken your question."),
-        ("decline", "Ask facilities.", "*Anna Lopez* can't take your question:\nAsk facilities."),
-        ("resolve", "", "*Anna Lopez* closed your question."),
-        ("reopen", "", "*Anna Lopez* opened your question again."),
+        ("claim", "", "has taken your question.", ["I no longer need it"]),
+        ("decline", "Ask them.", "can't take your question:\nAsk them.", ["Ask again"]),
+        ("resolve", "", "closed your question.", ["Ask again"]),
+        ("reopen", "", "opened your question again.", ["I no longer need it"]),
     ],
 )
-async def test_each_step_is_told_by_name(
-    slack: FakeSlack, channel: SlackChannel, step: str, words: str, shown: str
+async def test_each_step_is_told_by_name_with_what_can_be_done_then(
+    slack: FakeSlack, channel: SlackChannel, step: str, words: str, shown: str, offers: list[str]
 ) -> None:
     await channel.tell(question(), notice_of(question(), step=step, text=words))
-    assert replies(slack)[0].shown == shown
+    (post,) = replies(slack)
+    assert post.shown == "\n".join([f"*Anna Lopez* {shown}", *offers])
+    assert post.labels == offers
+
+
+async def test_only_the_last_message_of_a_long_reply_has_buttons(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    await channel.tell(question(), notice_of(question(), text=LONG))
+    assert [bool(post.labels) for post in replies(slack)][-2:] == [False, True]
+    assert sum(bool(post.labels) for post in replies(slack)) == 1
 
 
 async def test_whoever_has_no_name_is_still_a_person(
