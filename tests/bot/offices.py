@@ -17,6 +17,7 @@ from bot.ports import Inbox
 from bot.startup import Part
 from bot.store import Store
 from bot.why.explaining import Explaining
+from rag.errors import IndexUnavailable
 from rag.types import Chunk, Principal
 from tests.bot.shelves import Shelf
 
@@ -28,6 +29,26 @@ class ReadsNothing:
         self, tenant: str, found: Sequence[OnPage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         return {}
+
+
+class ReadsPages:
+    """Implements Readable over a few passages; ``broken``: it can't be asked."""
+
+    def __init__(self, *chunks: Chunk) -> None:
+        self.chunks = list(chunks)
+        self.broken = False
+
+    async def readable(
+        self,
+        tenant: str,
+        found: Sequence[OnPage],
+        readers: frozenset[Principal],
+    ) -> Mapping[str, Chunk]:
+        if self.broken:
+            raise IndexUnavailable("the disk is gone")
+        wanted = {each.chunk_id for each in found}
+        may = [each for each in self.chunks if all(readers & group for group in each.readers)]
+        return {each.id: each for each in may if each.id in wanted}
 
 
 async def _all_well() -> Sequence[Part]:

@@ -23,7 +23,9 @@ def replies(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     root = slack.message_at(channel, thread)
     if root is None and not listed:
         return error("thread_not_found")
-    return _page(slack, arguments, listed, [root.told() if root else tombstone(thread)])
+    metadata = told(arguments.get("include_all_metadata", ""))
+    first = root.told(with_metadata=metadata) if root else tombstone(thread)
+    return _page(slack, arguments, listed, [first])
 
 
 def history(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
