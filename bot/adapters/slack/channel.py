@@ -207,6 +207,10 @@ class SlackChannel:
             await self._people.show(message, view)
             await self._telling.show(message, view)
 
+    async def card_of(self, message: Message) -> PostedRef | None:
+        """Return where the card of a question is. Raises DeliveryFailed, StoreUnavailable."""
+        return await self._people.card_of(message)
+
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Say in the people's channel that a case waits, with the way to it."""
         return await self._people.remind(case, notice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.adapters.slack.arrivals import Arrivals
+from bot.adapters.slack.caring import case_listeners
 from bot.adapters.slack.changes import Changes
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.dispatch import Registers
@@ -27,6 +28,7 @@ def listeners(
         Changes(own, office, messages),
         Lifecycle(own),
         Stopping(office),
+        *case_listeners(channel, office, errands=errands),
         *presses(channel, office, own=own, errands=errands),
         messages,
     )
