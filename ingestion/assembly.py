@@ -11,7 +11,7 @@ import structlog
 
 from ingestion.errors import IngestionError
 from ingestion.folder import LARGEST_FILE
-from ingestion.ledger import Ledger
+from ingestion.ledger import SILENT_SECONDS, Ledger
 from ingestion.library import Library, ListedIndex
 from ingestion.runs import Runs, SyncSpace
 from ingestion.sources import KnownSources
@@ -52,13 +52,29 @@ def library_of(
 @asynccontextmanager
 async def open_library(library: Library) -> AsyncIterator[None]:
     """Mend what was interrupted, in the background; at the end leave the rest to the next start."""
+    await _mend(library)
+    later = asyncio.create_task(_mend_later(library))
+    try:
+        yield
+    finally:
+        later.cancel()
+        await asyncio.wait([later])
+        await library.runs.stop()
+
+
+async def _mend(library: Library) -> None:
     try:
         await asyncio.to_thread(library.uploads.tidy)
         await library.runs.resume(await library.to_mend())
     except (IngestionError, RagError, OSError) as error:
         # Questions can be answered all the same.
         log.error("documents.not_mended", why=str(error))  # noqa: TRY400 - its text says all
+
+
+async def _mend_later(library: Library) -> None:
+    """Mend what was killed on a host of another name: its death shows by silence alone."""
+    await asyncio.sleep(SILENT_SECONDS + 1)
     try:
-        yield
-    finally:
-        await library.runs.stop()
+        await library.runs.resume(())
+    except (IngestionError, OSError) as error:
+        log.error("documents.not_mended", why=str(error))  # noqa: TRY400 - its text says all

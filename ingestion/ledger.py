@@ -22,7 +22,7 @@ from ingestion.errors import LedgerUnavailable
 FILE = "ingestion.sqlite"
 _KEPT_RUNS = 200
 _BUSY_SECONDS = 10.0
-_SILENT_SECONDS = 15.0
+SILENT_SECONDS = 15.0
 """A run whose process has not written for so long is taken for interrupted."""
 
 _TABLES = """
@@ -283,7 +283,7 @@ class Ledger:
     def _lives(self, owner: str, beat: float) -> bool:
         if owner == self._owner:
             return True
-        if time.time() - beat > _SILENT_SECONDS:
+        if time.time() - beat > SILENT_SECONDS:
             return False
         host, process, _ = owner.split("/")
         own_host, own_process, _ = self._owner.split("/")

@@ -67,5 +67,6 @@ def _orders(settings: Settings, store: Store, shelves: Shelves, check_parts: Che
         policies=store.policies,
         check_parts=check_parts,
         served=settings.index_spaces,
+        models=settings.openai_channel_models,
         usual_model=settings.openai_model,
     )

@@ -138,9 +138,9 @@ def _models(chosen: str, models: Sequence[str], usual: str | None) -> Iterator[C
     else:
         yield Choice("", f"The usual model ({usual})")
         yield Choice(NO_MODEL, _PAGES_WORDS)
-        yield from (Choice(name, name) for name in models)
-    offered = {"", *((NO_MODEL, *models) if usual is not None else ())}
-    if chosen not in offered:
+        yield from (Choice(name, name) for name in models if name != usual)
+    offered = {NO_MODEL, *models} - {usual} if usual is not None else set()
+    if chosen not in {"", *offered}:
         label = _PAGES_WORDS if chosen == NO_MODEL else f"{chosen} (not configured any more)"
         yield Choice(chosen, label)
 

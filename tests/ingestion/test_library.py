@@ -70,6 +70,31 @@ async def test_a_folder_is_read_again_and_shown_to_each_as_far_as_they_may_see(
     assert (await library.document("WIKI", "pay.md", OF_HR)).readers == "group:hr"
 
 
+class Elsewhere(Ledger):
+    """The ledger of a process on another host."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(data_dir, "acme")
+        self._owner = "elsewhere/1/x"
+
+
+@pytest.mark.usefixtures("wiki")
+async def test_what_was_killed_on_another_host_is_resumed_once_its_silence_tells(
+    tmp_path: Path, index: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingestion.ledger.SILENT_SECONDS", 1.0)
+    monkeypatch.setattr("ingestion.assembly.SILENT_SECONDS", 0.1)
+    await Elsewhere(tmp_path).write(RUN)
+    made = library_of(index, tenant="acme", data_dir=tmp_path)
+
+    async with open_library(made), asyncio.timeout(30):
+        while not (told := await made.runs.get(RUN.id)) or not told.resumed_as:  # noqa: ASYNC110 - nobody says so
+            await asyncio.sleep(0.05)
+        await made.runs.settled()
+
+    assert [space.name for space in await made.spaces(EVERYBODY)] == ["WIKI"]
+
+
 @pytest.mark.usefixtures("wiki")
 async def test_a_document_is_found_by_its_address(library: Library) -> None:
     await library.runs.start("WIKI", by="anna")
