@@ -9,7 +9,17 @@ import pytest
 
 from bot.desk import Desk
 from bot.escalations.handover import WISH, EscalationWording
-from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Route, Stage
+from bot.types import (
+    Clarification,
+    Escalation,
+    Inquiry,
+    Intent,
+    Outcome,
+    Reply,
+    Route,
+    Stage,
+)
+from bot.ways import Way
 from rag.errors import IndexUnavailable, ModelUnavailable
 from rag.pipeline import Pipeline
 from rag.ports import Composition
@@ -119,6 +129,7 @@ class Bench:
     composer: FirstLine = field(default_factory=FirstLine)
     stages: list[Stage] = field(default_factory=list)
     pages: int = 0
+    others: dict[str, Way] = field(default_factory=dict)
 
     def desk(self) -> Desk:
         return Desk(
@@ -127,15 +138,27 @@ class Bench:
             pipeline=Pipeline(self.index, None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
             gate=FixedGate(self.sure),
             wording=WORDING,
+            others=self.others,
+        )
+
+    def way(self, composer: FirstLine, intent: Intent | None = None) -> Way:
+        """Return another way over the same index."""
+        return Way(
+            router=FixedRouter(intent or self.intent, self.question),
+            generic=Greeter(),
+            pipeline=Pipeline(self.index, None, composer),  # type: ignore[arg-type]  # as in desk
         )
 
     async def ask(self, text: str = "what is error 809", **options: object) -> Outcome:
+        asked = message(text, **options)  # type: ignore[arg-type]  # builder's keywords
+        return await self.handle(inquiry(asked))
+
+    async def handle(self, asked: Inquiry) -> Outcome:
         async def report(stage: Stage, pages: int = 0) -> None:
             self.stages.append(stage)
             self.pages = pages or self.pages
 
-        asked = message(text, **options)  # type: ignore[arg-type]  # builder's keywords
-        return await self.desk().handle(inquiry(asked), report)
+        return await self.desk().handle(asked, report)
 
 
 @pytest.fixture
