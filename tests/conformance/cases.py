@@ -22,6 +22,8 @@ LONG = "\n\n".join(f"Step {number}. " + "word " * 60 for number in range(1, 90))
 RESTART = "Restart the client [1]."
 UNCONFIRMED = re.compile(r"not confirmed|haven't confirmed")
 A_PERSON = re.compile(r"human|Ask a person")
+REMARKS = ("I could not read plan.docx.", "I read 2 pages of guide.pdf.")
+READ = (r"I could not read `?plan\.docx`?\.", r"I read 2 pages of `?guide\.pdf`?\.")
 FULLER = Reply("Your own plan covers it [1].", "answer", (VPN,), 0.9)
 BUSY = Refusal("You have asked a lot today. Ask me again tomorrow.", "20 of 20 questions")
 NOT_SURE = re.compile(r"I've asked the people|I don't have that information")
@@ -66,6 +68,11 @@ CASES = (
         "quoted",
         says(replace(ANSWER, tone="found", text="From the wiki:\n\n> Restart the client. [1]")),
         Asks("vpn?", ("> Restart the client. [1]", "From the wiki")),
+    ),
+    Case(
+        "remarks below the answer",
+        says(ANSWER, None, *REMARKS),
+        Asks("vpn, see my plan", (RESTART, "VPN guide", *map(re.compile, READ))),
     ),
     Case("escalated", says(HANDED_OVER), Asks("the code?", (NOT_SURE, UNCONFIRMED, "VPN guide"))),
     Case("escalated: people see it", says(HANDED_OVER), PeopleSee("the code?", "vpn down?")),

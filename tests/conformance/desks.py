@@ -55,14 +55,14 @@ class ScriptedDesk:
         return self._script(inquiry)
 
 
-def says(response: Response, private: Reply | None = None) -> OpensDesk:
+def says(response: Response, private: Reply | None = None, *remarks: str) -> OpensDesk:
     """A desk with the same response to everything; in private, handing over is offered only."""
 
     def script(inquiry: Inquiry) -> Outcome:
         said = response
         if isinstance(said, Escalation) and said.reason == "low_confidence":
             said = replace(said, consent_needed=inquiry.message.private)
-        return Outcome(said, TRACE, private)
+        return Outcome(said, TRACE, private, remarks=remarks)
 
     return lambda: ScriptedDesk(script)
 

@@ -155,7 +155,7 @@ def _read(answer: dict[str, Any]) -> str:
         for number, page in enumerate(answer["sources"], start=1)
     ]
     pages = [f"(not confirmed) {page['title']}" for page in answer["suggestions"]]
-    return "\n".join([answer["answer"], *sources, *pages])
+    return "\n".join([answer["answer"], *sources, *pages, *answer["remarks"]])
 
 
 def _link(url: str) -> str:
