@@ -1,0 +1,138 @@
+"""The parts as they are served: which model a channel's policy brings about, over the wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.config import Settings
+from bot.errors import SettingInvalid
+from bot.parts import open_parts
+from bot.types import NO_MODEL, Attached, Outcome, Policy, Reply, Stage
+from tests.bot.house import LIKELY, LOW, write_index
+from tests.bot.server import settings_for
+from tests.builders import inquiry, message
+from tests.rag.models.openai_server import KEY, OpenAIServer, openai_server, says
+
+GROUNDED = json.dumps(
+    {
+        "answerable": True,
+        "claims": [
+            {
+                "text": "The office router blocks UDP port 4500.",
+                "sources": [{"id": 1, "quote": "the office router blocks UDP port 4500"}],
+            }
+        ],
+    }
+)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[OpenAIServer]:
+    async with openai_server(says(GROUNDED)) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def settings(server: OpenAIServer, tmp_path: Path) -> Settings:
+    made = settings_for(
+        tmp_path / "data",
+        confidence_threshold=LOW,
+        openai_base_url=server.url,
+        openai_api_key=KEY,
+        openai_model="large",
+        openai_channel_models="small, large",
+    )
+    await write_index(made, tmp_path / "pages")
+    return made
+
+
+async def quiet(_: Stage, __: int = 0) -> None:
+    """Nobody waits."""
+
+
+async def asked(
+    settings: Settings, policy: Policy, text: str = LIKELY, *, overheard: bool = False
+) -> Outcome:
+    said = replace(message(text, private=False), overheard=overheard)
+    async with open_parts(settings) as parts:
+        return await parts.desk.handle(replace(inquiry(said), policy=policy), quiet)
+
+
+def models(server: OpenAIServer) -> set[object]:
+    return {seen.body["model"] for seen in server.seen}
+
+
+@pytest.mark.parametrize(
+    ("named", "asked_for"), [("", "large"), ("large", "large"), ("small", "small"), ("x", "large")]
+)
+async def test_a_channel_is_answered_with_the_model_of_its_policy(
+    settings: Settings, server: OpenAIServer, named: str, asked_for: str
+) -> None:
+    outcome = await asked(settings, Policy(model=named))
+
+    assert models(server) == {asked_for}
+    assert isinstance(outcome.response, Reply)
+    assert outcome.response.tone == "answer"
+    assert bool(outcome.trace.notes) == (named == "x")
+
+
+@pytest.mark.parametrize("text", [LIKELY, "Who wrote Faust?", "tell me a joke", "und der Preis?"])
+async def test_without_a_model_no_call_is_made_whatever_is_asked(
+    settings: Settings, server: OpenAIServer, text: str
+) -> None:
+    outcome = await asked(settings, Policy(model=NO_MODEL), text)
+
+    assert server.seen == []
+    assert outcome.trace.calls == ()
+
+
+async def test_without_a_model_the_pages_are_quoted_and_judged_as_quotes(
+    settings: Settings,
+) -> None:
+    outcome = await asked(settings, Policy(model=NO_MODEL))
+
+    assert isinstance(outcome.response, Reply)
+    assert outcome.response.tone == "found"
+
+
+@pytest.mark.parametrize("text", ["Who wrote Faust?", "tell me a joke", "thanks!", "xqz zzkw?"])
+async def test_what_is_overheard_costs_nothing_before_the_index_speaks_of_it(
+    settings: Settings, server: OpenAIServer, text: str
+) -> None:
+    outcome = await asked(settings, Policy(), text, overheard=True)
+
+    assert outcome.silent
+    assert server.seen == []
+
+
+async def test_what_is_overheard_and_spoken_of_is_answered(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    outcome = await asked(settings, Policy(), overheard=True)
+
+    assert not outcome.silent
+    assert len(server.seen) == 1
+
+
+async def test_a_file_is_read_by_the_model_as_it_is_served(
+    settings: Settings, server: OpenAIServer
+) -> None:
+    log = Attached("vpn.log", "start\nError 809: UDP port 4500 is blocked\nend of it all")
+    asked_with = replace(inquiry(message("What is wrong here?")), attached=(log,))
+
+    async with open_parts(settings) as parts:
+        outcome = await parts.desk.handle(asked_with, quiet)
+
+    assert "end of it all" in json.dumps(server.seen[-1].body)
+    assert isinstance(outcome.response, Reply)
+    assert outcome.trace.calls[-1].prompt == "answer_attached@1"
+
+
+def test_no_model_can_be_called_none(tmp_path: Path) -> None:
+    with pytest.raises(SettingInvalid, match="stands for no model"):
+        settings_for(tmp_path, openai_channel_models="small,none")
