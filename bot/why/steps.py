@@ -42,6 +42,9 @@ _ENOUGH_FOR_ALL = {
 }
 _UNASKED = "Nobody asked me. Unasked, I speak only when I am sure, so I said nothing."
 _LIMIT = "limit:"
+_NOT_WORKED_ON = (
+    "I did not work on this: too much was asked, I am paused, or I don't answer in that place."
+)
 _COUNTS = 0.05
 """Log-odds from which on a signal is worth a word."""
 
@@ -80,7 +83,7 @@ def steps_of(
     channel is answered only from what everyone may read. ``own``: it is told to who asked.
     """
     if any(note.startswith(_LIMIT) for note in outcome.trace.notes):
-        return (Step("Result", "I did not work on this: too much was asked, or I am paused."),)
+        return (Step("Result", _NOT_WORKED_ON),)
     asked = "your question" if own else "the question"
     steps = [
         Step(asked.capitalize(), _UNDERSTOOD[outcome.trace.route.intent]),
