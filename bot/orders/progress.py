@@ -38,22 +38,25 @@ class Progress:
     cure: str = ""
 
 
-def progress_of(told: RunTold, spelling: Spelling) -> Progress:
-    """Return the pieces; ``spelling`` is how commands are written where it is shown."""
+def progress_of(told: RunTold, spelling: Spelling, *, alone: bool = True) -> Progress:
+    """Return the pieces; ``spelling`` is how commands are written where it is shown.
+
+    ``alone``: none but admins will read it. Else no page is named, for not all may know of it.
+    """
     running = told.state == "running" and told.total > 0
     return Progress(
         title=_title(told),
         share=min(1.0, told.pages / told.total) if running else None,
         facts=tuple(_facts(told)),
-        trouble_title=_trouble_title(told),
-        troubles=tuple(_trouble(each) for each in told.troubles),
+        trouble_title=_trouble_title(told) if alone else _unnamed(told, spelling),
+        troubles=tuple(_trouble(each) for each in told.troubles if alone or each.mass_delete),
         cure=_cure(told, spelling),
     )
 
 
-def progress_text(told: RunTold, spelling: Spelling) -> str:
+def progress_text(told: RunTold, spelling: Spelling, *, alone: bool = True) -> str:
     """Return all of it as lines of plain text; names in it are as people and pages wrote them."""
-    shown = progress_of(told, spelling)
+    shown = progress_of(told, spelling, alone=alone)
     bar = [] if shown.share is None else [text_bar(shown.share)]
     titled = [shown.trouble_title] if shown.trouble_title else []
     troubles = [f"- {line}" for line in shown.troubles]
@@ -147,6 +150,13 @@ def _trouble_title(told: RunTold) -> str:
     if most > len(told.troubles):
         return f"{counted(most, 'problem')}, the first of them:"
     return f"{counted(most, 'problem')}:"
+
+
+def _unnamed(told: RunTold, spelling: Spelling) -> str:
+    """Return how many problems there were, and where they are told to those who may know."""
+    most = max(told.failed, len(told.troubles))
+    where = f"{spelling.reindexing('status')} tells admins which."
+    return f"{counted(most, 'problem')}; {where}" if most else ""
 
 
 def _trouble(trouble: Trouble) -> str:

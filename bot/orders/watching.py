@@ -7,15 +7,12 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 
-import structlog
-
 from bot.documents.documents import Run
 from bot.errors import StoreUnavailable
+from bot.observing.trouble import Trouble
 from bot.orders.ports import FollowsRuns
 from bot.orders.telling import interrupted_for_good, lost, told_of
 from bot.orders.told import RunTold
-
-_log = structlog.get_logger(__name__)
 
 LOOK_SECONDS = 0.5
 TELL_SECONDS = 2.5
@@ -51,8 +48,9 @@ class Watch:
         Never raises: what can't be followed any longer ends with a ``note`` that says so.
         """
         last, told_at, well_at = None, self._clock(), self._clock()
+        trouble = Trouble("orders.following")
         while True:
-            told, now = await self._look(run_id), self._clock()
+            told, now = await self._look(run_id, trouble), self._clock()
             if told is not None and told.state != "interrupted":
                 well_at = now
             if now - well_at >= PATIENCE_SECONDS:
@@ -64,14 +62,15 @@ class Watch:
                     return
             await self._pause(LOOK_SECONDS)
 
-    async def _look(self, run_id: str) -> RunTold | None:
+    async def _look(self, run_id: str, trouble: Trouble) -> RunTold | None:
         """Return how far a run is; None while that can't be read."""
         try:
             first = await self._runs.get(run_id)
             now = () if first is None else await self._going_on(first, frozenset())
         except StoreUnavailable as error:
-            _log.warning("orders.run_unreadable", run=run_id, why=str(error))
+            trouble.note(error)
             return None
+        trouble.note(None)
         told = told_of(run_id, now)
         if first is None or not now or now == (first,):
             return told

@@ -118,3 +118,13 @@ def test_a_share_is_never_more_than_all(pages: int, total: int) -> None:
     shown = progress_of(told_of("r1", (replace(RUNNING, pages=pages, total=total),)), SLACK)
 
     assert shown.share is None or 0 <= shown.share <= 1
+
+
+def test_where_others_read_along_no_page_is_named_and_the_brake_is() -> None:
+    run = replace(RUN, state="failed", failed=2, failures=(BROKEN, BRAKED))
+    told = progress_text(told_of("r1", (run,)), SLACK, alone=False)
+
+    assert "broken.pdf" not in told
+    assert "2 problems; /reindex status tells admins which." in told
+    assert "10 of 12 pages are gone" in told
+    assert "--allow-mass-delete" in told

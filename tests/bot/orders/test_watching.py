@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from bot.orders.told import RunTold
 from bot.orders.watching import PATIENCE_SECONDS, TELL_SECONDS, Watch
@@ -169,3 +170,13 @@ async def test_whatever_happens_it_ends_once_and_is_told_seldom(
     assert [each.ended for _, each in told] == [False] * (len(told) - 1) + [True]
     for (before, one), (after, other) in pairwise(told):
         assert one.state != other.state or after - before >= TELL_SECONDS
+
+
+async def test_a_ledger_that_is_away_is_logged_once_and_once_that_it_is_back() -> None:
+    with capture_logs() as logs:
+        await followed([(0, at(RUNNING)), (5, None), (300, at(RUN))])
+
+    assert [line["event"] for line in logs] == [
+        "orders.following.troubled",
+        "orders.following.well_again",
+    ]
