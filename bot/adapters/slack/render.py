@@ -17,6 +17,9 @@ from bot.types import InteractionId
 TEXT_LIMIT = 11_500
 """Slack takes 12,000 characters over all markdown blocks of a message; some room is kept."""
 
+_MOST_SECTIONS = 3
+"""Pieces of a list of pages in one message: with remarks and buttons they stay within its limit."""
+
 _NOTIFICATION_LIMIT = 3_900
 _NOTHING = "\u2026"
 _MORE = "There is more that you may read, but not everyone here."
@@ -52,13 +55,15 @@ _END = _Below()
 
 def messages(rendered: Rendered, *, now: datetime, buttons: Buttons = NONE) -> tuple[Forms, ...]:
     """Return the messages that show a response, in order; the last has what belongs below it."""
-    sources = _sources(rendered.heading, rendered.lines, now)
+    *more_pages, pages = _groups(_sources(rendered.heading, rendered.lines, now))
     remarks = tuple(escaped(disarm(each)) for each in rendered.remarks)
-    below = _Below(sources, remarks, rendered.footer, buttons)
-    parts = split(rendered.text, TEXT_LIMIT, _escaped_length)
-    if len(below) and _escaped_length(parts[-1]) + len(below) > TEXT_LIMIT:
-        return (*(_forms(part, _END) for part in parts), _forms("", below))
-    return (*(_forms(part, _END) for part in parts[:-1]), _forms(parts[-1], below))
+    below = _Below(pages, remarks, rendered.footer, buttons)
+    *parts, end = split(rendered.text, TEXT_LIMIT, _escaped_length)
+    before = [_forms(part, _END) for part in parts]
+    lists = [_forms("", _Below(each)) for each in more_pages]
+    if len(below) and (lists or _escaped_length(end) + len(below) > TEXT_LIMIT):
+        return (*before, _forms(end, _END), *lists, _forms("", below))
+    return (*before, _forms(end, below))
 
 
 def more(interaction_id: InteractionId) -> Forms:
@@ -116,6 +121,12 @@ def _sources(heading: str, lines: Sequence[SourceLine], now: datetime) -> tuple[
         return ()
     listed = "\n".join([f"*{heading}*", *source_lines(lines, now)])
     return tuple(part for part in split(listed, SECTION_LIMIT) if part)
+
+
+def _groups(sources: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the pieces as messages take them, one group at least."""
+    starts = range(0, max(len(sources), 1), _MOST_SECTIONS)
+    return [sources[at : at + _MOST_SECTIONS] for at in starts]
 
 
 def _line(line: SourceLine, now: datetime) -> str:

@@ -67,15 +67,15 @@ async def test_what_slack_refuses_is_refused_to_everybody_until_it_ends(
 
 async def test_a_hold_that_comes_while_one_waits_is_waited_out_as_well() -> None:
     clock = Clock()
-    pacing = Pacing(lambda seconds: paused(seconds), clock.read)
 
-    async def paused(seconds: float) -> None:
+    async def pause(seconds: float) -> None:
         if clock.now < 1_001:
-            pacing.hold(POST, "C1", 10)
+            paced.hold(POST, "C1", 10)
         await clock.pause(seconds)
 
-    await pacing.take(POST, "C1")
-    await pacing.take(POST, "C1")
+    paced = Pacing(pause, clock.read)
+    await paced.take(POST, "C1")
+    await paced.take(POST, "C1")
     assert clock.now == 1_010
 
 

@@ -1,0 +1,95 @@
+"""Which form of a message is sent: the richest that the workspace takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.refusals import Refusals
+from bot.adapters.slack.render import Form
+from tests.bot.adapters.outcomes import OFFERED, delivery
+from tests.bot.adapters.slack.blocks import BLOCK_TYPES
+from tests.bot.adapters.slack.clock import Clock
+from tests.bot.adapters.slack.questions import question, replies
+from tests.bot.adapters.slack.server import FakeSlack, Fault, Post
+
+PRESSED = {"context_actions", "actions"}
+UNNAMED = Fault(error="invalid_blocks")
+
+
+def kinds(post: Post) -> set[str]:
+    return {block["type"] for block in post.blocks}
+
+
+@pytest.mark.parametrize(
+    ("refused", "left"),
+    [
+        (set(), {"markdown", "section", "context_actions", "actions"}),
+        ({"context_actions"}, {"markdown", "section", "actions"}),
+        (PRESSED, {"markdown", "section", "context"}),
+        ({"actions"}, {"markdown", "section", "context"}),
+        ({"markdown"}, {"section", "context_actions", "actions"}),
+        ({"markdown", "context_actions"}, {"section", "actions"}),
+        ({"markdown", *PRESSED}, {"section", "context"}),
+        ({"section"}, set()),
+    ],
+)
+async def test_what_a_workspace_refuses_is_left_out_and_nothing_else(
+    slack: FakeSlack, channel: SlackChannel, refused: set[str], left: set[str]
+) -> None:
+    slack.block_types = BLOCK_TYPES - refused
+    await channel.deliver(delivery(question()))
+    (post,) = replies(slack)
+    assert kinds(post) == left
+    assert "Restart the client [1]." in post.shown
+    assert "|VPN guide" in post.raw
+    assert ("human" in post.shown) == ("actions" not in left)
+
+
+@pytest.mark.parametrize("refused", [1, 2, 3, 4, 5, 6])
+async def test_refusals_that_name_no_block_lead_to_a_plainer_form_too(
+    slack: FakeSlack, channel: SlackChannel, refused: int
+) -> None:
+    slack.fail("chat.postMessage", *[UNNAMED] * refused)
+    await channel.deliver(delivery(question()))
+    assert len(replies(slack)) == 1
+    assert slack.calls.count("chat.postMessage") == refused + 1
+
+
+async def test_what_was_refused_is_not_tried_with_the_next_message(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.block_types = BLOCK_TYPES - {"context_actions"}
+    for number in range(3):
+        await channel.deliver(delivery(question(id=f"1700000000.00010{number}")))
+    assert slack.calls.count("chat.postMessage") == 4
+    assert all("actions" in kinds(post) for post in replies(slack))
+
+
+async def test_a_message_that_is_too_long_says_nothing_of_the_next(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail("chat.postMessage", Fault(error="msg_blocks_too_long"))
+    for number in range(2):
+        await channel.deliver(delivery(question(id=f"1700000000.00010{number}")))
+    assert ["context_actions" in kinds(post) for post in replies(slack)] == [False, True]
+
+
+async def test_an_offer_can_be_taken_up_with_words_where_buttons_are_refused(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.block_types = BLOCK_TYPES - PRESSED
+    await channel.deliver(delivery(question(private=True), OFFERED))
+    (post,) = slack.posts
+    assert "Shall I ask a person?" in post.shown
+    assert not post.labels
+
+
+def test_a_refusal_is_remembered_for_an_hour() -> None:
+    clock = Clock()
+    refusals = Refusals(clock.read)
+    rich, plain = Form("a", ({"type": "markdown"},)), Form("a")
+    refusals.learn([rich], plain)
+    assert refusals.taken((rich, plain)) == [plain]
+    clock.now += 3_601
+    assert refusals.taken((rich, plain)) == [rich, plain]

@@ -1,0 +1,192 @@
+"""Replies to commands: shown to their sender alone, better once than twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.adapters.slack import SlackChannel, connect
+from bot.config import Settings, load_settings
+from bot.errors import DeliveryFailed
+from bot.store import Store
+from bot.types import Delivery, Message, Response
+from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
+from tests.bot.adapters.slack.clock import unhurried
+from tests.bot.adapters.slack.events import ALICE, SECRET
+from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
+from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Fault, Post
+
+LONG = replace(ANSWER, text="\n\n".join(f"{n}: " + "word " * 100 for n in range(60)))
+LOST = Fault(status=0, after=True)
+LIMITED = Fault(status=429, retry_after="30")
+
+
+def asked(slack: FakeSlack, key: str = "") -> Message:
+    """Return a question that came with a command, as it is kept."""
+    url = f"{slack.site}/response/{key or slack.tickets.response(ALICE, HELP)}"
+    return replace(
+        question(private=True, id="command-1"),
+        thread=replace(question().thread, id="command-1"),
+        reply_to=json.dumps({"response_url": url}),
+    )
+
+
+def sent(slack: FakeSlack, response: Response = ANSWER) -> Delivery:
+    return delivery(asked(slack), response)
+
+
+def whispered(slack: FakeSlack) -> list[Post]:
+    return [post for post in slack.posts if post.only_for == ALICE and post.channel == HELP]
+
+
+async def test_a_command_is_answered_to_its_sender_alone(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    await channel.deliver(sent(slack))
+    (post,) = slack.posts
+    assert (post.only_for, post.channel) == (ALICE, HELP)
+    assert "Restart the client [1]." in post.shown
+    assert "Ask a person" in post.labels
+    assert post.payload["replace_original"] is False
+    assert post.payload["unfurl_links"] is post.payload["unfurl_media"] is False
+    assert "chat.postMessage" not in slack.calls
+
+
+async def test_nothing_is_looked_up_or_marked_for_a_command(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    one = sent(slack)
+    await channel.deliver(one)
+    assert await channel.find(one) is not None
+    await channel.withdraw(one.message, [])
+    assert not {"conversations.replies", "chat.delete", "reactions.remove"} & set(slack.calls)
+
+
+async def test_a_command_waits_for_nobodys_turn(slack: FakeSlack, channel: SlackChannel) -> None:
+    async with channel.turn(question()), channel.turn(asked(slack)):
+        await channel.deliver(sent(slack))
+    assert len(slack.posts) == 1
+
+
+@pytest.mark.parametrize("why", ["too late", "used up", "forgotten"])
+async def test_an_address_that_is_closed_is_replaced_by_a_direct_message(
+    slack: FakeSlack, channel: SlackChannel, why: str
+) -> None:
+    one = sent(slack)
+    if why == "too late":
+        received_at = datetime.now(UTC) - timedelta(minutes=31)
+        one = replace(one, message=replace(one.message, received_at=received_at))
+    elif why == "used up":
+        for ticket in slack.tickets.responses.values():
+            ticket.used = 5
+    else:
+        slack.tickets.responses.clear()
+    ref = await channel.deliver(one)
+    (post,) = slack.posts
+    assert (post.channel, post.ts) == (ref.channel, ref.id)
+    assert post.channel == "D0ALICE00"
+    assert "Restart the client [1]." in post.shown
+    await channel.withdraw(one.message, [ref])
+    assert not slack.posts
+
+
+@pytest.mark.parametrize(
+    "fault", [LOST, Fault(status=500, after=True), Fault(status=502, page="x")]
+)
+async def test_what_may_have_got_through_is_not_sent_again(
+    slack: FakeSlack, channel: SlackChannel, fault: Fault
+) -> None:
+    slack.fail("response_url", fault)
+    one = sent(slack)
+    await channel.deliver(one)
+    assert await channel.find(one) is not None
+    assert slack.calls == ["response_url"]
+
+
+async def test_what_was_refused_is_sent_again(slack: FakeSlack, settings: Settings) -> None:
+    slack.fail("response_url", LIMITED)
+    channel = connect(settings, caller=unhurried())
+    one = sent(slack)
+    with pytest.raises(DeliveryFailed) as failed:
+        await channel.deliver(one)
+    assert failed.value.retry_after_seconds == 30
+    assert await channel.find(one) is None
+
+
+async def test_another_process_knows_what_may_have_been_shown(
+    slack: FakeSlack, settings: Settings, store: Store
+) -> None:
+    one = sent(slack)
+    await store.work.open(one.message, "one")
+    await connect(settings, store.notes, caller=unhurried()).deliver(one)
+    other = connect(settings, store.notes, caller=unhurried())
+    assert await other.find(one) is not None
+    await other.deliver(one)
+    assert len(whispered(slack)) == 1
+
+
+async def test_another_process_sends_what_surely_was_not_shown(
+    slack: FakeSlack, settings: Settings, store: Store
+) -> None:
+    one = sent(slack, LONG)
+    await store.work.open(one.message, "one")
+    slack.fail("response_url", None, LIMITED)
+    with pytest.raises(DeliveryFailed):
+        await connect(settings, store.notes, caller=unhurried()).deliver(one)
+    other = connect(settings, store.notes, caller=unhurried())
+    assert await other.find(one) is None
+    await other.deliver(one)
+    words = sum(post.shown.count("word") for post in whispered(slack))
+    assert words == LONG.text.count("word")
+
+
+async def test_refused_blocks_become_plainer_here_too(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.block_types = frozenset({"section", "context", "actions"})
+    await channel.deliver(sent(slack))
+    (post,) = whispered(slack)
+    assert "Ask a person" in post.labels
+    assert "Restart the client [1]." in post.shown
+
+
+FAULTS = st.sampled_from([None, LOST, Fault(status=500, after=True), Fault(status=503), LIMITED])
+
+
+@settings(max_examples=30, deadline=None)
+@given(faults=st.lists(FAULTS, max_size=5), escalated=st.booleans())
+def test_no_part_is_ever_seen_twice(faults: list[Fault | None], *, escalated: bool) -> None:
+    async def run() -> None:
+        async with FakeSlack().serving() as slack:
+            slack.fail("response_url", *faults)
+            one = sent(slack, HANDED_OVER if escalated else LONG)
+            channel = _channel(slack)
+            for _ in range(8):
+                try:
+                    if await channel.find(one) is None:
+                        await channel.deliver(one)
+                    break
+                except DeliveryFailed:
+                    continue
+            texts = [post.shown for post in slack.posts if post.only_for]
+            assert len(texts) == len(set(texts))
+            assert len(slack.in_channel(PEOPLE)) == escalated
+
+    asyncio.run(run())
+
+
+def _channel(slack: FakeSlack) -> SlackChannel:
+    given_settings = load_settings(
+        _env_file=None,
+        slack_bot_token=TOKEN,
+        slack_signing_secret=SECRET,
+        slack_api_url=slack.url,
+        slack_escalation_channel=PEOPLE,
+    )
+    return connect(given_settings, caller=unhurried())

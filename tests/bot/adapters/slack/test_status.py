@@ -1,0 +1,171 @@
+"""What an asker sees while there is no answer, and what is left of it afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.adapters.slack import SlackChannel, connect
+from bot.config import Settings
+from bot.store import Store
+from bot.types import Activity, Message, Stage
+from tests.bot.adapters.outcomes import delivery
+from tests.bot.adapters.slack.clock import Clock, unhurried
+from tests.bot.adapters.slack.questions import HELP, ROOT, question, replies
+from tests.bot.adapters.slack.server import FakeSlack, Fault
+
+SEARCHING, READING = Activity(Stage.SEARCHING), Activity(Stage.READING, pages=4)
+STATUS, ADD, REMOVE = "assistant.threads.setStatus", "reactions.add", "reactions.remove"
+REFUSED = Fault(error="not_allowed_token_type")
+
+
+def eyes(slack: FakeSlack, ts: str = ROOT) -> bool:
+    post = slack.message_at(HELP, ts)
+    return post is not None and "eyes" in post.reactions
+
+
+async def shown(channel: SlackChannel, message: Message, *activities: Activity) -> None:
+    for activity in activities:
+        await channel.progress(message, activity, None)
+
+
+async def test_activities_show_as_a_status_line(slack: FakeSlack, channel: SlackChannel) -> None:
+    await shown(channel, question(), SEARCHING, READING)
+    assert slack.statuses == ["is searching the wiki\u2026", "is reading 4 pages\u2026"]
+    assert not slack.posts
+    assert not eyes(slack)
+
+
+async def test_what_is_shown_already_is_not_shown_again(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    await shown(channel, question(), SEARCHING, SEARCHING, SEARCHING)
+    assert slack.calls == [STATUS]
+
+
+async def test_nothing_is_shown_to_people_who_did_not_ask(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    await shown(channel, replace(question(), overheard=True), SEARCHING, READING)
+    assert not slack.calls
+
+
+@pytest.mark.parametrize("error", ["not_allowed_token_type", "missing_scope", "thread_not_found"])
+async def test_a_question_is_marked_once_where_there_is_no_status_line(
+    slack: FakeSlack, channel: SlackChannel, error: str
+) -> None:
+    slack.fail(STATUS, Fault(error=error))
+    await shown(channel, question(), SEARCHING, READING, Activity(Stage.CHECKING))
+    assert slack.calls == [STATUS, ADD]
+    assert eyes(slack)
+    assert not slack.posts
+
+
+async def test_the_mark_goes_once_the_reply_is_there(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail(STATUS, REFUSED)
+    async with channel.session():
+        await shown(channel, question(), SEARCHING)
+        await channel.deliver(delivery(question()))
+    assert len(replies(slack)) == 1
+    assert not eyes(slack)
+    assert slack.calls.index("chat.postMessage") < slack.calls.index(REMOVE)
+
+
+async def test_another_process_takes_the_mark_away(
+    slack: FakeSlack, settings: Settings, store: Store
+) -> None:
+    await store.work.open(question(), "one")
+    slack.fail(STATUS, REFUSED)
+    await shown(connect(settings, store.notes, caller=unhurried()), question(), SEARCHING)
+    assert eyes(slack)
+    other = connect(settings, store.notes, caller=unhurried())
+    async with other.session():
+        await other.deliver(delivery(question()))
+    assert not eyes(slack)
+    assert await store.notes.beginning("acme", "slack:eyes") == {}
+
+
+async def test_a_mark_that_is_there_or_gone_already_is_no_trouble(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail(STATUS, REFUSED)
+    slack.fail(ADD, Fault(error="already_reacted"))
+    slack.fail(REMOVE, Fault(error="no_reaction"))
+    async with channel.session():
+        await shown(channel, question(), SEARCHING)
+        await channel.deliver(delivery(question()))
+    assert len(replies(slack)) == 1
+
+
+async def test_a_workspace_without_status_lines_is_asked_again_after_ten_minutes(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail(STATUS, REFUSED)
+    for number in range(3):
+        await shown(channel, question(id=f"1700000000.00010{number}"), SEARCHING)
+    assert slack.calls.count(STATUS) == 1
+
+
+async def test_a_thread_without_a_status_line_says_nothing_of_others(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail(STATUS, Fault(error="thread_not_found"))
+    await shown(channel, question(id="1700000000.000300"), SEARCHING)
+    await shown(channel, question(), SEARCHING)
+    assert slack.statuses == ["is searching the wiki\u2026"]
+
+
+async def test_a_status_line_is_left_out_while_slack_wants_no_more(
+    slack: FakeSlack, channel: SlackChannel, clock: Clock
+) -> None:
+    slack.fail(STATUS, Fault(status=429, error="ratelimited", retry_after="20"))
+    await shown(channel, question(), SEARCHING, READING)
+    assert slack.calls == [STATUS]
+    clock.now += 20
+    await shown(channel, question(), Activity(Stage.CHECKING))
+    assert slack.statuses == ["is checking sources\u2026"]
+    assert not clock.waits
+    assert not eyes(slack)
+
+
+async def test_a_herd_of_questions_waits_for_no_status_line(
+    slack: FakeSlack, channel: SlackChannel, waits: list[float]
+) -> None:
+    slack.strict_rates = True
+    for number in range(60):
+        await shown(channel, question(id=f"1700000000.{number:06d}"), SEARCHING)
+    assert not waits
+    assert not slack.refused_for_rate
+    assert 10 <= len(slack.statuses) < 50
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_a_withdrawn_question_keeps_neither_status_nor_mark(
+    slack: FakeSlack, channel: SlackChannel, *, refused: bool
+) -> None:
+    slack.fail(STATUS, *[REFUSED] * refused)
+    await shown(channel, question(), SEARCHING)
+    assert eyes(slack) == refused
+    await channel.withdraw(question(), [])
+    assert not eyes(slack)
+    assert slack.statuses[-1:] == ([] if refused else [""])
+
+
+async def test_work_that_ends_in_silence_leaves_nothing_shown(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    await shown(channel, question(), SEARCHING, Activity(Stage.DONE))
+    assert slack.statuses == ["is searching the wiki\u2026", ""]
+
+
+async def test_a_press_marks_the_message_it_was_made_on(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail(STATUS, REFUSED)
+    pressed = replace(question(), id=f"{ROOT}:person")
+    await shown(channel, pressed, SEARCHING)
+    assert eyes(slack)
+    assert await channel.link(pressed) == await channel.link(question())
