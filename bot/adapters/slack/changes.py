@@ -15,6 +15,8 @@ from bot.errors import InteractionUnknown
 from bot.office import Office
 from bot.types import Message, Person, Thread
 
+_LOOKED_AT = 100
+
 
 class Changes:
     """Implements Registers: message_changed and message_deleted.
@@ -60,12 +62,22 @@ class Changes:
             object_at(event, "previous_message"), self._own.us(body)
         ):
             return
-        thread = Thread("slack", self._office.tenant, channel, ts)
+        root = ts_at(object_at(event, "previous_message"), "thread_ts") or ts
+        thread = Thread("slack", self._office.tenant, channel, root)
         async with asyncio.timeout(ACCEPT_SECONDS):
             try:
                 await self._office.inbox.cancel(_at(thread, ts).interaction_id)
             except InteractionUnknown:
                 await self._never_answer(self._said(body, event, "previous_message"))
+            else:
+                await self._withdraw_below(thread, ts)
+
+    async def _withdraw_below(self, thread: Thread, ts: str) -> None:
+        """Withdraw what was asked by buttons below a question; it quotes the question."""
+        for each in await self._office.interactions.in_thread(thread, _LOOKED_AT):
+            if each.message.id.startswith(f"{ts}:"):
+                with suppress(InteractionUnknown):
+                    await self._office.inbox.cancel(each.id)
 
     async def _never_answer(self, before: Heard | None) -> None:
         if before is None or before.by_bot or before.message.overheard:

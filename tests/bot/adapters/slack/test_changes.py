@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from datetime import UTC, datetime
 
+from bot.store import Store
+from bot.types import InteractionId, Message, Person, Thread
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import direct, envelope
 from tests.bot.adapters.slack.server import FakeSlack
@@ -106,3 +110,21 @@ async def test_in_whatever_order_they_come_the_newest_words_stand_and_what_is_go
         texts = {message.id: message.text for message in inbox.messages.values()}
         assert texts.get(edited) == "wifi?"
         assert gone not in texts
+
+
+async def test_what_was_pressed_below_a_question_goes_with_it(
+    ann: Visitor, inbox: KeepingInbox, store: Store
+) -> None:
+    ts = await ann.say(HELP, "vpn?", mention=True)
+    for name in (f"{ts}:person", f"{ts}:option:person", "1700000000.000300"):
+        message = replace(inbox.messages[question_at(HELP, ts)], id=name)
+        await store.work.open(message, "owner")
+        await inbox.accept(message)
+    await ann.delete(ts)
+
+    assert [message.id for message in inbox.messages.values()] == ["1700000000.000300"]
+
+
+def question_at(channel: str, ts: str) -> InteractionId:
+    thread = Thread("slack", "acme", channel, ts)
+    return Message(ts, thread, Person("U"), "", datetime.now(UTC)).interaction_id

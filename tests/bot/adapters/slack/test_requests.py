@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.slack.dispatch import bolt_app
@@ -16,6 +16,7 @@ from bot.adapters.slack.intake import Intake
 from bot.adapters.slack.requests import Malformed, bolt_request
 from bot.adapters.slack.tenancy import Tenancy
 from bot.config import load_settings
+from tests.bot.adapters.slack.events import Client, direct, envelope, mention, send
 from tests.bot.adapters.slack.server import TEAM, TOKEN
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -105,3 +106,22 @@ def test_what_slack_does_not_send_is_malformed(body: str) -> None:
 
     with pytest.raises(Malformed):
         bolt_request(body, headers, mode="http")
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(OBJECTS)
+async def test_whoever_takes_it_no_event_button_or_form_is_an_error(
+    client: Client, inner: dict[str, Any]
+) -> None:
+    """All that listens is there; what none of it can read is refused, or to be sent again."""
+    for shape in (
+        envelope({**mention("vpn?"), **inner}),
+        envelope({**direct("vpn?"), "subtype": "message_changed", **inner}),
+        envelope({"type": "agent_session_stopped", **inner}),
+        envelope({"type": "reaction_added", **inner}),
+        {"type": "block_actions", "team": {"id": TEAM}, "actions": [inner], **inner},
+        {"type": "view_submission", "team": {"id": TEAM}, "view": inner},
+    ):
+        assert (await send(client, shape)).status in TOLD
