@@ -12,7 +12,7 @@ from bot.config import load_settings
 from bot.errors import DeliveryFailed
 from bot.types import Delivery, PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
-from tests.bot.adapters.slack.clock import unhurried
+from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.questions import PEOPLE, question, replies
 from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Fault
@@ -64,20 +64,21 @@ def test_whatever_fails_and_whoever_dies_all_of_it_is_seen_once(
 
 async def _until_posted(slack: FakeSlack, sent: Delivery, restarts: list[bool]) -> PostedRef:
     """Deliver as the inbox does: looked up before every repetition, by whichever process."""
-    channel = _channel(slack)
+    clock = Clock()
+    channel = _channel(slack, clock)
     begun = False
     for restart in restarts:
-        channel = _channel(slack) if restart else channel
+        channel = _channel(slack, clock) if restart else channel
         try:
             there = await channel.find(sent) if begun else None
             begun = True
             return there or await channel.deliver(sent)
-        except DeliveryFailed:
-            continue
+        except DeliveryFailed as error:
+            clock.now += error.retry_after_seconds or 1
     raise AssertionError("It was never posted.")
 
 
-def _channel(slack: FakeSlack) -> SlackChannel:
+def _channel(slack: FakeSlack, clock: Clock) -> SlackChannel:
     given_settings = load_settings(
         _env_file=None,
         slack_bot_token=TOKEN,
@@ -85,4 +86,4 @@ def _channel(slack: FakeSlack) -> SlackChannel:
         slack_api_url=slack.url,
         slack_escalation_channel=PEOPLE,
     )
-    return connect(given_settings, caller=unhurried())
+    return connect(given_settings, caller=clock.caller())
