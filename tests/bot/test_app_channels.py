@@ -1,0 +1,187 @@
+"""What channels allow and what comes with a question, in the application with a Slack around it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.config import Settings
+from bot.store import Store, open_store, sqlite_url
+from bot.types import NO_MODEL, Interaction, Policy
+from tests.bot.adapters.slack import events
+from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.files import StoredFile
+from tests.bot.house import LOW, Client, house, until, write_index
+from tests.bot.server import settings_for
+from tests.ingestion.fakes import pdf
+
+HELP = "C0HELP000"
+PEOPLE = "C0PEOPLE0"
+GUEST = "U0GUEST00"
+LOG = StoredFile("vpn.log", b"start\nTunnelError: error 809, UDP port 4500 is blocked\nend\n")
+PICTURE = StoredFile("screen.png", b"\x89PNG", "image/png")
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack().serving() as workspace:
+        yield workspace
+
+
+@dataclass
+class Company:
+    """The bot at work in a workspace."""
+
+    client: Client
+    slack: FakeSlack
+    store: Store
+
+    def visitor(self, user_id: str = events.ALICE) -> Visitor:
+        return Visitor(self.slack, self.client, user_id)
+
+    async def allow(self, policy: Policy, channel: str = HELP) -> None:
+        await self.store.policies.set("default", f"slack:{channel}", policy, actor="cli:test")
+
+    async def becomes(self, number: int) -> list[Interaction]:
+        """Wait until so many questions have an outcome; return them in order."""
+        async with asyncio.timeout(10):
+            while len(kept := await self.store.interactions.answered("default", 10)) < number:  # noqa: ASYNC110 - as until
+                await asyncio.sleep(0.01)
+        return list(kept)
+
+    async def said(self, thread: str, number: int = 1, channel: str = HELP) -> str:
+        """Wait for posts of the bot in a thread; return the last one as it is read."""
+        await until(lambda: len(self.slack.answers(channel, thread)) >= number)
+        return self.slack.answers(channel, thread)[-1].shown
+
+
+@asynccontextmanager
+async def company(slack: FakeSlack, tmp_path: Path, **changes: object) -> AsyncIterator[Company]:
+    settings: Settings = settings_for(
+        tmp_path / "data",
+        slack_bot_token=TOKEN,
+        slack_signing_secret=events.SECRET,
+        slack_api_url=slack.url,
+        slack_team_id=TEAM,
+        confidence_threshold=LOW,
+        **changes,
+    )
+    await write_index(settings, tmp_path / "pages")
+    async with house(settings) as client:
+        store = await open_store(sqlite_url(settings.data_dir))
+        try:
+            yield Company(client, slack, store)
+        finally:
+            await store.close()
+
+
+async def test_a_log_without_a_word_is_answered_and_a_picture_is_said_to_be_unread(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    async with company(slack, tmp_path) as acme:
+        thread = await acme.visitor().say(HELP, "", files=(LOG, PICTURE), mention=True)
+        said = await acme.said(thread)
+
+    assert "Plug the cable into the blue socket" in said
+    assert "I did not read `screen.png`: I read text, logs and PDF only." in said
+
+
+async def test_a_pdf_is_read_by_a_reader_of_its_own(slack: FakeSlack, tmp_path: Path) -> None:
+    report = StoredFile("report.pdf", pdf(("TunnelError: error 809",)), "application/pdf")
+    async with company(slack, tmp_path) as acme:
+        thread = await acme.visitor().say(HELP, "What is wrong?", files=(report,), mention=True)
+        said = await acme.said(thread)
+
+    assert "Plug the cable into the blue socket" in said
+    assert "did not read" not in said
+
+
+async def test_who_asked_is_named_to_people_and_in_the_record(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    async with company(slack, tmp_path) as acme:
+        await acme.visitor().say(HELP, "human", mention=True)
+        (kept,) = await acme.becomes(1)
+        case = await acme.store.escalations.get("default", kept.id)
+
+    known = slack.people[events.ALICE]
+    assert kept.message.author.name in {known.name, known.real_name}
+    assert kept.message.author.email == known.email
+    assert case is not None
+    assert case.asker_name == kept.message.author.name
+
+
+async def test_a_channel_that_is_turned_off_says_so(slack: FakeSlack, tmp_path: Path) -> None:
+    async with company(slack, tmp_path) as acme:
+        await acme.allow(Policy(answers="off"))
+        thread = await acme.visitor().say(HELP, "vpn error 809", mention=True)
+
+        assert (await acme.said(thread)).startswith("I'm turned off here.")
+
+
+async def test_questions_to_nobody_are_answered_when_sure_and_else_left_alone(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    async with company(slack, tmp_path) as acme:
+        await acme.allow(Policy(answers="questions", model=NO_MODEL))
+        alice = acme.visitor()
+        await alice.say(HELP, "Lunch is ready.")
+        unknown = await alice.say(HELP, "Who wrote Faust?")
+        known = await alice.say(HELP, "What is vpn error 809?")
+
+        assert "blue socket" in await acme.said(known)
+        kept = await acme.becomes(2)
+
+    assert {each.message.id: bool(each.outcome and each.outcome.silent) for each in kept} == {
+        unknown: True,
+        known: False,
+    }
+    assert slack.answers(HELP, unknown) == []
+
+
+async def test_a_follow_up_needs_no_mention_where_the_channel_says_so(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    async with company(slack, tmp_path) as acme:
+        await acme.allow(Policy(follow_ups=True))
+        alice = acme.visitor()
+        thread = await alice.say(HELP, "vpn error 809", mention=True)
+        await acme.said(thread)
+        await alice.say(HELP, "How many days of annual leave do I have?", thread)
+
+        assert "28 days" in await acme.said(thread, 2)
+
+
+async def test_a_guest_is_answered_from_what_everyone_may_read_or_told_once_that_not(
+    slack: FakeSlack, tmp_path: Path
+) -> None:
+    async with company(slack, tmp_path) as acme:
+        thread = await acme.visitor(GUEST).say(HELP, "vpn error 809", mention=True)
+        assert "blue socket" in await acme.said(thread)
+
+    async with company(slack, tmp_path, slack_outsiders="off") as acme:
+        guest = acme.visitor(GUEST)
+        first = await guest.say(HELP, "vpn error 809", mention=True)
+        assert (await acme.said(first)).startswith("I don't answer where people from outside")
+        second = await guest.say(HELP, "vpn error 809", mention=True)
+        kept = await acme.becomes(3)
+
+    assert kept[-1].message.id == second
+    assert kept[-1].outcome is not None
+    assert kept[-1].outcome.silent
+    assert slack.answers(HELP, second) == []
+
+
+async def test_people_are_asked_where_the_channel_says(slack: FakeSlack, tmp_path: Path) -> None:
+    async with company(slack, tmp_path) as acme:
+        await acme.allow(Policy(people=PEOPLE))
+        thread = await acme.visitor().say(HELP, "human", mention=True)
+
+        assert "I've asked the people who look after this" in await acme.said(thread)
+        await until(lambda: acme.slack.answers(PEOPLE))
