@@ -98,6 +98,10 @@ class Orders:
         """Stop a run."""
         return await self._allowed(by, "reindex cancel", lambda: self.reindexing.cancel(order, by))
 
+    async def stop(self, run_id: str, by: Orderer) -> Done | Refused:
+        """Stop a run by its id, also where it was killed and goes on under others."""
+        return await self._allowed(by, "reindex stop", lambda: self.reindexing.stop(run_id, by))
+
     def follow(self, run_id: str) -> AsyncIterator[RunTold]:
         """Yield how far a run is until it has ended; as Watch.follow."""
         return self.watch.follow(run_id)

@@ -10,6 +10,7 @@ from bot.errors import DocumentInTheWay, DocumentRefused
 from bot.orders.aiming import Aim, aim_of
 from bot.orders.ports import KnowsSpaces
 from bot.orders.progress import over, progress_text
+from bot.orders.resumed import going_on
 from bot.orders.telling import told_of
 from bot.orders.types import (
     Done,
@@ -46,7 +47,7 @@ class Reindexing:
             return aim
         in_the_way = None if order.dry_run else await self._in_the_way(aim.space)
         if in_the_way is not None:
-            return Refused(_way_text(in_the_way, by))
+            return Refused(_way_text(in_the_way, by), run_id=in_the_way.id)
         await self._audit(by, "reindex", aim.space or "all", _detail(order))
         try:
             run_id = await self.runs.start(
@@ -81,9 +82,29 @@ class Reindexing:
         if len(meant) != 1:
             return Refused(_which(order.target, active, by))
         (run,) = meant
+        await self._stop(run, by)
+        return _stopped(run.space)
+
+    async def stop(self, run_id: str, by: Orderer) -> Done | Refused:
+        """Stop a run that is followed, or what went on with it after it was killed."""
+        run = await self.runs.get(run_id)
+        now = () if run is None else await going_on(run, self.runs)
+        active = [each for each in now if each.active]
+        if run is None or not active:
+            return Refused("This run doesn't go on any more, so there is nothing to stop.")
+        for each in active:
+            await self._stop(each, by)
+        return _stopped(run.space)
+
+    async def is_now(self, run_id: str, other_id: str) -> bool:
+        """Tell whether a run is another one, or was gone on with by it."""
+        run = await self.runs.get(run_id)
+        now = () if run is None else await going_on(run, self.runs)
+        return other_id in {run_id, *(each.id for each in now)}
+
+    async def _stop(self, run: Run, by: Orderer) -> None:
         await self._audit(by, "cancel reindex", run.id, over(run.space))
         await self.runs.cancel(run.id)
-        return Done(f"The run over {over(run.space)} is being stopped. What was written stays.")
 
     async def _in_the_way(self, space: str | None) -> Run | None:
         return next(
@@ -97,6 +118,10 @@ class Reindexing:
 
     async def _audit(self, by: Orderer, act: str, subject: str, detail: str) -> None:
         await self.audits.append(self.tenant, by.actor, act, subject, detail=detail)
+
+
+def _stopped(space: str | None) -> Done:
+    return Done(f"The run over {over(space)} is being stopped. What was written stays.")
 
 
 def _meant(target: str, active: Sequence[Run]) -> Sequence[Run]:

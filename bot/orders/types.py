@@ -140,9 +140,13 @@ class Orderer:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What can't be done; ``text`` is for who ordered it, and says what they can do."""
+    """What can't be done; ``text`` is for who ordered it, and says what they can do.
+
+    ``run_id`` is the run that is in the way, or "".
+    """
 
     text: str
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 
-from bot.documents.documents import Run
 from bot.errors import StoreUnavailable
 from bot.observing.trouble import Trouble
 from bot.orders.ports import FollowsRuns
+from bot.orders.resumed import going_on
 from bot.orders.telling import interrupted_for_good, lost, told_of
 from bot.orders.told import RunTold
 
@@ -66,7 +66,7 @@ class Watch:
         """Return how far a run is; None while that can't be read."""
         try:
             first = await self._runs.get(run_id)
-            now = () if first is None else await self._going_on(first, frozenset())
+            now = () if first is None else await going_on(first, self._runs)
         except StoreUnavailable as error:
             trouble.note(error)
             return None
@@ -75,17 +75,6 @@ class Watch:
         if first is None or not now or now == (first,):
             return told
         return replace(told, space=first.space, resumed=True)
-
-    async def _going_on(self, run: Run, seen: frozenset[str]) -> tuple[Run, ...]:
-        """Return the runs that a run is by now: itself, or all that resumed it."""
-        if run.state != "interrupted" or not run.resumed_as:
-            return (run,)
-        found: list[Run] = []
-        for run_id in run.resumed_as:
-            following = None if run_id in seen else await self._runs.get(run_id)
-            if following is not None:
-                found += await self._going_on(following, seen | {run.id, run_id})
-        return tuple(found)
 
 
 def _worth(told: RunTold, last: RunTold | None, silent_seconds: float) -> bool:

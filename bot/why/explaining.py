@@ -101,13 +101,20 @@ class Explaining:
         What the bot overheard counts, so that its silence is explained too. Raises
         InteractionUnknown when there is nothing, and StoreUnavailable.
         """
+        newest = await self.newest(tenant, platform, channel, asker_id)
+        return await self._explained(newest, reader, asker_id)
+
+    async def newest(
+        self, tenant: str, platform: Platform, channel: str, asker_id: str
+    ) -> Interaction:
+        """Return what ``explain_newest`` explains, to find out who may read along. Raises as it."""
         newest = await self._interactions.newest_of(tenant, platform, channel, asker_id)
         if newest is None:
             raise InteractionUnknown(
                 f"There is no answered question of {asker_id!r} in {platform} channel {channel!r} "
                 f"of tenant {tenant!r}: nothing was asked there, or all of it was withdrawn."
             )
-        return await self._explained(newest, reader, asker_id)
+        return newest
 
     async def _explained(
         self, interaction: Interaction, reader: frozenset[Principal], asker_id: str
