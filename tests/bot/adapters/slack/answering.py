@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.slack import SlackChannel, mount
 from bot.admission import Admission, VouchedDirectory
 from bot.introductions import Introductions
-from bot.ports import AnswersInquiries, ReportStage
+from bot.ports import AnswersInquiries, Inbox, ReportStage
 from bot.store import Store
 from bot.types import (
     Inquiry,
@@ -26,8 +26,10 @@ from bot.types import (
 )
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.adapters.slack.events import ALICE, Client
-from tests.bot.adapters.slack.server import FakeSlack, Post
+from tests.bot.adapters.slack.server import TEAM, FakeSlack, Post
 from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace import interactions
+from tests.bot.adapters.slack.workspace.answers import Answer, Json
 from tests.bot.adapters.slack.workspace.names import HELP
 from tests.bot.adapters.slack.workspace.views import View
 from tests.bot.house import until
@@ -70,6 +72,7 @@ class Bot:
     store: Store
     pages: ReadsPages
     said: Says
+    inbox: Inbox
 
     def person(self, user: str = ALICE) -> Visitor:
         return Visitor(self.slack, self.client, user)
@@ -90,6 +93,25 @@ class Bot:
         found = self.slack.post_at(ref.channel, ref.id)
         assert found is not None
         return found
+
+    async def press(self, post: Post, action: str, value: object, user: str = ALICE) -> Answer:
+        """Press a button with any value, whether the message has it or not."""
+        return await self.person(user).door.interact(
+            self.pressed(post.channel, action, value, user)
+        )
+
+    def pressed(self, channel: str, action: str, value: object, user: str = ALICE) -> Json:
+        """Return a press as a client might make it up."""
+        return {
+            "type": "block_actions",
+            "user": {"id": user, "team_id": TEAM},
+            "team": {"id": TEAM, "domain": "acme"},
+            "container": {"type": "message", "message_ts": "1.4", "channel_id": channel},
+            "channel": {"id": channel},
+            "trigger_id": self.slack.tickets.trigger(user),
+            "response_url": interactions.response_url(self.slack, user, channel, None),
+            "actions": [{"type": "button", "action_id": action, "block_id": "b", "value": value}],
+        }
 
     async def votes(self, interaction_id: InteractionId) -> dict[str, str]:
         given = await self.store.interactions.feedback(interaction_id)
@@ -141,7 +163,7 @@ async def bot_at(
         app = web.Application()
         mount(app, channel, office_over(store, inbox, tenant=TENANT, readable=pages))
         async with TestClient(TestServer(app, host="127.0.0.1")) as client:
-            yield Bot(slack, client, store, pages, said)
+            yield Bot(slack, client, store, pages, said, inbox)
 
 
 def private_too(text: str = "Your own plan covers it [1].") -> Outcome:
