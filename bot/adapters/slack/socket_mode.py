@@ -35,9 +35,11 @@ log = structlog.get_logger(__name__)
 class Patience:
     """Seconds: for a connection, between looks at it, between pings, before the next connection.
 
-    ``finish`` is for what is under way at the end.
+    ``start`` is how long the server's start waits for it; ``finish`` is for what is under way at
+    the end.
     """
 
+    start: float = 2.0
     connect: float = 10.0
     look: float = 1.0
     ping: float = 5.0
@@ -70,6 +72,7 @@ class Socket:
         self._standing = standing
         self._patience = patience
         self._keeping: asyncio.Task[None] | None = None
+        self._tried = asyncio.Event()
 
     def mount(self, app: web.Application) -> None:
         """Open it with an application and close it with it."""
@@ -77,8 +80,12 @@ class Socket:
         app.on_shutdown.append(self._stop)
 
     async def _start(self, _: web.Application) -> None:
-        self._lost("it is being opened")
         self._keeping = asyncio.create_task(self._keep())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience.start):
+                await self._tried.wait()
+                return
+        self._lost("it is being opened")
 
     async def _stop(self, _: web.Application) -> None:
         await self._receiver.finish(self._patience.finish)
@@ -88,13 +95,20 @@ class Socket:
                 await self._keeping
 
     async def _keep(self) -> None:
-        """Open one connection after the other; if one did not come about, the next one later."""
+        """Open one connection after the other; if one did not come about, the next one later.
+
+        One that breaks is no trouble yet: Slack ends each after some hours. One that can't be
+        opened is.
+        """
         pause = self._patience.first_pause
         while True:
             held, why = await self._held()
-            self._lost(why)
-            log.warning("slack.socket_lost", why=why, cure=_CURE)
-            pause = self._patience.first_pause if held else pause
+            if held:
+                pause = self._patience.first_pause
+                log.info("slack.socket_ended", why=why)
+            else:
+                self._lost(why)
+                self._tried.set()
             await asyncio.sleep(pause)
             pause = min(2 * pause, self._patience.longest_pause)
 
@@ -105,6 +119,7 @@ class Socket:
             async with self._connection() as connection:
                 held = True
                 self._standing.clear(SOCKET)
+                self._tried.set()
                 log.info("slack.socket_connected")
                 while await connection.is_sound():  # noqa: ASYNC110 - the client has no such event
                     await asyncio.sleep(self._patience.look)
@@ -135,4 +150,5 @@ class Socket:
             await connection.close()
 
     def _lost(self, why: str) -> None:
+        log.warning("slack.socket_lost", why=why, cure=_CURE)
         self._standing.note(SOCKET, f"Socket Mode is not connected: {why}.", cure=_CURE)

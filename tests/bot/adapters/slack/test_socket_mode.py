@@ -99,6 +99,26 @@ async def test_what_is_not_ours_is_acknowledged_and_left(
     assert not inbox.messages
 
 
+async def test_a_connection_that_breaks_and_is_there_again_is_no_trouble(
+    slack: FakeSlack, bot: Client, socketed: SlackChannel
+) -> None:
+    slack.sockets.drop()
+    while slack.sockets.opened < 2:
+        assert socketed.part().state == "ready"
+        await asyncio.sleep(0.01)
+
+
+async def test_the_start_waits_for_the_connection_but_not_for_ever(
+    slack: FakeSlack, settings: Settings, office: Office
+) -> None:
+    """So that what is printed at the start is true."""
+    for fault, state in ((Fault(seconds=0.05), "ready"), (Fault(seconds=30.0), "failed")):
+        slack.fail("apps.connections.open", fault)
+        channel = connect(on_socket(settings), caller=Clock().caller())
+        async with served(channel, office, replace(HASTY, start=0.3)):
+            assert channel.part().state == state
+
+
 async def test_a_broken_connection_that_does_not_come_back_is_told(
     slack: FakeSlack, bot: Client, socketed: SlackChannel
 ) -> None:
