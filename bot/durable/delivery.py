@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
 from bot.capabilities import TakesTurns
 from bot.durable.progress import Progress
@@ -122,7 +122,8 @@ async def _cleared(channel: Channel, delivery: Delivery) -> None:
         return
     if placeholder is not None and isinstance(channel, Withdraws):
         await channel.withdraw(message, [placeholder])
-    await channel.progress(message, Activity(Stage.DONE), None)
+    with suppress(DeliveryFailed):
+        await channel.progress(message, Activity(Stage.DONE), None)
 
 
 def _nowhere(interaction: Interaction) -> PostedRef:

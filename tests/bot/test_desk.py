@@ -354,6 +354,18 @@ async def test_the_one_who_waits_sees_the_stages_in_order(bench: Bench) -> None:
     await bench.ask()
 
     assert bench.stages == [Stage.ROUTING, Stage.SEARCHING, Stage.READING, Stage.CHECKING]
+    assert bench.pages == 1
+
+
+async def test_the_pages_that_are_read_are_counted_once_each(bench: Bench) -> None:
+    bench.index.chunks = [
+        chunk("Error 809: the port is blocked.", chunk_id=name, page_id=page)
+        for name, page in (("c1", "vpn.md"), ("c2", "vpn.md"), ("c3", "ports.md"))
+    ]
+
+    await bench.ask()
+
+    assert bench.pages == 2
 
 
 async def test_the_record_says_what_was_read_and_how_sure(bench: Bench) -> None:

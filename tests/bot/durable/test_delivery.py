@@ -175,6 +175,23 @@ async def test_what_was_shown_to_one_who_is_not_answered_again_is_removed(store:
     assert board.activities == [Activity(Stage.DONE)]
 
 
+class BlindBoard(Board):
+    """Can't show what is being done."""
+
+    async def progress(
+        self, message: Message, activity: Activity, placeholder: PostedRef | None
+    ) -> None:
+        raise DeliveryFailed(f"No {activity.stage} of {message.id}.")
+
+
+async def test_what_cannot_be_cleared_holds_nothing_up(store: Store) -> None:
+    deliver, interaction = await to_post(store, BlindBoard())
+
+    ref = await deliver.post(interaction, SILENT, again=False)
+
+    assert ref == PostedRef(ASKED.thread.key, REPLY)
+
+
 async def test_a_reply_is_taken_back_also_when_nobody_recorded_it(store: Store) -> None:
     board = RememberingBoard()
     deliver, interaction = await to_post(store, board)

@@ -45,6 +45,18 @@ async def test_every_stage_becomes_a_row_in_order(store: Store) -> None:
     assert await store.interactions.stages(message("hi").interaction_id) == activities(*ALL)
 
 
+async def test_how_many_pages_are_read_is_kept_and_shown(store: Store) -> None:
+    opened = await store.work.open(message("hi"), "me")
+    board = Board()
+
+    async with Progress(opened, store.work, board) as report:
+        await report(Stage.READING, 4)
+
+    reading = [Activity(Stage.READING, 4)]
+    assert await store.interactions.stages(opened.id) == reading
+    assert board.activities == reading
+
+
 async def test_reporting_does_not_wait_for_the_platform(store: Store) -> None:
     opened = await store.work.open(message("hi"), "me")
     board = SlowBoard()
