@@ -166,11 +166,11 @@ class StoredWork:
     async def _close(
         self, connection: AsyncConnection, message: Message, outcome: Outcome, *, posting: bool
     ) -> None:
-        if outcome.asker is not None:
-            message = replace(message, author=outcome.asker)
-            outcome = replace(outcome, asker=None)
-            kept = queries.keep_message(message.interaction_id, self._rows.message(message))
-            await connection.execute(kept)
+        kept = _kept(message, outcome)
+        if kept != message:
+            message, text = kept, self._rows.message(kept)
+            await connection.execute(queries.keep_message(message.interaction_id, text))
+        outcome = replace(outcome, asker=None)
         told = {**self._rows.outcome(outcome), "posting": posting}
         await connection.execute(queries.finish(message.interaction_id, moment(), told))
         for turn in turn_rows(message, outcome):
@@ -233,6 +233,12 @@ class StoredWork:
         async with self._transactions.writing() as connection:
             if not (await connection.execute(statement)).rowcount:
                 raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")
+
+
+def _kept(message: Message, outcome: Outcome) -> Message:
+    """Return a message as it is kept: by whom it is, and of its files what they were called."""
+    files = tuple(replace(each, place="") for each in message.attachments)
+    return replace(message, author=outcome.asker or message.author, attachments=files)
 
 
 def _blanked(message: Message) -> Message:

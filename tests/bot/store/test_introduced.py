@@ -54,3 +54,18 @@ async def test_a_withdrawn_question_forgets_who_asked_but_for_the_id(
         assert "lopez" not in held.lower()
     await store.work.cancelled(kept.id)
     assert (await recorded(store, kept.id)).message.author == Person("anna")
+
+
+async def test_of_files_only_what_they_were_called_is_kept_with_an_answer(
+    store: Store, url: str
+) -> None:
+    file = Attachment("vpn.log", "text/plain", 9, "https://files.example/T1/vpn.log")
+    asked = replace(message("VPN?"), attachments=(file,))
+    opened = await store.work.open(asked, "me")
+    assert opened.message.attachments == (file,)
+
+    kept = await answered(store, replace(asked, id="m2"), "hello")
+
+    assert kept.message.attachments == (replace(file, place=""),)
+    held = repr(rows(url, f"SELECT * FROM interactions WHERE id = '{kept.id}'"))  # noqa: S608 - a test's own id
+    assert "files.example" not in held
