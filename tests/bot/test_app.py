@@ -142,7 +142,7 @@ async def test_a_crash_between_posting_and_recording_it_posts_nothing_twice(
     async with house(on_slack) as client:
         await events.send(client, events.envelope(MENTION))
         await until(lambda: slack.posts)
-    rewind(on_slack.data_dir, "posted_id=NULL")
+    rewind(on_slack.data_dir, "posted_id=NULL, posting=1")
 
     async with house(on_slack):
         await until(lambda: posted(on_slack.data_dir))
