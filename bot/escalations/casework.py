@@ -99,6 +99,13 @@ class Casework:
             return await self.view(tenant, case_id, reader)
         except RagError as error:
             log.warning("escalation.index_unavailable", why=str(error))
+        return await self.bare(tenant, case_id)
+
+    async def bare(self, tenant: str, case_id: InteractionId) -> CaseView:
+        """Return how a case stands and its history; no page, and nothing that was said before.
+
+        Raises InteractionUnknown.
+        """
         case = await self._cases.get(tenant, case_id)
         if case is None:
             raise _unknown(case_id)

@@ -51,6 +51,13 @@ class SeesCases(Protocol):
         """
         ...
 
+    async def bare(self, tenant: str, case_id: InteractionId) -> CaseView:
+        """Return how a case stands and its history, without any page: quickly.
+
+        Raises InteractionUnknown, StoreUnavailable.
+        """
+        ...
+
 
 class Outbox(Protocol):
     """What is still to be told, and which process tells it. Raises bot.errors.StoreUnavailable."""

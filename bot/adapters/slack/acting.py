@@ -36,6 +36,8 @@ class Works(Protocol):
         self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
     ) -> CaseView: ...
 
+    async def bare(self, tenant: str, case_id: InteractionId) -> CaseView: ...
+
 
 class Recorded(Protocol):
     """Where a question was asked, in the record."""
@@ -102,7 +104,7 @@ class CaseButtons:
         self, act: Act, press: Press, case_id: InteractionId, actor: Actor
     ) -> None:
         """Open the form, unless it is known already that it would be refused."""
-        case = (await self._works.shown(self._tenant, case_id, READERS)).case
+        case = (await self._works.bare(self._tenant, case_id)).case
         life.after(case.standing, act, actor, is_asker=actor.has(case.asker_id))
         form = reply_form(case) if act == "reply" else decline_form(case)
         await self._modals.open(press.trigger_id, form)

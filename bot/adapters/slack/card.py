@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -40,6 +40,9 @@ _QUESTION_LIMIT = 2_000
 _ALONE_LIMIT = 3_900
 """Slack takes 4,000 characters of text when a message is edited."""
 
+_BLOCKS_LIMIT = 9_000
+"""Slack takes about 13,000 characters over all blocks; the state and the buttons come besides."""
+
 _MOST_PAGES = 5
 _MOST_STEPS = 3
 _LINE_LENGTH = 250
@@ -62,9 +65,9 @@ def card(message: Message, view: CaseView, ways: Ways, *, now: datetime) -> Form
     """Return the card of a case as it stands, with its buttons where Slack takes them."""
     question = _question(message, view, ways)
     found = [*_pages(view.finding, ways, now), *_before(view.before)]
-    state = "\n".join([*_history(view.steps), _state(view)])
+    state = "\n".join([_state(view), *_history(view.steps)])
     parts = [each for part in (question, *found) for each in split(part, SECTION_LIMIT)]
-    blocks = (*map(section, parts), context(_cut(state)))
+    blocks = (*map(section, _fitting(parts)), context(_cut(state)))
     text = split("\n\n".join([question, state, *found]), _ALONE_LIMIT)[0]
     pressed = _buttons(view)
     with_buttons = (Form(text, (*blocks, pressed)),) if pressed else ()
@@ -74,6 +77,15 @@ def card(message: Message, view: CaseView, ways: Ways, *, now: datetime) -> Form
 def ago(at: datetime) -> str:
     """Return how long ago something was, which Slack keeps true as time passes."""
     return f"<!date^{int(at.timestamp())}^{{ago}}|{at.astimezone(UTC):%d %b, %H:%M} UTC>"
+
+
+def _fitting(parts: Sequence[str]) -> Iterator[str]:
+    """Yield what Slack takes in one message; what comes last is left out first."""
+    left = _BLOCKS_LIMIT
+    for part in parts:
+        left -= len(part)
+        if left >= 0:
+            yield part
 
 
 def _cut(text: str) -> str:
@@ -177,7 +189,8 @@ def _buttons(view: CaseView) -> Block | None:
 
 def _line(text: str) -> str:
     """Return words on one line, in which nothing is live."""
-    return escaped_label(clip(disarm(text), _LINE_LENGTH))
+    line = clip(disarm(text), _LINE_LENGTH)
+    return escaped_label(split(line, _LINE_LENGTH, lambda part: len(escaped_label(part)))[0])
 
 
 def _dead(text: str) -> str:

@@ -10,7 +10,6 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.adapters.slack.acting import GONE, Works
-from bot.adapters.slack.cards import READERS
 from bot.adapters.slack.case_forms import FIELD, FORMS
 from bot.adapters.slack.events import id_at, object_at, text_at
 from bot.adapters.slack.experts import Experts
@@ -89,6 +88,6 @@ class CaseWords:
 
     async def _said(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:
         """Return how often somebody has said the same of a case."""
-        steps = (await self._works.shown(self._tenant, case_id, READERS)).steps
+        steps = (await self._works.bare(self._tenant, case_id)).steps
         same = (act, actor.id, words.strip())
         return sum(same == (each.step, each.actor and each.actor.id, each.text) for each in steps)

@@ -15,9 +15,7 @@ from bot.escalations.types import CaseStep, Notice, Step
 from bot.escalations.view import CaseView
 from bot.ports import Notes
 from bot.types import InteractionId, Message, PostedRef
-from rag.types import EVERYONE
 
-_READERS = frozenset({EVERYONE})
 _NOTHING = "-"
 _DID: dict[Step, str] = {"resolve": "You closed it.", "reopen": "You asked again."}
 
@@ -78,7 +76,7 @@ class LastNews:
     async def _bare(self, message: Message, before: _Last | None) -> None:
         if before is None or before.state == _NOTHING or self._sees is None:
             return
-        view = await self._sees.shown(message.thread.tenant, message.interaction_id, _READERS)
+        view = await self._sees.bare(message.thread.tenant, message.interaction_id)
         await self._edit(before, view, (), "")
 
     async def _edit(

@@ -321,3 +321,33 @@ async def test_a_reply_of_the_greatest_length_is_sent_and_a_claim_says_nothing(
 
     texts = [each.text for each in await store.escalations.steps("default", case_id)]
     assert texts == ["", "", "x" * LONGEST_REPLY]
+
+
+async def test_how_it_stands_is_shown_also_while_the_index_is_away(store: Store) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+    blind = Casework(
+        cases=store.escalations,
+        interactions=store.interactions,
+        readable=IndexReading(Broken()),
+    )
+    await blind.act("default", case_id, "claim", ANNA)
+
+    seen = await blind.shown("default", case_id, COLLEAGUE)
+
+    assert seen.case.standing.state == "claimed"
+    assert [step.step for step in seen.steps] == ["open", "claim"]
+    assert (seen.finding, seen.before) == (None, ())
+    with pytest.raises(InteractionUnknown):
+        await blind.shown("other", case_id, COLLEAGUE)
+
+
+async def test_with_an_index_what_is_shown_is_what_may_be_read(
+    casework: Casework, store: Store
+) -> None:
+    case_id = await ask(store, "vpn?", outcome(escalated()))
+
+    shown = await casework.shown("default", case_id, COLLEAGUE)
+
+    assert shown == await view(casework, case_id)
+    bare = await casework.bare("default", case_id)
+    assert (bare.case, bare.steps, bare.finding) == (shown.case, shown.steps, None)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bot.escalations.handover import OFFER, EscalationWording
-from bot.types import EscalationReason, Platform
+from bot.escalations.handover import OFFER, EscalationWording, wish_about, wished_about
+from bot.routing.intents.rules import Rules, Ruling
+from bot.types import EscalationReason, Intent, Platform
 
 WORDING = EscalationWording(
     not_found="Not there.", uncertain="Not sure.", asks_people=frozenset({"slack"})
@@ -32,6 +35,18 @@ def test_in_private_a_person_is_offered_and_not_promised(reason: EscalationReaso
 
     assert OFFER in text
     assert "I've asked" not in text
+
+
+@given(st.text(max_size=6000))
+def test_a_wish_about_any_question_asks_for_a_person_and_names_it(question: str) -> None:
+    wish = wish_about(question)
+
+    assert wished_about(wish) == question.strip()
+    assert Rules().decide(wish, ()) == Ruling(Intent.HUMAN)
+
+
+def test_what_people_write_is_no_wish_of_a_button() -> None:
+    assert wished_about("can I ask a person?") == wished_about("") == ""
 
 
 def test_asking_for_a_person_is_consent() -> None:

@@ -15,6 +15,7 @@ from bot.office import Office
 from bot.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.answering import Bot, bot_at
+from tests.bot.adapters.slack.cases import Scene
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET, Client
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
@@ -105,3 +106,16 @@ async def ann(
     mount(app, connect(wanted, caller=Clock().caller()), office, patience=HASTY)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         yield Visitor(slack, slack.sockets if over_socket else client)
+
+
+@pytest.fixture
+async def scene(
+    slack: FakeSlack, store: Store, settings: Settings, office: Office, clock: Clock
+) -> AsyncIterator[Scene]:
+    """Yield a bot whose people are asked, and see its board at desk.example.com."""
+    wanted = settings.model_copy(update={"public_url": "https://desk.example.com"})
+    channel = connect(wanted, store.notes, caller=clock.caller())
+    app = web.Application()
+    mount(app, channel, office)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        yield Scene(slack, store, channel, office, client)

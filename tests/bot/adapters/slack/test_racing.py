@@ -1,0 +1,67 @@
+"""Everybody reaches for one question at once; on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bot.database_url import with_driver
+from bot.escalations.types import Actor
+from bot.store import Store, sqlite_url
+from bot.store.store import unopened
+from bot.types import InteractionId
+from tests.bot.adapters.slack.cases import Scene
+from tests.bot.adapters.slack.questions import question
+from tests.bot.adapters.slack.server import Member
+from tests.bot.escalations.fakes import until
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("empty_record"), tmp_path)
+        url = sqlite_url(tmp_path)
+    else:
+        url = with_driver(cast("str", request.getfixturevalue("postgres_url")))
+    opened = unopened(url)
+    yield opened
+    await opened.close()
+
+
+async def test_of_200_who_press_at_once_one_has_it_and_each_other_is_told_who(
+    scene: Scene,
+) -> None:
+    crowd = [f"U0CROWD{number:03d}" for number in range(140)]
+    for number, user in enumerate(crowd):
+        scene.slack.people[user] = Member(
+            user, user.lower(), f"Person {number}", f"p{number}@acme.example"
+        )
+    await scene.ask()
+    card = scene.card
+    case_id = InteractionId(question().interaction_id)
+    elsewhere = [
+        Actor(f"w{number}@acme.example", f"Colleague {number}", "expert") for number in range(60)
+    ]
+    pressed = [scene.visitor(user).click(card, "Claim") for user in crowd]
+    claimed = [scene.act("claim", actor, id=case_id) for actor in elsewhere]
+    answers = await asyncio.gather(*pressed, *claimed, return_exceptions=True)
+
+    owner = (await scene.case()).standing
+    assert [step.step for step in await scene.history()] == ["claim"]
+    assert all(getattr(each, "status", 200) == 200 for each in answers[: len(crowd)])
+    said = f"{owner.owner_name} has it already. Leave it to them, or ask them to release it."
+    losers = [user for user in crowd if scene.slack.people[user].real_name != owner.owner_name]
+    await until(lambda: all(scene.whispered(user) for user in losers))
+    assert {tuple(scene.whispered(user)) for user in losers} == {(said,)}
+    refused = [each for each in answers[len(crowd) :] if isinstance(each, Exception)]
+    assert len(refused) == len(elsewhere) - (owner.owner_id.startswith("w"))
+    assert {str(each) for each in refused} == {said}
+    await scene.news()
+    assert f"*Claimed by {owner.owner_name}*" in scene.card.shown
+    edited = [each for each in scene.slack.requests if each.method == "chat.update"]
+    assert len(edited) < 5
