@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.desk import Desk
-from bot.escalations.handover import WISH, EscalationWording
+from bot.escalations.handover import WISH, EscalationWording, wish_about
 from bot.types import (
     Clarification,
     Escalation,
@@ -282,6 +282,15 @@ async def test_what_a_button_says_is_not_put_to_a_person(bench: Bench) -> None:
     bench.intent, bench.question = Intent.HUMAN, "who fixes error 809?"
 
     response = (await bench.ask(WISH)).response
+
+    assert isinstance(response, Escalation)
+    assert response.question == "who fixes error 809?"
+
+
+async def test_a_wish_about_an_earlier_question_puts_that_one_to_a_person(bench: Bench) -> None:
+    bench.intent, bench.question = Intent.HUMAN, "where is the canteen?"
+
+    response = (await bench.ask(wish_about("who fixes error 809?"))).response
 
     assert isinstance(response, Escalation)
     assert response.question == "who fixes error 809?"

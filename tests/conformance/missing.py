@@ -27,7 +27,6 @@ _UNASKABLE = "Teams can't be asked what was posted: better told twice than never
 _ALONE = "only the asker reads the thread: the answer itself has all that they may read"
 _ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
 _NO_EVENTS = "edited and deleted messages are not listened to yet"
-_NO_PRESSES = "the buttons below an answer are not listened to yet"
 _UNSAID = "Teams does not say that a thumb was taken back"
 _NO_WHISPER = "private additions are not posted yet"
 
@@ -52,11 +51,6 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
                 _ALONE: (_WHISPER,),
                 _NO_PLACE: (_REMINDED,),
-            }
-        ),
-        "slack": _because(
-            {
-                _NO_PRESSES: (*_FEEDBACK, _WHISPER),
             }
         ),
         "teams": _because(

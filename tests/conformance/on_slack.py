@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -17,19 +16,23 @@ from bot.config import Settings, load_settings
 from bot.ports import Inbox
 from bot.store import Store
 from tests.bot.adapters.slack import events, server
+from tests.bot.adapters.slack.answering import PAGE
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.visitor import Visitor
-from tests.bot.offices import office_over
-from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
+from tests.bot.house import until
+from tests.bot.offices import ReadsPages, office_over
+from tests.conformance.platforms import Client, Platform, Question, Receipt, Vote
 
 PEOPLE = "C0PEOPLE0"
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
 _OURS = re.compile(
     r"<https://(?:wiki\.example\.com|acme\.slack\.com)/[^|<>]*\|[^<>]*>|<@U0ALICE00>"
+    r"|<!date\^\d+\^\{ago\}\|[^<>|]*>"
 )
-"""Links and names that code wrote, label and all: the only ones that may be live."""
+"""Links, names and times that code wrote, label and all: the only ones that may be live."""
 
 _PRESSED_SECONDS = 1.0
+_THUMBS: Mapping[Vote, str] = {"up": "+1", "down": "thumbsdown::skin-tone-4"}
 
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 503: "send it again"}
 
@@ -56,7 +59,7 @@ class OnSlack:
         return slack.connect(self.settings, caller=unhurried())
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
-        slack.mount(app, self.channel, office_over(store, inbox))
+        slack.mount(app, self.channel, office_over(store, inbox, readable=ReadsPages(PAGE)))
 
     async def ask(self, question: Question) -> Receipt:
         return _RECEIPTS[await self._send(_event(question))]
@@ -82,10 +85,10 @@ class OnSlack:
         )
 
     async def vote(self, question: Question, vote: Vote) -> None:
-        raise Missing
+        await Visitor(self._workspace, self.client).react(self._answer(question), _THUMBS[vote])
 
     async def unvote(self, question: Question, vote: Vote) -> None:
-        raise Missing
+        await Visitor(self._workspace, self.client).unreact(self._answer(question), _THUMBS[vote])
 
     async def can_vote(self, question: Question) -> bool:
         return any("feedback_buttons" in str(post.payload) for post in self._posts(question))
@@ -100,10 +103,13 @@ class OnSlack:
         for offer in offers:
             await visitor.click(offer, MORE)
         with suppress(TimeoutError):
-            async with asyncio.timeout(_PRESSED_SECONDS):
-                while len(self._whispered(question)) == len(offers):
-                    await asyncio.sleep(0.005)
+            await until(
+                lambda: len(self._whispered(question)) > len(offers), seconds=_PRESSED_SECONDS
+            )
         return [post.shown for post in self._whispered(question)]
+
+    def _answer(self, question: Question) -> server.Post:
+        return [post for post in self._posts(question) if post.by_bot and not post.only_for][-1]
 
     def _whispered(self, question: Question) -> Sequence[server.Post]:
         return [post for post in self._posts(question) if post.only_for == events.ALICE]
