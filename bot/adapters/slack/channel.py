@@ -91,7 +91,8 @@ class SlackChannel:
         self._introducer = Introducer(client, caller, self.colleagues)
         self._files = Files(client)
         self._errands = Errands()
-        poster = Poster(client, caller)
+        # What only one person sees takes fewer kinds of blocks: each learns for itself.
+        aside = Poster(client, caller)
         self._people = People(
             client,
             caller,
@@ -100,9 +101,9 @@ class SlackChannel:
             public_url=settings.public_url,
         )
         self._telling = Telling(client, caller, notes)
-        self._replies = Replies(poster, Lookup(client, caller), self._people)
-        self._responses = Responses(client, caller, notes, poster, self._people)
-        self._whispers = Whispers(poster)
+        self._replies = Replies(Poster(client, caller), Lookup(client, caller), self._people)
+        self._responses = Responses(client, caller, notes, aside, self._people)
+        self._whispers = Whispers(aside)
         self._status = Status(client, caller, notes, self._errands)
         self._turns = Turns(lambda channel: caller.opening("chat.postMessage", channel))
 

@@ -7,7 +7,7 @@ import pytest
 from bot.adapters.slack import SlackChannel
 from bot.adapters.slack.refusals import Refusals
 from bot.adapters.slack.render import Form
-from tests.bot.adapters.outcomes import OFFERED, delivery
+from tests.bot.adapters.outcomes import ANSWER, OFFERED, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.questions import question, replies
@@ -83,6 +83,15 @@ async def test_an_offer_can_be_taken_up_with_words_where_buttons_are_refused(
     (post,) = slack.posts
     assert "Shall I ask a person?" in post.shown
     assert not post.labels
+
+
+async def test_what_is_refused_of_a_whisper_is_not_missing_in_the_thread(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail("chat.postEphemeral", UNNAMED)
+    await channel.whisper(question(), ANSWER)
+    await channel.deliver(delivery(question()))
+    assert "markdown" in kinds(replies(slack)[-1])
 
 
 def test_a_refusal_is_remembered_for_an_hour() -> None:
