@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import structlog
 
 from bot.errors import StoreUnavailable
 from bot.outcomes import refused, unavailable
 from bot.ports import Admits, AnswersInquiries, ReportStage
-from bot.types import Message, Outcome, Refusal, Stage
+from bot.types import Message, Outcome, Person, Refusal, Stage
 
 log = structlog.get_logger(__name__)
 
@@ -35,15 +36,18 @@ class Answering:
 
         Raises StoreUnavailable: without the record no outcome could be kept either.
         """
+        asker: Person | None = None
         try:
             async with asyncio.timeout(self._deadline):
                 admitted = await self._admission.admit(message)
                 if isinstance(admitted, Refusal):
                     return refused(message, admitted)
+                asker = admitted.asker
                 return await self._desk.handle(admitted, report)
         except StoreUnavailable:
             raise
         except Exception:
             log.exception("desk.failed", interaction_id=message.interaction_id)
             await report(Stage.FAILED)
-            return unavailable(message, "The desk stopped; the log says why.")
+            failed = unavailable(message, "The desk stopped; the log says why.")
+            return replace(failed, asker=asker)

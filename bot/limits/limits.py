@@ -18,7 +18,7 @@ from bot.limits.usage import Arrival, Pause, Spent, UseLimits, day_of
 from bot.ports import Admits
 from bot.rendering.markdown import clip
 from bot.routing.intents.rules import Rules
-from bot.types import Inquiry, Intent, Message, Refusal
+from bot.types import NO_MODEL, Inquiry, Intent, Message, Refusal
 
 WINDOW = timedelta(seconds=60)
 DAY = timedelta(days=1)
@@ -84,8 +84,8 @@ class Exceeded:
 class LimitedAdmission:
     """Implements bot.ports.Admits around another, and keeps within the limits.
 
-    Rates hold everyone. A used-up budget does not hold who plainly asks for a person: that takes
-    no model. A pause holds everything.
+    Rates hold everyone. A used-up budget does not hold who plainly asks for a person, nor channels
+    that are answered without a model: neither takes one. A pause holds everything.
     """
 
     def __init__(
@@ -116,6 +116,8 @@ class LimitedAdmission:
             return self._refuse(message, hurried)
         admitted = await self._inner.admit(message)
         if isinstance(admitted, Refusal):
+            return admitted
+        if admitted.policy.model == NO_MODEL:
             return admitted
         used_up = await self._used_up(message, arrival)
         if used_up is None or self._wants_a_person(admitted):

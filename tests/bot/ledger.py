@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.limits.usage import Arrival, Pause, Spent
-from bot.types import Audience, Inquiry, InteractionId, Message, Person, Thread
+from bot.types import Audience, Inquiry, InteractionId, Message, Person, Policy, Thread
 from rag.types import Turn
 from tests.builders import NOON
 
@@ -128,7 +128,9 @@ class Door:
     def __init__(self, *history: Turn) -> None:
         self._history = history
         self.asked = 0
+        self.policy = Policy()
 
     async def admit(self, message: Message) -> Inquiry:
         self.asked += 1
-        return Inquiry(message, self._history, Audience("channel", message.author.principals))
+        audience = Audience("channel", message.author.principals)
+        return Inquiry(message, self._history, audience, self.policy)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
 
 from bot.durable.answering import Answering
 from bot.errors import StoreUnavailable
-from bot.types import Escalation, Inquiry, Message, Outcome, Refusal, Reply, Stage
+from bot.types import Escalation, Inquiry, Message, Outcome, Person, Refusal, Reply, Stage
 from tests.bot.fakes import EchoDesk, OpenAdmission, replied
 from tests.builders import message
 
@@ -96,3 +97,19 @@ async def test_being_cancelled_is_no_outcome() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         await work
+
+
+async def test_who_asked_is_known_also_when_the_desk_stops() -> None:
+    anna = Person("anna", "Anna Lopez")
+
+    class Introducing(OpenAdmission):
+        async def admit(self, message: Message) -> Inquiry:
+            return replace(await super().admit(message), asker=anna)
+
+    async def broken(_: Message) -> Outcome:
+        raise RuntimeError("boom")
+
+    outcome = await Answering(Introducing(), EchoDesk(broken)).answer(message("hi"), Stages())
+
+    assert isinstance(outcome.response, Escalation)
+    assert outcome.asker == anna

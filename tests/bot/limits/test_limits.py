@@ -10,7 +10,7 @@ from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import Notices
 from bot.limits.usage import Pause, UseLimits
 from bot.rendering.rendering import render
-from bot.types import Inquiry, Message, Refusal, Reply
+from bot.types import NO_MODEL, Inquiry, Message, Policy, Refusal, Reply
 from rag.types import Turn
 from tests.bot.ledger import Door, Ledger
 from tests.builders import NOON
@@ -147,6 +147,17 @@ async def test_who_asks_for_a_person_passes_a_used_up_budget(limits: UseLimits) 
     asked = ledger.arrive(text="Can I talk to a human please?")
 
     assert isinstance(await admission(ledger, limits).admit(asked), Inquiry)
+
+
+async def test_a_channel_that_is_answered_without_a_model_passes_a_used_up_budget() -> None:
+    ledger, door = Ledger(), Door()
+    ledger.spend(1)
+    limits = UseLimits(tokens=1)
+    assert isinstance(await admission(ledger, limits, door).admit(ledger.arrive()), Refusal)
+
+    door.policy = Policy(model=NO_MODEL)
+
+    assert isinstance(await admission(ledger, limits, door).admit(ledger.arrive()), Inquiry)
 
 
 async def test_who_agrees_to_the_offered_person_passes_too() -> None:
