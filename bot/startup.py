@@ -17,13 +17,15 @@ class Part:
     """One part of the system: what it is now, and the one line that adds or mends it.
 
     "absent" is not configured, and nothing that is promised is broken by that. "limited" and
-    "paused" work as they are told to: fewer questions are answered now, or none.
+    "paused" work as they are told to: fewer questions are answered now, or none. Without a
+    ``vital`` part nobody is answered; without another, such as one platform of several, some are.
     """
 
     name: str
     state: Literal["ready", "absent", "limited", "paused", "failed"]
     detail: str
     cure: str = ""
+    vital: bool = True
 
     def line(self) -> str:
         """Return the part as it is printed at the start."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from bot import startup
 from bot.capabilities import TellsState
@@ -36,12 +37,15 @@ async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
 def checking(
     settings: Settings, parts: Parts, store: Store, keeper: Keeper, *, channels: Sequence[object]
 ) -> CheckParts:
-    """Return what looks at every part of a running server; channels may tell of their own."""
+    """Return what looks at every part of a running server; channels may tell of their own.
+
+    A platform that fails leaves the others: no server is taken out of service for it.
+    """
     telling = [each for each in channels if isinstance(each, TellsState)]
 
     async def check_parts() -> Sequence[Part]:
         limits = await limits_part(settings, store.counting, store.pauses)
-        told = {part.name: part for part in (each.part() for each in telling)}
+        told = {part.name: replace(part, vital=False) for part in (one.part() for one in telling)}
         parts_now = [told.get(part.name, part) for part in await status(settings, parts)]
         return (*parts_now, limits, tracing_part(), keeper.part())
 

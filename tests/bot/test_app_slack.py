@@ -65,5 +65,7 @@ async def test_an_app_that_is_removed_is_a_part_that_failed(
         slack.uninstall()
         await slack.sockets.event(events.envelope({"type": "app_uninstalled"}))
         lost = await part()
+        ready = await client.get("/ready")
 
+    assert ready.status == 200, "web page and API still answer"
     assert (lost.state, "SLACK_BOT_TOKEN" in lost.cure) == ("failed", True)

@@ -162,7 +162,7 @@ class Rest:
     async def ready(self, request: web.Request) -> web.Response:
         """Say whether questions can be answered now."""
         parts = await self._check_parts()
-        failed = any(part.state == "failed" for part in parts)
+        failed = any(part.state == "failed" and part.vital for part in parts)
         told = not self._settings.exposed or is_admin(request)
         shown = [
             wire.Part(

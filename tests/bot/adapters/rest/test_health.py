@@ -34,6 +34,16 @@ async def test_all_that_is_needed_is_ready(store: Store, tmp_path: Path) -> None
     assert [part["state"] for part in body["parts"]] == ["ready", "absent"]
 
 
+async def test_a_broken_platform_is_told_and_the_others_go_on(store: Store, tmp_path: Path) -> None:
+    parts = (Part("Slack", "failed", "The token is refused.", vital=False),)
+    async with serving(store, settings_for(tmp_path), parts=parts) as client:
+        response = await client.get("/ready")
+        body = await response.json()
+
+    assert (response.status, body["status"]) == (200, "ready")
+    assert body["parts"][0]["state"] == "failed"
+
+
 async def test_a_broken_part_is_told_with_its_cure(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path), parts=BROKEN) as client:
         response = await client.get("/ready")
