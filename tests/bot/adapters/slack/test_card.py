@@ -39,7 +39,7 @@ ATTACKS = [
 ]
 
 
-def seen(  # noqa: PLR0913 - everything that is shown
+def seen(
     state: State = "open",
     words: str = "vpn down?",
     *,
