@@ -40,7 +40,7 @@ class Asides:
         await self._post(url, {**_shown(text, blocks), "replace_original": True})
 
     async def _post(self, url: str, payload: dict[str, object]) -> None:
-        if urlsplit(url).hostname not in {*_SLACKS_OWN, urlsplit(self._client.base_url).hostname}:
+        if _host(url) not in {*_SLACKS_OWN, _host(self._client.base_url)}:
             raise DeliveryRefused("The address to answer at is not Slack's. Nothing was sent.")
         try:
             status = await self._status(url, payload)
@@ -60,6 +60,13 @@ class Asides:
                 session.post(url, json=payload, timeout=_TIMEOUT, allow_redirects=False)
             )
             return answer.status
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _shown(text: str, blocks: Sequence[Block]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calls import Caller
-from bot.adapters.slack.errors import NeverPermitted, NotPermitted
+from bot.adapters.slack.errors import NeverPermitted
 from bot.adapters.slack.events import Event, object_at, text_at
 from bot.adapters.slack.labels import CARD, EVENT_TYPE
 from bot.durable.delivery import delivery_id
@@ -54,7 +54,7 @@ class AnswerParts:
                     include_all_metadata=True,
                 ),
             )
-        except (NeverPermitted, NotPermitted):
+        except NeverPermitted:
             return None
         listed = answer.get("messages") or ()
         found = (each for each in listed if isinstance(each, Mapping) and each.get("ts") == ts)

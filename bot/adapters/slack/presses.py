@@ -74,7 +74,6 @@ def presses(
             presses=taking,
             readers=readers,
             modals=WhyModals(modals),
-            errands=errands,
         ),
         More(
             subjects=subjects,

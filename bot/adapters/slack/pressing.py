@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
@@ -15,7 +16,7 @@ from bot.adapters.slack.asides import Asides
 from bot.adapters.slack.errands import Errands
 from bot.adapters.slack.events import Event, id_at, object_at, text_at, ts_at
 from bot.adapters.slack.messages import ACCEPT_SECONDS
-from bot.errors import BotError
+from bot.errors import BotError, DeliveryFailed
 from bot.types import InteractionId
 
 LATER = "That didn't work just now. Please try again in a minute."
@@ -75,6 +76,17 @@ class Presses:
         """Say something to who pressed, alone; it may be lost."""
         told = self._asides.tell(press.response_url, text, thread=press.thread)
         self._errands.run(told, what="told of a press")
+
+    def show(self, press: Press, showing: Coroutine[Any, Any, object]) -> None:
+        """Open a modal; it may be lost, but where Slack does not take it that is told."""
+        self._errands.run(self._shown(press, showing), what="shown a form")
+
+    async def _shown(self, press: Press, showing: Coroutine[Any, Any, object]) -> None:
+        try:
+            await showing
+        except DeliveryFailed as error:
+            log.warning("slack.form_not_shown", why=str(error))
+            self.tell(press, LATER)
 
     async def _taken(self, press: Press, take: Take) -> None:
         try:

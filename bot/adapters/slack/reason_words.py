@@ -17,9 +17,9 @@ MORE_WORDS = "more"
 COMMENT = "comment"
 """The id of the field, and of its block."""
 
-REASON_ID = re.compile(rf"{REASON}:\w+")
+REASON_ID = re.compile(rf"^{REASON}:\w+$")
 NOTHING_TO_JUDGE = "There is no answer to judge here any more."
-NOT_KEPT = "I couldn't keep that. Please say it in fewer words."
+TOO_LONG = f"That is too long to keep. Please say it in {LONGEST_COMMENT:,} characters."
 
 _LABELS: Mapping[Reason, str] = {
     "wrong": "It's wrong",

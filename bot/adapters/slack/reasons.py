@@ -25,7 +25,7 @@ from bot.adapters.slack.posting import Poster
 from bot.adapters.slack.pressing import LATER, Declined, Press, Presses, interaction_named
 from bot.adapters.slack.subjects import Subjects
 from bot.errors import BotError, FeedbackInvalid, InteractionUnknown
-from bot.feedback import REASONS
+from bot.feedback import LONGEST_COMMENT, REASONS
 from bot.judging import Judging
 from bot.types import InteractionId, Thread
 
@@ -76,7 +76,7 @@ class Reasons:
             about = {"id": interaction_id, "channel": press.channel, "reason": code}
             about["response_url"] = press.response_url
             view = words.form(json.dumps(about))
-            self._errands.run(self._modals.open(press.trigger_id, view), what="reason form")
+            self._presses.show(press, self._modals.open(press.trigger_id, view))
         else:
             log.info("slack.reason_unknown", reason=code[:40])
 
@@ -115,7 +115,8 @@ class Reasons:
                 self._tenant, interaction_id, user, reason=reason, comment=comment
             )
         except FeedbackInvalid as error:
-            raise Declined(words.NOT_KEPT) from error
+            too_long = len(comment or "") > LONGEST_COMMENT
+            raise Declined(words.TOO_LONG if too_long else words.NOTHING_TO_JUDGE) from error
         except InteractionUnknown as error:
             raise Declined(words.NOTHING_TO_JUDGE) from error
 

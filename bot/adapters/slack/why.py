@@ -11,7 +11,6 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack import why_view
 from bot.adapters.slack.actions import WHY
-from bot.adapters.slack.errands import Errands
 from bot.adapters.slack.modals import Modals
 from bot.adapters.slack.pressing import LATER, Press, Presses, interaction_named
 from bot.adapters.slack.readers import Readers
@@ -67,14 +66,12 @@ class Why:
         presses: Presses,
         readers: Readers,
         modals: WhyModals,
-        errands: Errands,
     ) -> None:
         self._office = office
         self._subjects = subjects
         self._presses = presses
         self._readers = readers
         self._modals = modals
-        self._errands = errands
 
     def register(self, bolt: AsyncApp) -> None:
         self._presses.on(bolt, WHY, self._show)
@@ -83,7 +80,7 @@ class Why:
         named = interaction_named(press.value)
         interaction = await self._subjects.seen(named, press.user, press.channel)
         explaining = self._explained(interaction, press.user)
-        self._errands.run(self._modals.show(press.trigger_id, explaining), what="why")
+        self._presses.show(press, self._modals.show(press.trigger_id, explaining))
 
     async def _explained(self, interaction: Interaction, user: str) -> Explanation:
         """Explain within what everybody in the thread may read: others may look over a shoulder."""

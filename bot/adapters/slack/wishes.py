@@ -16,7 +16,7 @@ from bot.escalations.handover import wish_about
 from bot.office import Office
 from bot.types import Clarification, Interaction, Message, Person
 
-_OPTIONS = re.compile(rf"{OPTION}:\d+")
+_OPTIONS = re.compile(rf"^{OPTION}:\d+$")
 _ASKED_ALREADY = "A person was asked for about this already; see below in the thread."
 _CHOSEN_ALREADY = "One of these was chosen already; see below in the thread."
 _NO_OPTION = "That choice isn't there any more. Please ask again."

@@ -25,7 +25,7 @@ from rag.types import Principal
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.adapters.slack.answering import PAGE, Bot
 from tests.bot.adapters.slack.clock import Clock
-from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack, Fault
 from tests.bot.adapters.slack.workspace.names import ALICE, BOB, DIRECT
 from tests.bot.adapters.slack.workspace.views import view_problem
 from tests.bot.house import until
@@ -87,6 +87,13 @@ async def test_what_is_gone_is_told(bot: Bot, value: str) -> None:
     await bot.press(bot.reply(asked), WHY, value)
     await bot.told("any more")
     assert bot.slack.open_views == []
+
+
+async def test_a_modal_that_slack_does_not_open_is_told(bot: Bot) -> None:
+    asked = await bot.answered(Outcome(ANSWER, READ))
+    bot.slack.fail("views.open", Fault(error="expired_trigger_id"))
+    await bot.person().click(bot.reply(asked), WHY)
+    await bot.told("try again")
 
 
 async def test_what_takes_long_is_announced_and_shown_when_it_is_there(slack: FakeSlack) -> None:

@@ -10,6 +10,9 @@ import pytest
 
 from bot.adapters.slack import SlackChannel
 from bot.adapters.slack.actions import ASK_PERSON
+from bot.adapters.slack.pressing import Press
+from bot.adapters.slack.responses import response_url_of
+from bot.adapters.slack.wishes import pressed
 from bot.desk import Desk
 from bot.errors import InboxFull
 from bot.escalations.handover import WISH
@@ -20,6 +23,7 @@ from rag.pipeline import Pipeline
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE
 from tests.bot.adapters.slack.answering import Bot, bot_at, named
 from tests.bot.adapters.slack.events import ALICE
+from tests.bot.adapters.slack.questions import question
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace.names import BOB, DIRECT, GUEST, HELP, PEOPLE, SHARED
 from tests.bot.house import until
@@ -158,3 +162,11 @@ async def test_people_are_asked_the_only_question_of_a_thread(house: Bot) -> Non
     await house.press(house.reply(answered), ASK_PERSON, answered.id)
     await posted(house.store, named(HELP, f"{first}:person"))
     assert _asked_of_people(house, f"{first}:person") == "> How do I reset my badge?"
+
+
+def test_a_press_below_a_reply_to_a_command_is_answered_where_it_was_pressed() -> None:
+    asked = replace(question(private=True), reply_to='{"response_url": "https://old.example"}')
+    press = Press(BOB, HELP, "", response_url="https://hooks.slack.com/actions/1")
+    message = pressed(asked, press, "person", text=WISH)
+    assert response_url_of(message) == "https://hooks.slack.com/actions/1"
+    assert response_url_of(pressed(question(), press, "person", text=WISH)) is None
