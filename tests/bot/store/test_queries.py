@@ -23,6 +23,7 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "held": lambda _: queries.held("i"),
     "posted_at": lambda _: queries.posted_at("acme", REF),
     "answered": lambda _: queries.answered("acme", 5),
+    "newest_of": lambda _: queries.newest_of(THREAD, "anna"),
     "in_thread": lambda _: queries.in_thread(THREAD, 5),
     "see_conversation": lambda dialect: queries.see_conversation(dialect, CONVERSATION),
     "finish": lambda _: queries.finish("i", NOON, {"outcome": "{}"}),
