@@ -33,6 +33,9 @@ ASKER_CLOSE = "asker_close"
 ASKER_REOPEN = "asker_reopen"
 """What an asker does about a question that people were asked."""
 
+REINDEX_CANCEL = "reindex_cancel"
+"""Stops a run for who may; the value is the run's id."""
+
 REPLY_FORM = "reply_form"
 DECLINE_FORM = "decline_form"
 REASON_FORM = "reason_form"

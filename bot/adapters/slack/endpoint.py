@@ -15,6 +15,7 @@ from bot.adapters.slack.dispatch import bolt_app
 from bot.adapters.slack.errands import Errands
 from bot.adapters.slack.intake import Intake
 from bot.adapters.slack.joining import listeners
+from bot.adapters.slack.ordering import followers_of
 from bot.adapters.slack.requests import Malformed, bolt_request
 from bot.adapters.slack.signing import read_signed
 from bot.adapters.slack.socket_mode import Patience, Socket
@@ -36,10 +37,12 @@ def mount(
     With an app-level token events come over a socket, and nothing is served.
     """
     settings, errands = channel.settings, Errands()
-    takers = listeners(channel, office, own=channel.own, errands=errands)
+    followers = followers_of(channel, office)
+    takers = listeners(channel, office, own=channel.own, errands=errands, followers=followers)
     bolt = bolt_app(settings, takers)
     intake = Intake(bolt, Tenancy(settings.slack_team_id, channel.own))
     app.cleanup_ctx.append(Presence(channel, errands).running)
+    app.cleanup_ctx.append(followers.running)
     if settings.slack_app_token is not None:
         Socket(
             intake,

@@ -10,8 +10,10 @@ from bot.adapters.slack.changes import Changes
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.dispatch import Registers
 from bot.adapters.slack.errands import Errands
+from bot.adapters.slack.followers import Followers
 from bot.adapters.slack.lifecycle import Lifecycle
 from bot.adapters.slack.messages import Messages
+from bot.adapters.slack.ordering import command_listeners
 from bot.adapters.slack.own import Own
 from bot.adapters.slack.presses import presses
 from bot.adapters.slack.stopping import Stopping
@@ -19,7 +21,7 @@ from bot.office import Office
 
 
 def listeners(
-    channel: SlackChannel, office: Office, *, own: Own, errands: Errands
+    channel: SlackChannel, office: Office, *, own: Own, errands: Errands, followers: Followers
 ) -> Sequence[Registers]:
     """Return who takes what, most particular first."""
     messages = Messages(own, office)
@@ -30,5 +32,6 @@ def listeners(
         Stopping(office),
         *case_listeners(channel, office, errands=errands),
         *presses(channel, office, own=own, errands=errands),
+        *command_listeners(channel, office, followers=followers, errands=errands),
         messages,
     )
