@@ -14,7 +14,7 @@ from bot.adapters.slack.pointing import pointed_of
 from bot.errors import InboxFull
 from tests.bot.adapters.slack.answering import Bot, named
 from tests.bot.adapters.slack.events import ALICE
-from tests.bot.adapters.slack.server import Fault
+from tests.bot.adapters.slack.server import TEAM, Fault
 from tests.bot.adapters.slack.workspace.files import StoredFile
 from tests.bot.adapters.slack.workspace.names import (
     BOB,
@@ -170,3 +170,15 @@ _KEYS = ("user", "channel", "message", "team", "response_url", "message_ts")
 @given(st.dictionaries(st.sampled_from(_KEYS), _json))
 def test_odd_payloads_point_at_nothing(body: dict[str, Any]) -> None:
     assert pointed_of(body) is None
+
+
+async def test_a_shortcut_that_points_at_nothing_is_acknowledged(bot: Bot) -> None:
+    body = {
+        "type": "message_action",
+        "callback_id": ASK_SHORTCUT,
+        "user": {"id": ALICE, "team_id": TEAM},
+        "team": {"id": TEAM, "domain": "acme"},
+        "message": {},
+    }
+    assert (await bot.person().door.interact(body)).status == 200
+    assert bot.said.asked == []

@@ -219,3 +219,13 @@ async def test_a_vote_counts_though_its_presser_cannot_be_told(bot: Bot) -> None
     bot.slack.fail("response_url", Fault(status=500))
     answer = await bot.person().click(bot.reply(asked), UP)
     assert (answer.status, await bot.votes(asked.id)) == (200, {ALICE: "up"})
+
+
+@pytest.mark.parametrize("change", [{"user": {}}, {"user": None}, {"container": {}, "channel": {}}])
+async def test_a_press_of_nobody_or_nowhere_is_acknowledged(
+    bot: Bot, change: dict[str, object]
+) -> None:
+    asked = await bot.answered()
+    pressed = {**bot.pressed(HELP, FEEDBACK, f"up:{asked.id}"), **change}
+    assert (await bot.person().door.interact(pressed)).status == 200
+    assert await bot.votes(asked.id) == {}
