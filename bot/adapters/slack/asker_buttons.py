@@ -9,6 +9,7 @@ from slack_bolt.app.async_app import AsyncApp
 from bot.adapters.slack.acting import GONE, Recorded, Works
 from bot.adapters.slack.news import BUTTONS
 from bot.adapters.slack.pressing import Declined, Press, Presses, interaction_named
+from bot.adapters.slack.reply_to import response_url_of
 from bot.adapters.slack.text import escaped
 from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations.types import Act, Actor
@@ -32,7 +33,7 @@ class AskerButtons:
 
     async def _pressed(self, act: Act, press: Press) -> None:
         case_id = interaction_named(press.value)
-        message = await self._asked_there(case_id, press.channel)
+        message = await self._asked_there(case_id, press)
         if message.author.id != press.user:
             raise Declined(_ASKERS)
         actor = Actor(message.author.id, message.author.name, "asker")
@@ -43,11 +44,13 @@ class AskerButtons:
         except ActRefused as error:
             raise Declined(escaped(str(error))) from error
 
-    async def _asked_there(self, case_id: InteractionId, channel: str) -> Message:
+    async def _asked_there(self, case_id: InteractionId, press: Press) -> Message:
+        """Return the question; who asked by command is told elsewhere, and presses there."""
         asked = await self._recorded.get(case_id)
         thread = asked.message.thread if asked else None
         if asked is None or thread is None:
             raise Declined(GONE)
-        if (thread.platform, thread.tenant, thread.channel) != ("slack", self._tenant, channel):
+        channel = press.channel if response_url_of(asked.message) else thread.channel
+        if (thread.platform, thread.tenant, channel) != ("slack", self._tenant, press.channel):
             raise Declined(GONE)
         return asked.message

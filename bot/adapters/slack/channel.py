@@ -10,7 +10,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calls import Caller
-from bot.adapters.slack.checking import checked
+from bot.adapters.slack.checking import Checking, merged
 from bot.adapters.slack.errands import Errands
 from bot.adapters.slack.files import Files
 from bot.adapters.slack.identity import Colleagues, Introducer
@@ -20,14 +20,15 @@ from bot.adapters.slack.own import Own
 from bot.adapters.slack.people import People
 from bot.adapters.slack.posting import Poster
 from bot.adapters.slack.replies import Replies
-from bot.adapters.slack.responses import Responses, response_url_of
+from bot.adapters.slack.reply_to import response_url_of
+from bot.adapters.slack.responses import Responses
 from bot.adapters.slack.standing import Standing
 from bot.adapters.slack.status import Status
 from bot.adapters.slack.telling import Telling
 from bot.adapters.slack.turns import Turns
 from bot.adapters.slack.whispers import Whispers
 from bot.config import Settings
-from bot.errors import DeliveryFailed, SettingInvalid
+from bot.errors import SettingInvalid
 from bot.escalations.ports import SeesCases
 from bot.escalations.types import Case, Notice
 from bot.escalations.view import CaseView
@@ -88,6 +89,7 @@ class SlackChannel:
         self.standing = Standing(slack_transport(settings))
         self.own = Own(client, caller, self.standing)
         self.colleagues = Colleagues(client, caller, self.own, settings)
+        self._checking = Checking(client, caller, self.own, self.colleagues, settings)
         self._introducer = Introducer(client, caller, self.colleagues)
         self._files = Files(client)
         self._errands = Errands()
@@ -124,12 +126,12 @@ class SlackChannel:
                 self.client.session = None
 
     async def check(self) -> Part:
-        """Ask Slack whether the token works and what it may do; nothing is posted."""
-        try:
-            answer = await self.caller.call("auth.test", self.client.auth_test)
-        except DeliveryFailed as error:
-            return Part("Slack", "failed", str(error))
-        return checked(answer, self.settings.slack_team_id)
+        """Ask Slack whether all that is configured works, as one line; nothing is posted."""
+        return merged(await self.checks())
+
+    async def checks(self) -> Sequence[Part]:
+        """Ask Slack about everything that is configured, a line for each; nothing is posted."""
+        return await self._checking.parts()
 
     def part(self) -> Part:
         """Return how it stands, without asking anybody."""

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from bot.adapters.slack.blocks import SECTION_LIMIT, Block, context, section
 from bot.adapters.slack.buttons import NONE, Buttons, more_button
+from bot.adapters.slack.code import plain_code, without_code
 from bot.adapters.slack.text import escaped, escaped_label, mrkdwn
 from bot.rendering.ages import updated
 from bot.rendering.markdown import disarm, split
@@ -56,9 +57,9 @@ _END = _Below()
 def messages(rendered: Rendered, *, now: datetime, buttons: Buttons = NONE) -> tuple[Forms, ...]:
     """Return the messages that show a response, in order; the last has what belongs below it."""
     *more_pages, pages = _groups(_sources(rendered.heading, rendered.lines, now))
-    remarks = tuple(escaped(disarm(each)) for each in rendered.remarks)
+    remarks = tuple(_inert(each) for each in rendered.remarks)
     below = _Below(pages, remarks, rendered.footer, buttons)
-    *parts, end = split(rendered.text, TEXT_LIMIT, _escaped_length)
+    *parts, end = split(plain_code(rendered.text), TEXT_LIMIT, _escaped_length)
     before = [_forms(part, _END) for part in parts]
     lists = [_forms("", _Below(each)) for each in more_pages]
     if len(below) and (lists or _escaped_length(end) + len(below) > TEXT_LIMIT):
@@ -131,11 +132,16 @@ def _groups(sources: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 def _line(line: SourceLine, now: datetime) -> str:
     mark = "\u2022" if line.number is None else f"[{line.number}]"
-    label = escaped_label(line.label)
-    page = f"<{line.url}|{label}>" if line.url else escaped_label(disarm(line.label))
-    space = escaped_label(disarm(line.space))
+    label = escaped_label(without_code(line.label))
+    page = f"<{line.url}|{label}>" if line.url else _inert(line.label)
+    space = _inert(line.space)
     about = ", ".join(part for part in (page, space, updated(line.updated_at, now)) if part)
     return f"{mark} {about}"
+
+
+def _inert(line: str) -> str:
+    """Return a line of plain text in which nothing is live, in whatever form it is shown."""
+    return escaped_label(disarm(without_code(line)))
 
 
 def _escaped_length(text: str) -> int:

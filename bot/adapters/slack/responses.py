@@ -20,6 +20,7 @@ from bot.adapters.slack.people import People
 from bot.adapters.slack.posting import Poster, blocks_of
 from bot.adapters.slack.render import Form, Forms
 from bot.adapters.slack.replies import shown
+from bot.adapters.slack.reply_to import response_url_of
 from bot.errors import DeliveryFailed
 from bot.escalations.handover import unheard
 from bot.ports import Notes
@@ -35,16 +36,6 @@ _CARD_FIRST = 0
 """The number of the part before the first: the card for people."""
 
 log = structlog.get_logger(__name__)
-
-
-def response_url_of(message: Message) -> str | None:
-    """Return the address that a message is to be answered at, None for all but commands."""
-    try:
-        given = json.loads(message.reply_to) if message.reply_to else None
-    except ValueError:
-        return None
-    url = given.get("response_url") if isinstance(given, dict) else None
-    return url if isinstance(url, str) and url else None
 
 
 class Responses:

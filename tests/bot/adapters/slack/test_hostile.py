@@ -56,6 +56,11 @@ ATTACKS = (
     "```\n<!channel>\n```",
     "~~~\nhttps://evil.example",
     "`https://evil.example",
+    "``https://evil.example``",
+    "`` a ` https://evil.example ``",
+    "````\n```\nhttps://evil.example\n````",
+    "~~~\n```\nhttps://evil.example\n~~~",
+    "```\na ``` https://evil.example\n```",
     "> <!channel>",
     ">>> <!here>",
     "a|b>c<!channel>",
@@ -69,7 +74,7 @@ WORDS = st.lists(
     st.one_of(
         st.sampled_from(ATTACKS),
         st.text(alphabet="<>!@#|&;`[]()\\:/ \n.ab1~*_^-", max_size=12),
-        st.sampled_from(["VPN", " ", "\n", "\n\n", "- ", "1. "]),
+        st.sampled_from(["VPN", " ", "\n", "\n\n", "- ", "1. ", "``", "```", "~~~"]),
     ),
     min_size=1,
     max_size=6,
@@ -79,6 +84,9 @@ _TOKEN = re.compile(r"<([^<>]*)>")
 _OWN_LINK = re.compile(r"https://wiki\.example\.com/[^|<>\s]*\|[^<>]*")
 _BARE = re.compile(r"https?:[/\\]{2}|www\.|(?<!@)evil\.example", re.IGNORECASE)
 """Mail addresses stay what they are: whom to write to is an answer."""
+
+_CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
+"""Code as Slack's older notation has it."""
 
 _QUOTE = re.compile(r"^( {0,3}(?:> ?)+)", re.MULTILINE)
 
@@ -109,8 +117,10 @@ def live(kind: str, text: str, *, alone: bool) -> list[str]:
     own = _TOKEN.sub("", text) if kind != "markdown" else text
     brackets = re.findall(r"[<>]", _QUOTE.sub("", own))
     addresses: list[str] = []
-    if kind == "markdown" or (kind == "" and alone):
+    if kind == "markdown":
         outside_code(own, lambda prose: _noted(addresses, prose))
+    elif kind == "" and alone:
+        _noted(addresses, _CODE.sub(" ", own))
     return [*tokens, *brackets, *addresses]
 
 
@@ -138,7 +148,8 @@ def hostile(words: str, *, url: str = VPN.url) -> Source:
 
 
 def responses(words: str) -> tuple[Response, ...]:
-    page, nowhere = hostile(words), hostile(words, url=words)
+    page = hostile(words, url=f"https://wiki.example.com/{words}")
+    nowhere = hostile(words, url=f"javascript:{words}")
     return (
         Reply(text=words, tone="answer", sources=(page, nowhere), confidence=0.9),
         Reply(text=words, tone="generic"),

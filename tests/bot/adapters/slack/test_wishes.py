@@ -11,7 +11,7 @@ import pytest
 from bot.adapters.slack import SlackChannel
 from bot.adapters.slack.actions import ASK_PERSON
 from bot.adapters.slack.pressing import Press
-from bot.adapters.slack.responses import response_url_of
+from bot.adapters.slack.reply_to import response_url_of
 from bot.adapters.slack.wishes import pressed
 from bot.desk import Desk
 from bot.errors import InboxFull
