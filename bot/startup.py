@@ -67,13 +67,26 @@ def model(settings: Settings) -> Part:
 
 
 def slack(settings: Settings) -> Part:
-    """Say whether Slack is connected."""
+    """Say whether Slack is connected, and what there is left out."""
     if settings.slack_configured:
-        return Part("Slack", "ready", slack_transport(settings))
+        return _slack_ready(settings)
     cure = (
         "Add SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_APP_TOKEN) to .env: docs/slack.md"
     )
     return Part("Slack", "absent", "not configured.", cure)
+
+
+def _slack_ready(settings: Settings) -> Part:
+    optional = (
+        ("SLACK_ESCALATION_CHANNEL", settings.slack_escalation_channel, "nobody is asked there"),
+        ("SLACK_ADMINS", settings.slack_admins, "nobody may reindex or change settings there"),
+    )
+    missing = [(name, costs) for name, given, costs in optional if not given]
+    if not missing:
+        return Part("Slack", "ready", slack_transport(settings))
+    detail = "; ".join([slack_transport(settings), *(costs for _, costs in missing)])
+    names = " and ".join(name for name, _ in missing)
+    return Part("Slack", "ready", f"{detail}.", f"Add {names} to .env: docs/slack.md")
 
 
 def slack_transport(settings: Settings) -> str:

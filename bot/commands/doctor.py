@@ -38,7 +38,7 @@ async def doctor(settings: Settings) -> int:
             found.append(await _model(settings, parts))
     except (BotError, RagError) as error:
         found.append(Part("index", "failed", str(error)))
-    found += [await _slack(settings), await _teams(settings), startup.doors(settings)]
+    found += [*await _slack(settings), await _teams(settings), startup.doors(settings)]
     for part in found:
         print(part.line())
     broken = [part.name for part in found if part.state == "failed"]
@@ -108,15 +108,15 @@ async def _model(settings: Settings, parts: Parts) -> Part:
     return Part("model", "ready", f"{call.model} answered ({took})")
 
 
-async def _slack(settings: Settings) -> Part:
+async def _slack(settings: Settings) -> Sequence[Part]:
     if not settings.slack_configured:
-        return startup.slack(settings)
+        return [startup.slack(settings)]
     from bot.adapters import slack
 
     try:
-        return await slack.connect(settings).check()
+        return await slack.connect(settings).checks()
     except BotError as error:
-        return Part("Slack", "failed", str(error))
+        return [Part("Slack", "failed", str(error))]
 
 
 async def _teams(settings: Settings) -> Part:

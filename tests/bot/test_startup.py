@@ -35,12 +35,18 @@ def test_the_start_says_how_people_get_in(
     assert said in part.detail
 
 
+HTTP = {"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}
+SOCKET = {"slack_bot_token": "xoxb-1", "slack_app_token": "xapp-1"}
+PEOPLE = {"slack_escalation_channel": "C0PEOPLE0"}
+ADMINS = {"slack_admins": ("U0ALICE00",)}
+
+
 @pytest.mark.parametrize(
     ("changes", "state", "said"),
     [
         ({}, "absent", "not configured"),
-        ({"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}, "ready", "/slack/events"),
-        ({"slack_bot_token": "xoxb-1", "slack_app_token": "xapp-1"}, "ready", "Socket Mode"),
+        (HTTP, "ready", "/slack/events"),
+        (SOCKET, "ready", "Socket Mode"),
     ],
     ids=["absent", "http", "socket"],
 )
@@ -51,3 +57,23 @@ def test_the_start_says_how_slacks_events_come_in(
 
     assert part.state == state
     assert said in part.detail
+
+
+@pytest.mark.parametrize(
+    ("changes", "cure"),
+    [
+        (PEOPLE | ADMINS, ""),
+        (ADMINS, "Add SLACK_ESCALATION_CHANNEL to"),
+        (PEOPLE, "Add SLACK_ADMINS to"),
+        ({}, "Add SLACK_ESCALATION_CHANNEL and SLACK_ADMINS to"),
+    ],
+    ids=["nothing", "people", "admins", "both"],
+)
+def test_the_start_says_what_of_slack_is_left_out(
+    tmp_path: Path, changes: dict[str, object], cure: str
+) -> None:
+    part = slack(settings_for(tmp_path, **HTTP, **changes))
+
+    assert part.state == "ready"
+    assert part.cure.startswith(cure)
+    assert bool(part.cure) == bool(cure)

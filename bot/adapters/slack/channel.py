@@ -9,6 +9,7 @@ from typing import Literal
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot import startup
 from bot.adapters.slack.calls import Caller
 from bot.adapters.slack.checking import Checking, merged
 from bot.adapters.slack.errands import Errands
@@ -34,7 +35,7 @@ from bot.escalations.types import Case, Notice
 from bot.escalations.view import CaseView
 from bot.notes import Forgetful
 from bot.ports import Notes
-from bot.startup import Part, slack_transport
+from bot.startup import Part
 from bot.types import (
     Activity,
     Attachment,
@@ -86,7 +87,7 @@ class SlackChannel:
         self.client = client
         self.settings = settings
         self.caller = caller
-        self.standing = Standing(slack_transport(settings))
+        self.standing = Standing(startup.slack(settings))
         self.own = Own(client, caller, self.standing)
         self.colleagues = Colleagues(client, caller, self.own, settings)
         self._checking = Checking(client, caller, self.own, self.colleagues, settings)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.adapters.slack.calls import Caller
+from bot.adapters.slack.calls import Caller, Send
 from bot.adapters.slack.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.members import Home, Member, member_of, unknown
 from bot.adapters.slack.own import Own
@@ -65,17 +66,34 @@ class Colleagues:
         """Tell whether somebody is in a user group (S…)."""
         return user_id in await self._groups.get(group_id)
 
+    async def has_members(self, group_id: str) -> bool:
+        """Tell whether a user group is not empty."""
+        return bool(await self._groups.get(group_id))
+
+    async def addressed(self, email: str) -> Colleague | None:
+        """Return the colleague who has an e-mail address; it is asked for each time."""
+        home = self._home()
+        answer = await self._known(
+            "users.lookupByEmail", lambda: self._client.users_lookupByEmail(email=email)
+        )
+        member = member_of(answer.get("user") or {}, home) if answer else unknown("")
+        return Colleague(member.id, member.name, member.email) if member.email else None
+
     async def _asked(self, user_id: str) -> Member:
         home = self._home()
+        answer = await self._known("users.info", lambda: self._client.users_info(user=user_id))
+        if answer is None:
+            return unknown(user_id)
+        return replace(member_of(answer.get("user") or {}, home), id=user_id)
+
+    async def _known(self, what: str, send: Send) -> AsyncSlackResponse | None:
+        """Make a call about somebody; None where there is nobody of that name."""
         try:
-            answer = await self._caller.call(
-                "users.info", lambda: self._client.users_info(user=user_id)
-            )
+            return await self._caller.call(what, send)
         except (NeverPermitted, NotPermitted) as error:
             if error.code in _NOBODY:
-                return unknown(user_id)
+                return None
             raise
-        return replace(member_of(answer.get("user") or {}, home), id=user_id)
 
     def _home(self) -> Home:
         """Raises DeliveryFailed until Slack has said whose token it is."""

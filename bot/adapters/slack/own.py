@@ -9,6 +9,7 @@ import aiohttp
 import structlog
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.slack.calls import Caller, error_code
 from bot.adapters.slack.events import Event, Us, us_in
@@ -83,6 +84,15 @@ class Own:
             await self._pause(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
+    def take(self, answer: AsyncSlackResponse) -> None:
+        """Note who auth.test says that we are; so the token works."""
+        self.user_id, self.team_id = str(answer["user_id"]), str(answer["team_id"])
+        self.bot_id = str(answer.get("bot_id") or "")
+        wide = answer.get("is_enterprise_install")
+        self.enterprise_id = str(answer.get("enterprise_id") or "") if wide else ""
+        self._standing.clear(TOKEN)
+        self._caller.barred = ""
+
     async def _asked(self) -> bool:
         try:
             answer = await self._client.auth_test()
@@ -95,12 +105,7 @@ class Own:
             # slack_sdk stumbles over an answer that is no JSON object: a proxy's page.
             log.warning("slack.unreachable", error=type(error).__name__)
             return False
-        self.user_id, self.team_id = str(answer["user_id"]), str(answer["team_id"])
-        self.bot_id = str(answer.get("bot_id") or "")
-        wide = answer.get("is_enterprise_install")
-        self.enterprise_id = str(answer.get("enterprise_id") or "") if wide else ""
-        self._standing.clear(TOKEN)
-        self._caller.barred = ""
+        self.take(answer)
         return True
 
     def _refused(self, code: str) -> None:

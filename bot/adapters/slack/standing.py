@@ -9,10 +9,13 @@ SOCKET = "socket"
 
 
 class Standing:
-    """What is wrong, by what it is wrong with; nothing at the start."""
+    """What is wrong, by what it is wrong with; nothing at the start.
 
-    def __init__(self, detail: str) -> None:
-        self._detail = detail
+    ``well`` is what is told while nothing is.
+    """
+
+    def __init__(self, well: Part) -> None:
+        self._well = well
         self._troubles: dict[str, tuple[str, str]] = {}
 
     def note(self, about: str, why: str, *, cure: str) -> None:
@@ -33,4 +36,4 @@ class Standing:
             if about in self._troubles:
                 why, cure = self._troubles[about]
                 return Part("Slack", "failed", why, cure)
-        return Part("Slack", "ready", self._detail)
+        return self._well

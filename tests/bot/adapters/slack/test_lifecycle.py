@@ -12,6 +12,7 @@ from bot.adapters.slack.standing import Standing
 from bot.capabilities import TellsState
 from bot.errors import DeliveryFailed
 from bot.office import Office
+from bot.startup import Part
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import Client, envelope, send
 from tests.bot.adapters.slack.server import BOT_USER, FakeSlack
@@ -78,7 +79,7 @@ async def test_a_token_that_slack_refuses_at_the_start_is_told_and_tried_again(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     slack.uninstall("account_inactive")
-    clock, standing = Clock(), Standing("events over HTTP")
+    clock, standing = Clock(), Standing(Part("Slack", "ready", "events over HTTP"))
 
     async def pause(seconds: float) -> None:
         clock.waits.append(seconds)
