@@ -82,7 +82,7 @@ WORDS = st.lists(
 
 _TOKEN = re.compile(r"<([^<>]*)>")
 _OWN_LINK = re.compile(r"https://wiki\.example\.com/[^|<>\s]*\|[^<>]*")
-_BARE = re.compile(r"https?:[/\\]{2}|www\.|(?<!@)evil\.example", re.IGNORECASE)
+_BARE = re.compile(r"https?://\w|(?<!@)\bevil\.example(?!\w)", re.IGNORECASE)
 """Mail addresses stay what they are: whom to write to is an answer."""
 
 _CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
