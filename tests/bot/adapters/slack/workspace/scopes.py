@@ -20,6 +20,7 @@ INSTALLED = (
     "im:history",
     "im:write",
     "mpim:history",
+    "mpim:read",
     "reactions:read",
     "reactions:write",
     "usergroups:read",
