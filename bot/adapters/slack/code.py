@@ -12,7 +12,8 @@ from collections.abc import Iterator
 _OPENING = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _INLINE = re.compile(r"(?<![`\\])(`{2,})(?!`)([^\n]+?)(?<!`)\1(?!`)")
 _FENCE = "```"
-_INERT = {"`": "\u02cb", "~": "\u223c"}
+_LOOKS_ALIKE = "\u02cb"
+_INERT = str.maketrans({"`": _LOOKS_ALIKE, "~": "\u223c"})
 
 
 def plain_code(text: str) -> str:
@@ -22,7 +23,7 @@ def plain_code(text: str) -> str:
 
 def without_code(text: str) -> str:
     """Return a line of plain text in which nothing begins code."""
-    return text.translate(str.maketrans(_INERT))
+    return text.translate(_INERT)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -33,10 +34,10 @@ def _lines(text: str) -> Iterator[str]:
             fence = ""
             yield _FENCE
         elif fence:
-            yield line.replace(_FENCE, _INERT["`"] * 3)
+            yield line.replace(_FENCE, _LOOKS_ALIKE * 3)
         elif opening:
             fence = opening[1]
-            yield _FENCE + opening[2].replace("`", _INERT["`"])
+            yield _FENCE + opening[2].replace("`", _LOOKS_ALIKE)
         else:
             yield _INLINE.sub(_one_backtick, line)
     if fence:
@@ -49,4 +50,4 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _one_backtick(code: re.Match[str]) -> str:
-    return f"`{code[2].strip().replace('`', _INERT['`'])}`"
+    return f"`{code[2].strip().replace('`', _LOOKS_ALIKE)}`"
