@@ -23,6 +23,7 @@ from bot.adapters.slack.posting import Poster
 from bot.adapters.slack.replies import Replies
 from bot.adapters.slack.reply_to import response_url_of
 from bot.adapters.slack.responses import Responses
+from bot.adapters.slack.sessions import Sessions
 from bot.adapters.slack.standing import Standing
 from bot.adapters.slack.status import Status
 from bot.adapters.slack.telling import Telling
@@ -107,7 +108,8 @@ class SlackChannel:
         self._replies = Replies(Poster(client, caller), Lookup(client, caller), self._people)
         self._responses = Responses(client, caller, notes, aside, self._people)
         self._whispers = Whispers(aside)
-        self._status = Status(client, caller, notes, self._errands)
+        self.sessions = Sessions(client, caller, self._errands)
+        self._status = Status(client, caller, notes, self._errands, self.sessions)
         self._turns = Turns(lambda channel: caller.opening("chat.postMessage", channel))
 
     @property

@@ -29,7 +29,7 @@ def listeners(
         Arrivals(own, office, channel=channel, errands=errands),
         Changes(own, office, messages),
         Lifecycle(own),
-        Stopping(office),
+        Stopping(office, channel.sessions),
         *case_listeners(channel, office, errands=errands),
         *presses(channel, office, own=own, errands=errands),
         *command_listeners(channel, office, followers=followers, errands=errands),

@@ -16,6 +16,7 @@ from bot.adapters.slack.errands import Errands
 from bot.adapters.slack.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.labels import ts_of
 from bot.adapters.slack.pacing import Clock
+from bot.adapters.slack.sessions import Sessions
 from bot.errors import BotError, DeliveryFailed
 from bot.ports import Notes
 from bot.rendering.rendering import doing
@@ -54,6 +55,7 @@ class Status:
         caller: Caller,
         notes: Notes,
         errands: Errands,
+        sessions: Sessions,
         clock: Clock = time.monotonic,
     ) -> None:
         self._client = client
@@ -61,6 +63,7 @@ class Status:
         self._notes = notes
         self._errands = errands
         self._clock = clock
+        self._sessions = sessions
         self._shown: OrderedDict[str, _Shown] = OrderedDict()
         self._again_at = 0.0
 
@@ -69,6 +72,7 @@ class Status:
         words = doing(activity)
         if not words or message.overheard or message.reply_to:
             return
+        self._sessions.begun(message)
         shown = self._of(message)
         if shown.marked is not None or words == shown.words:
             return
@@ -80,7 +84,10 @@ class Status:
     def answered(self, message: Message) -> None:
         """Take the mark away, later; a status line goes by itself once there is a reply."""
         shown = self._shown.pop(message.key, None)
-        if not message.overheard and not message.reply_to and (shown is None or shown.marked):
+        if message.overheard or message.reply_to:
+            return
+        self._sessions.ended(message)
+        if shown is None or shown.marked:
             self._errands.run(self._unmark(message, known=shown is not None), what="unmark")
 
     async def withdrawn(self, message: Message) -> None:
@@ -89,6 +96,7 @@ class Status:
         if shown is not None and shown.words:
             await self._line(message, "")
         if not message.reply_to:
+            self._sessions.ended(message)
             await self._unmark(message, known=shown is not None and bool(shown.marked))
 
     async def _line(self, message: Message, words: str) -> bool:

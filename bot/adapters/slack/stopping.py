@@ -9,6 +9,7 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.events import id_at, ts_at
 from bot.adapters.slack.messages import ACCEPT_SECONDS
+from bot.adapters.slack.sessions import Sessions
 from bot.errors import InteractionUnknown
 from bot.office import Office
 from bot.types import Interaction, Thread
@@ -23,8 +24,9 @@ class Stopping:
     the record keeps that it was cancelled, not its words.
     """
 
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: Office, sessions: Sessions) -> None:
         self._office = office
+        self._sessions = sessions
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("agent_session_stopped")(self._stopped)
@@ -35,6 +37,7 @@ class Stopping:
         if not (channel and thread_ts and user):
             return
         thread = Thread("slack", self._office.tenant, channel, thread_ts)
+        self._sessions.stopped(thread)
         async with asyncio.timeout(ACCEPT_SECONDS):
             for each in reversed(await self._office.interactions.in_thread(thread, _LOOKED_AT)):
                 if each.message.author.id == user and _is_open(each):

@@ -47,6 +47,7 @@ BY_EVENT: dict[str, set[str]] = {
 }
 HISTORIES = {"channels:history", "groups:history", "im:history", "mpim:history"}
 BY_METHOD: dict[str, set[str]] = {
+    "agents.sessions.setStatus": {"chat:write"},
     "apps.connections.open": set(),  # the app's own token: connections:write
     "assistant.threads.setStatus": {"chat:write"},
     "assistant.threads.setSuggestedPrompts": {"assistant:write"},

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.office import Office
 from bot.store import Store
 from bot.types import InteractionId, Message, Outcome, Person, PostedRef, Reply, Thread
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import TRACE
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.names import ALICE, BOB, DIRECT
+from tests.bot.house import until
 
 ROOT = "1700000000.000100"
 
@@ -20,6 +21,12 @@ ROOT = "1700000000.000100"
 def question(ts: str, user: str = ALICE) -> Message:
     thread = Thread("slack", "acme", DIRECT, ROOT)
     return Message(ts, thread, Person(user), "vpn?", datetime.now(UTC), private=True)
+
+
+@pytest.fixture(autouse=True)
+def at_work(slack: FakeSlack) -> None:
+    """Let Slack show Stop."""
+    slack.sessions[(DIRECT, ROOT)] = "processing"
 
 
 @pytest.fixture
@@ -45,9 +52,10 @@ async def test_the_newest_unanswered_question_of_that_person_is_withdrawn(
 
 
 async def test_there_may_be_nothing_to_stop(
-    ann: Visitor, inbox: KeepingInbox, office: Office
+    ann: Visitor, inbox: KeepingInbox, slack: FakeSlack
 ) -> None:
     await ann.stop(DIRECT, ROOT)
 
     assert inbox.cancelled == []
     assert ann.answers[-1].status == 200
+    await until(lambda: slack.sessions[(DIRECT, ROOT)] == "active")

@@ -149,7 +149,8 @@ class Visitor:
         await self._happened(self.direct, events)
 
     async def stop(self, channel: str, thread_ts: str) -> None:
-        """Press the stop button of a conversation."""
+        """Press Stop, which Slack shows only while the bot says that it is at work."""
+        assert self.workspace.sessions.get((channel, thread_ts)) == "processing"
         events = happenings.stopped(self.workspace, self.id, channel, thread_ts)
         await self._happened(channel, events)
 

@@ -77,6 +77,16 @@ def set_status(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     return ok()
 
 
+def set_session(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
+    """Change how a session stands; while it is processing, people see Stop."""
+    if arguments["status"] not in {"active", "processing", "suspended", "closed"}:
+        return error("invalid_arguments", "no such status")
+    if arguments["channel_id"] not in slack.channels:
+        return error("channel_not_found")
+    slack.sessions[(arguments["channel_id"], arguments["thread_ts"])] = arguments["status"]
+    return ok(status=arguments["status"])
+
+
 def set_prompts(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     if not 1 <= len(arguments["prompts"]) <= 4:
         return error("invalid_arguments", "1 to 4 prompts")
@@ -136,6 +146,7 @@ METHODS = {
     "chat.update": update,
     "chat.delete": delete,
     "chat.getPermalink": permalink,
+    "agents.sessions.setStatus": set_session,
     "assistant.threads.setStatus": set_status,
     "assistant.threads.setSuggestedPrompts": set_prompts,
     "assistant.threads.setTitle": lambda _slack, _arguments: ok(),

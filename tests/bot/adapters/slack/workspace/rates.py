@@ -17,6 +17,7 @@ _TIERS = {1: 1, 2: 20, 3: 50, 4: 100}
 """Calls a minute."""
 
 _TIER_OF = {
+    "agents.sessions.setStatus": 3,
     "apps.connections.open": 1,
     "assistant.threads.setStatus": 3,
     "assistant.threads.setSuggestedPrompts": 3,

@@ -29,6 +29,7 @@ INSTALLED = (
 )
 
 _ANY_OF = {
+    "agents.sessions.setStatus": ("chat:write",),
     "chat.postMessage": ("chat:write",),
     "chat.postEphemeral": ("chat:write",),
     "chat.update": ("chat:write",),

@@ -41,14 +41,16 @@ class Workspace:
 
     The bot is a member of ``channels``, which are ``rooms`` seen as a set. ``page_size`` is the
     most that one list returns, whatever is asked for; ``gone`` are questions that their askers
-    deleted. ``subscribed`` are the events that the app is sent. ``lost`` is the error that every
-    call gets once the app is removed. ``now`` is the clock for all that runs out, in seconds.
+    deleted. ``sessions`` are how threads stand, by channel and ts: Stop is shown in some.
+    ``subscribed`` are the events that the app is sent. ``lost`` is the error that every call gets
+    once the app is removed. ``now`` is the clock for all that runs out, in seconds.
     """
 
     posts: list[Post] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)
+    sessions: dict[tuple[str, str], str] = field(default_factory=dict)
     prompts: list[dict[str, Any]] = field(default_factory=list)
     faults: dict[str, deque[Fault | None]] = field(default_factory=lambda: defaultdict(deque))
     people: dict[str, Member] = field(default_factory=everybody)

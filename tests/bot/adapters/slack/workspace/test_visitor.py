@@ -106,6 +106,7 @@ async def test_events_held_back_are_delivered_often_and_in_disorder(
 
 async def test_the_rest_of_what_people_do_is_told(alice: Visitor, bot: PlainBot) -> None:
     await alice.open_home()
+    alice.workspace.sessions[(alice.direct, "1.1")] = "processing"
     await alice.stop(alice.direct, "1.1")
     await alice.joins(HELP)
     kinds = [event["type"] for event in bot.events]
