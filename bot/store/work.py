@@ -119,7 +119,7 @@ class StoredWork:
         await self._write_claimed(interaction, queries.give_up(interaction.id, why))
 
     async def amend(self, message: Message) -> bool:
-        async with self._transactions.writing() as connection:
+        async with self._transactions.writing(urgent=True) as connection:
             row = (await connection.execute(queries.held(message.interaction_id))).first()
             if row is None:
                 return False
@@ -128,7 +128,7 @@ class StoredWork:
             return bool((await connection.execute(statement)).rowcount)
 
     async def cancel(self, interaction_id: InteractionId) -> Interaction:
-        async with self._transactions.writing() as connection:
+        async with self._transactions.writing(urgent=True) as connection:
             interaction = await self._held(connection, interaction_id)
             if interaction.status in {"cancelling", "cancelled"}:
                 return interaction
