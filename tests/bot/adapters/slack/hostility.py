@@ -1,4 +1,4 @@
-"""What somebody writes who wants a bot to do something, and how it is seen that nothing was done."""
+"""What somebody writes who wants a bot to do something, and how it is seen that none was done."""
 
 from __future__ import annotations
 
