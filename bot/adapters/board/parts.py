@@ -157,8 +157,8 @@ def _words(parts: Sequence[Part]) -> str:
 def _endpoints(settings: Settings) -> Iterator[Endpoint]:
     """Name the addresses to enter; a path alone where the public address is not set."""
     public = settings.public_url or ""
-    if settings.slack_configured:
-        yield Endpoint("Slack: Event Subscriptions, Request URL", f"{public}/slack/events")
+    if settings.slack_configured and settings.slack_transport == "http":
+        yield Endpoint("Slack: every address of the manifest", f"{public}/slack/events")
     if settings.microsoft_app_id is not None:
         yield Endpoint("Azure Bot: Configuration, Messaging endpoint", f"{public}/api/messages")
     if settings.oidc_issuer is not None:

@@ -117,6 +117,18 @@ async def test_addresses_to_enter_are_whole_where_the_public_one_is_known(
     assert "hidden" not in shown.replace('class="hidden"', "")
 
 
+async def test_no_address_is_entered_at_slack_where_the_server_opens_a_socket(
+    store: Store, tmp_path: Path
+) -> None:
+    secrets = {"slack_bot_token": "xoxb-hidden", "slack_app_token": "xapp-hidden"}
+    settings = settings_for(tmp_path, **secrets, admin_token="a-token-of-sufficient-length")
+    async with state_app(store, settings, Told()) as client:
+        bearer = {"Authorization": "Bearer a-token-of-sufficient-length"}
+        shown = await (await client.get("/board/parts", headers=bearer)).text()
+
+    assert "/slack/events" not in shown
+
+
 async def test_a_database_is_named_without_user_and_password(store: Store, tmp_path: Path) -> None:
     url = "postgresql://desk:hunter2@db.example/frontdesk?sslpassword=hunter3"
     async with state_app(store, settings_for(tmp_path, database_url=url), Told()) as client:
