@@ -43,15 +43,19 @@ class Remembered(Generic[_T]):
             asking.add_done_callback(_seen)
         return await asyncio.shield(asking)
 
+    def put(self, key: str, answer: _T) -> None:
+        """Keep an answer that came unasked."""
+        self._kept[key] = (self._clock(), answer)
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+
     async def _asked(self, key: str) -> _T:
         try:
             answer = await self._ask(key)
         finally:
             del self._asking[key]
-        self._kept[key] = (self._clock(), answer)
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        self.put(key, answer)
         return answer
 
 

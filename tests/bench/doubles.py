@@ -19,6 +19,7 @@ from aiohttp import web
 
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.e2e.conftest import ROOT
+from tests.faults.channels import CHANNELS
 from tests.faults.model import QuotingModel
 
 
@@ -56,6 +57,7 @@ async def replies(session: aiohttp.ClientSession, there: Doubles) -> dict[str, i
 
 async def _serve(seconds: float) -> None:
     async with FakeSlack().serving() as slack, QuotingModel(seconds).serving() as model:
+        slack.channels |= set(CHANNELS)
 
         async def seen(_: web.Request) -> web.Response:
             return web.json_response(Counter(str(post.thread_ts) for post in slack.posts))

@@ -11,7 +11,7 @@ import numpy as np
 from bot.types import InteractionId, Message, Person, Thread
 from tests.chaos.wiki import TOPICS
 
-CHANNELS = tuple(f"C0HELP{number:03d}" for number in range(8))
+CHANNELS = tuple(f"C0HELP{number:03d}" for number in range(64))
 PEOPLE = "C0PEOPLE0"
 TENANT = "default"
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.chaos.scenario import prepare
+from tests.faults.channels import CHANNELS
 from tests.faults.model import QuotingModel
 from tests.faults.server import Client, client
 
@@ -47,6 +48,7 @@ def small_disk(prepared: Path, tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 async def slack() -> AsyncIterator[FakeSlack]:
     async with FakeSlack().serving() as workspace:
+        workspace.channels |= set(CHANNELS)
         yield workspace
 
 

@@ -18,6 +18,7 @@ from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.server import TEAM, TOKEN
 from tests.e2e.conftest import ROOT, environment
+from tests.faults.channels import channel_of
 
 SERVING = re.compile(r"Serving (http://\S+) ")
 START_SECONDS = 40.0
@@ -155,7 +156,11 @@ class Client:
         self._session = session
 
     async def mention(self, url: str, text: str, ts: str, **more: object) -> int:
-        """Deliver a question as Slack does, once; return the status, 0 without an answer."""
+        """Deliver a question as Slack does, once; return the status, 0 without an answer.
+
+        It is asked in one of many channels.
+        """
+        more = {"channel": channel_of(ts), **more}
         raw = json.dumps(events.envelope(events.mention(text, ts, **more))).encode()
         try:
             async with self._session.post(

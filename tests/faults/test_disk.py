@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.bot.adapters.slack.server import FakeSlack
+from tests.faults.channels import channel_of
 from tests.faults.model import QuotingModel
 from tests.faults.server import Client, Server, on_model, on_slack, server
 from tests.faults.watching import (
-    CHANNEL,
     all_once,
     question,
     replies,
@@ -139,11 +139,11 @@ async def test_a_full_disk_refuses_documents_and_acts_and_takes_them_again_by_it
         sent.append(await asker.upload(running.url, "HR", "pay.md", "# Pay\n\nOn Friday."))
         replied = await asker.post(reply, {"text": "Room 3."})
         await until_indexed(asker, running.url, "HR", 2)
-        await until(lambda: len(slack.in_thread(CHANNEL, ts)) > 1, within_seconds=10)
+        await until(lambda: len(slack.in_thread(channel_of(ts), ts)) > 1, within_seconds=10)
 
     assert (sent, refused, replied) == ([202, 202], [503, 503, 503], 200)
     assert took < 5
-    assert len(slack.in_thread(CHANNEL, ts)) == 2
+    assert len(slack.in_thread(channel_of(ts), ts)) == 2
     assert not [line for line in running.logged if "Traceback" in line]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.chaos.wiki import TOPICS
+from tests.faults.channels import channel_of
 from tests.faults.server import Client
 
-CHANNEL = "C0HELP000"
 _LOOK_SECONDS = 0.1
 
 
@@ -68,7 +68,7 @@ async def until_not_ready(asker: Client, url: str, *, within_seconds: float) -> 
 def replies(slack: FakeSlack, numbers: Sequence[int]) -> dict[int, int]:
     """Return how many replies each question has that say what its answer says."""
     return {
-        number: sum(mark(number) in post.shown for post in slack.in_thread(CHANNEL, ts))
+        number: sum(mark(number) in post.shown for post in slack.in_thread(channel_of(ts), ts))
         for number in numbers
         for _, ts in [question(number)]
     }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -39,17 +40,20 @@ class Caller:
         *,
         channel: str = "",
         patience_seconds: float = PATIENCE_SECONDS,
+        turn_seconds: float | None = None,
     ) -> AsyncSlackResponse:
         """Make a call, again while Slack says that it is too much, as long as patience lasts.
 
         ``what`` is the method, ``channel`` where it is paced by channel. Its turn is waited for
-        without counting, unless there is no patience at all: what can't go at once then fails.
+        without counting, unless ``turn_seconds`` say how long, or there is no patience at all: what
+        can't go at once then fails.
         Raises FormRefused, RateLimited, ResultUnknown, NotPermitted, NeverPermitted,
         DeliveryFailed.
         """
         if self.barred:
             raise NotPermitted(f"{what} was not called. {self.barred}", "token_revoked")
-        await self._begin(what, channel, patience_seconds)
+        async with _within(turn_seconds, what):
+            await self._begin(what, channel, patience_seconds)
         left = patience_seconds
         while True:
             try:
@@ -74,6 +78,16 @@ class Caller:
             await self._pacing.take(what, channel)
         elif not self._pacing.take_now(what, channel):
             raise limited(what, None)
+
+
+@asynccontextmanager
+async def _within(seconds: float | None, what: str) -> AsyncIterator[None]:
+    """Give up a turn that takes too long to come. Raises RateLimited."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise limited(what, None) from error
 
 
 async def _sent(what: str, send: Send) -> AsyncSlackResponse:

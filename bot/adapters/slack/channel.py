@@ -92,7 +92,7 @@ class SlackChannel:
         self.own = Own(client, caller, self.standing)
         self.colleagues = Colleagues(client, caller, self.own, settings)
         self._checking = Checking(client, caller, self.own, self.colleagues, settings)
-        self._introducer = Introducer(client, caller, self.colleagues)
+        self.introducer = Introducer(client, caller, self.colleagues)
         self._files = Files(client)
         self._errands = Errands()
         # What only one person sees takes fewer kinds of blocks: each learns for itself.
@@ -142,7 +142,7 @@ class SlackChannel:
 
     async def introduce(self, message: Message) -> Introduction:
         """Tell who asks and who reads along, as Slack vouches for it. Raises DeliveryFailed."""
-        return await self._introducer.introduce(message)
+        return await self.introducer.introduce(message)
 
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
         """Return a file that came with a message. Raises DeliveryFailed."""

@@ -10,6 +10,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.slack.calls import Caller, Send
 from bot.adapters.slack.errors import NeverPermitted, NotPermitted
+from bot.adapters.slack.events import Event
 from bot.adapters.slack.members import Home, Member, member_of, unknown
 from bot.adapters.slack.own import Own
 from bot.config import Settings
@@ -19,6 +20,9 @@ from bot.types import Introduction, Message
 
 _KEPT_SECONDS = 600.0
 _MOST = 1_000
+_TURN_SECONDS = 5.0
+"""Somebody waits for an answer meanwhile; who is not known by then is answered as a stranger."""
+
 _NOBODY = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
 
 log = structlog.get_logger(__name__)
@@ -89,7 +93,7 @@ class Colleagues:
     async def _known(self, what: str, send: Send) -> AsyncSlackResponse | None:
         """Make a call about somebody; None where there is nobody of that name."""
         try:
-            return await self._caller.call(what, send)
+            return await self._caller.call(what, send, turn_seconds=_TURN_SECONDS)
         except (NeverPermitted, NotPermitted) as error:
             if error.code in _NOBODY:
                 return None
@@ -125,9 +129,17 @@ class Introducer:
         shared = not message.private and await self._shared.get(message.thread.channel)
         return Introduction(member.person, outsiders=shared or not member.colleague)
 
+    def note(self, channel: str, body: Event) -> None:
+        """Keep what an event's envelope says of its channel: then nobody need be asked."""
+        shared = body.get("is_ext_shared_channel")
+        if isinstance(shared, bool):
+            self._shared.put(channel, shared)
+
     async def _is_shared(self, channel: str) -> bool:
         answer = await self._caller.call(
-            "conversations.info", lambda: self._client.conversations_info(channel=channel)
+            "conversations.info",
+            lambda: self._client.conversations_info(channel=channel),
+            turn_seconds=_TURN_SECONDS,
         )
         room = answer.get("channel") or {}
         outside = room.get("is_ext_shared") or room.get("is_pending_ext_shared")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.events import Event, Heard, heard
+from bot.adapters.slack.identity import Introducer
 from bot.adapters.slack.own import Own
 from bot.office import Office
 
@@ -22,9 +23,10 @@ class Messages:
     overhear each other would never end.
     """
 
-    def __init__(self, own: Own, office: Office) -> None:
+    def __init__(self, own: Own, office: Office, introducer: Introducer) -> None:
         self._own = own
         self._office = office
+        self._introducer = introducer
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("app_mention")(self._take)
@@ -34,6 +36,7 @@ class Messages:
         said = self.heard(body, event)
         if said is None:
             return
+        self._introducer.note(said.message.thread.channel, body)
         async with asyncio.timeout(ACCEPT_SECONDS):
             if not await self._is_for_us(said):
                 return
