@@ -66,6 +66,7 @@ class RunMessage:
         self._noted = not new
         self._moved = False
         self._stuck = False
+        self._over = False
         self._useless = ""
         self._due = time.clock()
         self._writing = asyncio.Lock()
@@ -82,14 +83,22 @@ class RunMessage:
     async def beat(self) -> None:
         """Note that this process goes on. Raises TakenOver, StoreUnavailable."""
         async with self._writing:
+            if self._over:
+                return
             if self._noted and not await self._notes.is_ours(self._shown.run_id):
                 raise TakenOver(self._shown.run_id)
             await self._notes.keep(self._shown)
             self._noted = True
 
     async def release(self) -> None:
-        """Leave the rest to any other process. Raises StoreUnavailable."""
-        await self._notes.release(self._shown)
+        """Leave the rest to any other process, if there is any. Raises StoreUnavailable."""
+        async with self._writing:
+            if not await self._notes.is_ours(self._shown.run_id):
+                return
+            if self._over:
+                await self._notes.end(self._shown.run_id)
+            else:
+                await self._notes.release(self._shown)
 
     async def _update(self, told: RunTold) -> None:
         """Show how far it is, if that can be done now."""
@@ -121,7 +130,9 @@ class RunMessage:
             await self._time.pause(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
         try:
-            await self._notes.end(self._shown.run_id)
+            async with self._writing:
+                self._over = True
+                await self._notes.end(self._shown.run_id)
         except StoreUnavailable as error:
             # The next start shows the same end in the same message once more.
             log.warning("slack.run_note_left", run=told.run_id, why=str(error))

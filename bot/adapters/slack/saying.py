@@ -7,7 +7,9 @@ from bot.adapters.slack.render import Form
 from bot.adapters.slack.text import escaped
 from bot.rendering.markdown import split
 
-_MOST_SECTIONS = 20
+_MOST_SECTIONS = 4
+"""Slack takes some 13,000 characters over all blocks of a message."""
+
 _TEXT_LIMIT = 3_900
 
 
