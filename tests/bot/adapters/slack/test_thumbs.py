@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from uuid import uuid4
 
 import pytest
 
@@ -18,6 +17,7 @@ from tests.bot.adapters.slack.server import Fault
 from tests.bot.adapters.slack.workspace.names import BOB, DIRECT, GUEST, HELP, PEOPLE
 from tests.bot.house import until
 
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
 UP, DOWN = "Helpful", "Not helpful"
 
 
@@ -163,7 +163,7 @@ async def test_an_answer_that_is_withdrawn_is_gone(bot: Bot) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [None, "", "up", "up:", "sideways:{id}", "up:{id}x", "up:\x00", f"up:{uuid4()}", "x" * 2000, 7],
+    [None, "", "up", "up:", "sideways:{id}", "up:{id}x", "up:\x00", f"up:{UNKNOWN}", "x" * 2000, 7],
 )
 async def test_values_that_nobody_was_given_change_nothing(bot: Bot, value: object) -> None:
     asked = await bot.answered()
@@ -195,7 +195,7 @@ async def test_an_unknown_reason_is_acknowledged_and_not_kept(bot: Bot) -> None:
     assert await bot.votes(asked.id) == {}
 
 
-@pytest.mark.parametrize("metadata", ["", "[]", "{}", "nonsense", json.dumps({"id": str(uuid4())})])
+@pytest.mark.parametrize("metadata", ["", "[]", "{}", "nonsense", json.dumps({"id": UNKNOWN})])
 async def test_a_form_about_nothing_says_so(bot: Bot, metadata: str) -> None:
     asked = await bot.answered()
     alice = bot.person()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -30,6 +29,7 @@ from tests.bot.adapters.slack.workspace.names import ALICE, BOB, DIRECT
 from tests.bot.adapters.slack.workspace.views import view_problem
 from tests.bot.house import until
 
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
 READ = replace(
     TRACE,
     passages=(FoundPassage(VPN.chunk_id, VPN.page_id, VPN.title, VPN.section, {"keyword": 5.0}),),
@@ -81,7 +81,7 @@ async def test_anothers_private_answer_is_not_explained(bot: Bot) -> None:
     assert bot.slack.open_views == []
 
 
-@pytest.mark.parametrize("value", ["", "nothing", str(uuid4())])
+@pytest.mark.parametrize("value", ["", "nothing", UNKNOWN])
 async def test_what_is_gone_is_told(bot: Bot, value: str) -> None:
     asked = await bot.answered()
     await bot.press(bot.reply(asked), WHY, value)
