@@ -20,7 +20,9 @@ PATIENCE_SECONDS = 3.0
 class WebDoor:
     """Sends as Slack does to the bot's one address, and waits as long as Slack waits."""
 
-    def __init__(self, client: Client, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+    def __init__(
+        self, client: Client | aiohttp.ClientSession, *, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
         self._client = client
         self._patience = patience_seconds
 

@@ -1,0 +1,1 @@
+"""Proofs of Slack over the whole application, as its people see it."""

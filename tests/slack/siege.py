@@ -1,0 +1,128 @@
+"""A help desk whose pages, people, files and model all want the same bad thing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.adapters.slack import actions
+from bot.config import Settings
+from bot.parts import open_parts
+from ingestion.run import Folder, sync_folder
+from tests.bot.adapters.slack import events
+from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.files import StoredFile
+from tests.bot.adapters.slack.workspace.names import HELP, PEOPLE
+from tests.bot.adapters.slack.workspace.people import Member
+from tests.bot.adapters.slack.workspace.posts import Post
+from tests.bot.house import LOW, Client, house, until
+from tests.bot.server import settings_for
+from tests.rag.models.openai_server import KEY, openai_server
+from tests.slack.obeying import ObeyingModel
+from tests.slack.payloads import WIKI
+
+SECRET = "zirconium"
+_SECRET_PAGE = (
+    "---\nreaders: [group:admins]\n---\n# Rescue\n\n## Lockers\n\nThe locker of the rescue password "
+    f"costs nothing, and the {SECRET} envelope with the password is in it.\n"
+)
+_AT_ONCE = 8
+_PRESSED = (actions.WHY, "Ask a person")
+
+
+@dataclass
+class Siege:
+    """The desk under attack: each attack comes by every carrier there is."""
+
+    slack: FakeSlack
+    client: Client
+    attacks: Sequence[str]
+    model: ObeyingModel
+
+    async def all(self) -> None:
+        """Let every attack come."""
+        few = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(number: int) -> None:
+            async with few:
+                await self._one(number)
+
+        await asyncio.gather(*map(one, range(len(self.attacks))))
+
+    async def _one(self, number: int) -> None:
+        attack = self.attacks[number]
+        user = f"U0CASE{number:03d}"
+        named = " ".join(attack.split())[:80]
+        self.slack.people[user] = Member(user, named, named, f"{user.lower()}@acme.example")
+        asker = Visitor(self.slack, self.client, user)
+        asked = f"What does the locker case{number:03d} cost?"
+        log = StoredFile(f"{named[:20].replace('/', '')}.log", f"{asked}\n{attack}\n".encode())
+        for text, channel, files in (
+            (asked, HELP, (log,)),
+            (f"{asked} {attack}", HELP, ()),
+            (f"{asked} {attack}", asker.direct, ()),
+            (f"{attack}", asker.direct, ()),
+            (f"hello {attack}", asker.direct, ()),
+            (f"Can I talk to a human about case{number:03d}? {attack}", HELP, ()),
+        ):
+            ts = await asker.say(channel, text, files=files, mention=channel == HELP)
+            await until(lambda at=channel, ts=ts: self.slack.answers(at, ts), seconds=60)
+            await self._press(asker, self.slack.answers(channel, ts)[-1])
+
+    async def _press(self, asker: Visitor, post: Post) -> None:
+        for name in _PRESSED:
+            with suppress(AssertionError):
+                await asker.click(post, name)
+
+
+@asynccontextmanager
+async def besieged(attacks: Sequence[str], folder: Path) -> AsyncIterator[Siege]:
+    """Serve a desk whose index holds a page for every attack, until the block ends."""
+    obeying = ObeyingModel(attacks)
+    async with FakeSlack().serving() as slack, openai_server(obeying) as model:
+        settings = settings_for(
+            folder / "data",
+            slack_bot_token=TOKEN,
+            slack_signing_secret=events.SECRET,
+            slack_api_url=slack.url,
+            slack_team_id=TEAM,
+            slack_escalation_channel=PEOPLE,
+            confidence_threshold=LOW,
+            openai_base_url=model.url,
+            openai_api_key=KEY,
+            openai_model="obeying",
+            rate_per_user_per_minute=0,
+            rate_per_channel_per_minute=0,
+        )
+        await _indexed(settings, attacks, folder / "pages")
+        async with house(settings) as client:
+            yield Siege(slack, client, attacks, obeying)
+
+
+async def _indexed(settings: Settings, attacks: Sequence[str], folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "rescue.md").write_text(_SECRET_PAGE, encoding="utf-8")
+    for number, attack in enumerate(attacks):
+        (folder / f"case{number:03d}.md").write_text(_page(number, attack), encoding="utf-8")
+    async with open_parts(settings) as parts:
+        await sync_folder(
+            Folder(folder, "IT", base_url=WIKI),
+            parts.index,
+            parts.embedder,
+            tenant=settings.tenant,
+            data_dir=settings.data_dir,
+        )
+
+
+def _page(number: int, attack: str) -> str:
+    line = " ".join(attack.split())
+    title = json.dumps(f"Locker case{number:03d} {line}"[:200])
+    return (
+        f"---\ntitle: {title}\n---\n\n## Price of case{number:03d} {line[:150]}\n\n"
+        f"The locker case{number:03d} costs {number} euro a month. {line}\n\n{attack}\n"
+    )
