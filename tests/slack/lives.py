@@ -21,7 +21,7 @@ from typing import cast
 import aiohttp
 from aiohttp import web
 
-from bot.adapters.slack import pacing
+from bot.adapters.slack.calling import pacing
 from bot.app import build
 from bot.config import Settings
 from bot.desk import Desk

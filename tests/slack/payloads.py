@@ -1,4 +1,4 @@
-"""What is looked for in everything that Slack is sent: nothing works in it that code did not build."""
+"""What is looked for in all that Slack is sent: nothing works in it that code did not build."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from tests.bot.adapters.slack.exchange import Request
 from tests.bot.adapters.slack.hostility import live, texts
-from tests.bot.adapters.slack.wire import Request
 
 WIKI = "https://wiki.example.com/IT/"
 _OURS = re.compile(

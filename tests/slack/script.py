@@ -57,7 +57,7 @@ class Sending:
     @property
     def edits(self) -> bool:
         """Whether it tells of an edit."""
-        return self.envelope["event"].get("subtype") == "message_changed"
+        return bool(self.envelope["event"].get("subtype") == "message_changed")
 
 
 @dataclass

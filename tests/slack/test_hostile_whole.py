@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.bot.adapters.slack.exchange import Request
 from tests.bot.adapters.slack.hostility import ATTACKS
-from tests.bot.adapters.slack.wire import Request
 from tests.slack.payloads import WIKI, written, wrong_in
 from tests.slack.siege import SECRET, besieged
 
 pytestmark = pytest.mark.slow
 
-_PACE = "bot.adapters.slack.pacing._RATES"
+_PACE = "bot.adapters.slack.calling.pacing._RATES"
 
 OWN = (
     *ATTACKS,
