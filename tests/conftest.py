@@ -21,3 +21,8 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Spans]:
     monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", collected.provider)
     yield collected
     collected.provider.shutdown()
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their argument: a made file holds the time, and workers must agree on names."""
+    return argname if isinstance(val, bytes) else None

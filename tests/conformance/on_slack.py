@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from bot.adapters import slack
-from bot.adapters.slack.actions import MORE
+from bot.adapters.slack.wire.actions import MORE
 from bot.config import Settings, load_settings
 from bot.ports import Inbox
 from bot.store import Store

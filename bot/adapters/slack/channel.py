@@ -10,25 +10,25 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import startup
-from bot.adapters.slack.calls import Caller
-from bot.adapters.slack.checking import Checking, merged
-from bot.adapters.slack.errands import Errands
-from bot.adapters.slack.files import Files
-from bot.adapters.slack.identity import Colleagues, Introducer
-from bot.adapters.slack.labels import ts_of
-from bot.adapters.slack.lookup import Lookup
-from bot.adapters.slack.own import Own
-from bot.adapters.slack.people import People
-from bot.adapters.slack.posting import Poster
-from bot.adapters.slack.replies import Replies
-from bot.adapters.slack.reply_to import response_url_of
-from bot.adapters.slack.responses import Responses
-from bot.adapters.slack.sessions import Sessions
-from bot.adapters.slack.standing import Standing
-from bot.adapters.slack.status import Status
-from bot.adapters.slack.telling import Telling
-from bot.adapters.slack.turns import Turns
-from bot.adapters.slack.whispers import Whispers
+from bot.adapters.slack.calling.calls import Caller
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.cases.people import People
+from bot.adapters.slack.cases.telling import Telling
+from bot.adapters.slack.home.checking import Checking, merged
+from bot.adapters.slack.home.identity import Colleagues, Introducer
+from bot.adapters.slack.home.own import Own
+from bot.adapters.slack.home.standing import Standing
+from bot.adapters.slack.said.files import Files
+from bot.adapters.slack.showing.lookup import Lookup
+from bot.adapters.slack.showing.posting import Poster
+from bot.adapters.slack.showing.replies import Replies
+from bot.adapters.slack.showing.responses import Responses
+from bot.adapters.slack.showing.sessions import Sessions
+from bot.adapters.slack.showing.status import Status
+from bot.adapters.slack.showing.turns import Turns
+from bot.adapters.slack.showing.whispers import Whispers
+from bot.adapters.slack.wire.labels import ts_of
+from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.config import Settings
 from bot.errors import SettingInvalid
 from bot.escalations.ports import SeesCases

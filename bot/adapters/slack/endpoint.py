@@ -10,16 +10,16 @@ from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_sdk.signature import SignatureVerifier
 
+from bot.adapters.slack.arriving.dispatch import bolt_app
+from bot.adapters.slack.arriving.intake import Intake
+from bot.adapters.slack.arriving.socket_mode import Patience, Socket
+from bot.adapters.slack.arriving.tenancy import Tenancy
+from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.dispatch import bolt_app
-from bot.adapters.slack.errands import Errands
-from bot.adapters.slack.intake import Intake
+from bot.adapters.slack.commands.ordering import followers_of
 from bot.adapters.slack.joining import listeners
-from bot.adapters.slack.ordering import followers_of
-from bot.adapters.slack.requests import Malformed, bolt_request
-from bot.adapters.slack.signing import read_signed
-from bot.adapters.slack.socket_mode import Patience, Socket
-from bot.adapters.slack.tenancy import Tenancy
+from bot.adapters.slack.wire.requests import Malformed, bolt_request
+from bot.adapters.slack.wire.signing import read_signed
 from bot.office import Office
 
 PATH = "/slack/events"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.adapters.slack.arrivals import Arrivals
-from bot.adapters.slack.caring import case_listeners
-from bot.adapters.slack.changes import Changes
+from bot.adapters.slack.arriving.dispatch import Registers
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.cases.caring import case_listeners
 from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.dispatch import Registers
-from bot.adapters.slack.errands import Errands
-from bot.adapters.slack.followers import Followers
-from bot.adapters.slack.lifecycle import Lifecycle
-from bot.adapters.slack.messages import Messages
-from bot.adapters.slack.ordering import command_listeners
-from bot.adapters.slack.own import Own
-from bot.adapters.slack.presses import presses
-from bot.adapters.slack.stopping import Stopping
+from bot.adapters.slack.commands.followers import Followers
+from bot.adapters.slack.commands.ordering import command_listeners
+from bot.adapters.slack.home.lifecycle import Lifecycle
+from bot.adapters.slack.home.own import Own
+from bot.adapters.slack.pressed.presses import presses
+from bot.adapters.slack.said.arrivals import Arrivals
+from bot.adapters.slack.said.changes import Changes
+from bot.adapters.slack.said.messages import Messages
+from bot.adapters.slack.said.stopping import Stopping
 from bot.office import Office
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bot.adapters.slack.calls import Caller
+from bot.adapters.slack.calling.calls import Caller
 
 
 @dataclass

@@ -15,9 +15,9 @@ from bot.office import Office
 from bot.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.answering import Bot, bot_at
-from tests.bot.adapters.slack.cases import Scene
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET, Client
+from tests.bot.adapters.slack.scenes import Scene
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
 from tests.bot.adapters.slack.transports import HASTY, on_socket
 from tests.bot.adapters.slack.visitor import Visitor

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from aiohttp import web
 
 from bot.adapters.slack import SlackChannel
-from bot.adapters.slack.followers import Followers
-from bot.adapters.slack.run_message import Time
-from bot.adapters.slack.run_notes import RunNotes, RunShown
-from bot.adapters.slack.run_screen import RunScreen
+from bot.adapters.slack.commands.followers import Followers
+from bot.adapters.slack.commands.run_message import Time
+from bot.adapters.slack.commands.run_notes import RunNotes, RunShown
+from bot.adapters.slack.commands.run_screen import RunScreen
 from bot.orders.watching import Watch
 from bot.store import Store
 from ingestion.ledger import Failure

@@ -17,7 +17,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tests.bot.adapters.slack.wire import Request, arguments_of, error
+from tests.bot.adapters.slack.exchange import Request, arguments_of, error
 from tests.bot.adapters.slack.workspace import (
     directory,
     modals,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.slack import SlackChannel, connect
-from bot.adapters.slack.actions import MORE
+from bot.adapters.slack.wire.actions import MORE
 from bot.config import Settings
 from bot.errors import SettingInvalid
 from bot.types import Reply

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.slack import SlackChannel
-from bot.adapters.slack.refusals import Refusals
-from bot.adapters.slack.render import Form
+from bot.adapters.slack.showing.refusals import Refusals
+from bot.adapters.slack.showing.render import Form
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
 from tests.bot.adapters.slack.clock import Clock

@@ -15,10 +15,11 @@ from aiohttp import web
 from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack import SlackChannel, dispatch, mount
-from bot.adapters.slack.commanding import Command
+from bot.adapters.slack import SlackChannel, mount
+from bot.adapters.slack.arriving import dispatch
+from bot.adapters.slack.commands.commanding import Command
 from bot.adapters.slack.endpoint import PATH
-from bot.adapters.slack.scopes import OPTIONAL, REQUIRED
+from bot.adapters.slack.wire.scopes import OPTIONAL, REQUIRED
 from bot.config import Settings
 from bot.greeting import PROMPTS
 from bot.office import Office
@@ -126,7 +127,7 @@ def scopes_of(manifest: dict[str, Any]) -> list[str]:
 
 def called() -> Iterator[str]:
     """Yield the methods of Slack's that the adapter calls, from its code."""
-    for file in ADAPTER.glob("*.py"):
+    for file in ADAPTER.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Attribute) and is_client(node.value):
                 method = getattr(AsyncWebClient, node.attr, None)

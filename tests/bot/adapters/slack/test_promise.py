@@ -16,7 +16,7 @@ from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.questions import PEOPLE, question, replies
 from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Fault
-from tests.bot.adapters.slack.test_lookup import LONG, LOST, parts
+from tests.bot.adapters.slack.showing.test_lookup import LONG, LOST, parts
 
 FAULTS = st.sampled_from(
     [

@@ -15,8 +15,8 @@ from bot.escalations.types import Actor
 from bot.store import Store, sqlite_url
 from bot.store.store import unopened
 from bot.types import InteractionId
-from tests.bot.adapters.slack.cases import Scene
 from tests.bot.adapters.slack.questions import question
+from tests.bot.adapters.slack.scenes import Scene
 from tests.bot.adapters.slack.server import Member
 from tests.bot.escalations.fakes import until
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.adapters.slack import SlackChannel, connect
-from bot.adapters.slack.reminders import waiting_time
+from bot.adapters.slack.cases.reminders import waiting_time
 from bot.config import Settings
 from bot.errors import DeliveryFailed
 from bot.escalations.types import Case, Notice, Standing

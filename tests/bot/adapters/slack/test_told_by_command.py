@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.types import Message, Thread
-from tests.bot.adapters.slack.cases import Scene
 from tests.bot.adapters.slack.questions import DIRECT, HELP, question
+from tests.bot.adapters.slack.scenes import Scene
 from tests.bot.adapters.slack.server import Fault
 from tests.bot.adapters.slack.workspace import names
 from tests.bot.adapters.slack.workspace.interactions import response_url

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import SecretStr
 
-from bot.adapters.slack.socket_mode import Patience
+from bot.adapters.slack.arriving.socket_mode import Patience
 from bot.config import Settings
 from tests.bot.adapters.slack.server import APP_TOKEN
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.bot.adapters.slack.wire import error, ok
+from tests.bot.adapters.slack.exchange import error, ok
 from tests.bot.adapters.slack.workspace import names
 from tests.bot.adapters.slack.workspace.files import LOGIN_PAGE
 from tests.bot.adapters.slack.workspace.people import Member, Room

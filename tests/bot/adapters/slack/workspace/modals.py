@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.bot.adapters.slack.wire import error, ok
+from tests.bot.adapters.slack.exchange import error, ok
 from tests.bot.adapters.slack.workspace.state import Workspace
 from tests.bot.adapters.slack.workspace.views import View, view_problem
 

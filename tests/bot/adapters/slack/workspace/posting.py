@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.bot.adapters.slack.blocks import refusal, wrong_in
-from tests.bot.adapters.slack.wire import error, ok
+from tests.bot.adapters.slack.exchange import error, ok
 from tests.bot.adapters.slack.workspace import names
 from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.adapters.slack.workspace.state import Workspace

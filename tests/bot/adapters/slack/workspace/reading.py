@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.bot.adapters.slack.wire import error, ok, told
+from tests.bot.adapters.slack.exchange import error, ok, told
 from tests.bot.adapters.slack.workspace.posting import absent
 from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.adapters.slack.workspace.state import Workspace

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.bot.adapters.slack.blocks import refusal
-from tests.bot.adapters.slack.wire import error
+from tests.bot.adapters.slack.exchange import error
 from tests.bot.adapters.slack.workspace import names
 from tests.bot.adapters.slack.workspace.posting import edit
 from tests.bot.adapters.slack.workspace.posts import Post

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
-from tests.bot.adapters.slack.wire import Request
+from tests.bot.adapters.slack.exchange import Request
 from tests.bot.adapters.slack.workspace import names, scopes
 from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.files import StoredFile

@@ -1,0 +1,1 @@
+"""What Slack sends, over HTTP or a socket: let in, or not."""

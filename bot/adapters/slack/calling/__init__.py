@@ -1,0 +1,1 @@
+"""Calls of Slack's API, each in its time."""

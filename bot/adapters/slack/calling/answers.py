@@ -1,0 +1,124 @@
+"""What Slack's answers mean, where they are no success: pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.adapters.slack.calling.errors import (
+    FormRefused,
+    NeverPermitted,
+    NotPermitted,
+    RateLimited,
+    ResultUnknown,
+)
+from bot.errors import DeliveryFailed
+from bot.retry_after import retry_after_seconds
+
+_SHORTEST_WAIT_SECONDS = 0.5
+USUAL_WAIT_SECONDS = 1.0
+_SHOWN_AFTER_SECONDS = 2.0
+"""What Slack took without saying so is listed by then; it says nothing of how soon it is."""
+
+_TOO_MANY = 429
+_SERVER_ERRORS = 500
+_LIMITED = frozenset({"ratelimited", "rate_limited"})
+_FORMS = frozenset(
+    {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
+)
+_DONE_PERHAPS = frozenset(
+    {"fatal_error", "internal_error", "service_unavailable", "request_timeout"}
+)
+_NEVER = frozenset(
+    {
+        "is_archived",
+        "cannot_reply_to_message",
+        "restricted_action_thread_locked",
+        "restricted_action_non_threadable_channel",
+        "thread_not_found",
+        "message_not_found",
+        "user_not_found",
+        "user_disabled",
+        "cannot_dm_bot",
+        "cant_delete_message",
+    }
+)
+_INSTALL = "Install the app again and set SLACK_BOT_TOKEN to its new token."
+_POSTING = "Let the app post there (channel settings > posting permissions)."
+_CURES = {
+    "not_in_channel": "Invite the bot to the channel.",
+    "channel_not_found": "Invite the bot to the channel, or correct its id.",
+    "invalid_auth": "Set SLACK_BOT_TOKEN to the token under OAuth & Permissions.",
+    "not_authed": "Set SLACK_BOT_TOKEN to the token under OAuth & Permissions.",
+    "token_revoked": _INSTALL,
+    "token_expired": _INSTALL,
+    "account_inactive": _INSTALL,
+    "missing_scope": "Add the scope (infra/slack/manifest.yaml lists all) and reinstall the app.",
+    "restricted_action": _POSTING,
+    "restricted_action_read_only_channel": _POSTING,
+    "restricted_action_thread_only_channel": _POSTING,
+    "messages_tab_disabled": "Switch on the messages tab under App Home.",
+}
+_NAMED = re.compile(r"\bblocks/(\d+)\b")
+
+
+def named(what: str, response: object) -> DeliveryFailed:
+    """Return what an answer means that is no success; ``what`` names the call."""
+    code, status = code_of(response), _status(response)
+    if status == _TOO_MANY or code in _LIMITED:
+        return limited(what, _header_seconds(response))
+    if code in _FORMS:
+        return FormRefused(f"{what}: Slack answered {code!r}.", code, blocks_named(response))
+    if code in _DONE_PERHAPS or status >= _SERVER_ERRORS or not code:
+        reason = f"{what}: Slack answered {status} {code!r} without saying what it did."
+        return unknown(reason, _header_seconds(response))
+    if code in _NEVER:
+        return NeverPermitted(f"{what}: Slack answered {code!r}; it will tomorrow too.", code)
+    return NotPermitted(f"{what}: Slack answered {code!r}. {_CURES.get(code, '')}".rstrip(), code)
+
+
+def blocks_named(response: object) -> frozenset[int]:
+    """Return which blocks an answer of Slack names as wrong, counted from 0, if it names any."""
+    told = _field(response, "response_metadata")
+    messages = told.get("messages") if isinstance(told, Mapping) else None
+    return frozenset(int(number) for number in _NAMED.findall(str(messages or "")))
+
+
+def code_of(response: object) -> str:
+    """Return Slack's name of an error, "" when it gave none."""
+    return str(_field(response, "error") or "")
+
+
+def _field(response: object, name: str) -> object:
+    """Return a field of an answer, None where it is no JSON object."""
+    try:
+        return response.get(name) if isinstance(response, AsyncSlackResponse | dict) else None
+    except AttributeError:
+        return None
+
+
+def limited(what: str, asked: float | None) -> RateLimited:
+    """Return that it is too much now, and for how many seconds."""
+    wait = USUAL_WAIT_SECONDS if asked is None else max(asked, _SHORTEST_WAIT_SECONDS)
+    reason = f"{what}: Slack's rate limit holds. It is tried again later."
+    return RateLimited(reason, retry_after_seconds=wait)
+
+
+def unknown(reason: str, asked: float | None = None) -> ResultUnknown:
+    """Return that nobody knows what became of a call."""
+    return ResultUnknown(reason, retry_after_seconds=max(asked or 0.0, _SHOWN_AFTER_SECONDS))
+
+
+def _status(response: object) -> int:
+    for name in ("status_code", "status"):
+        status = getattr(response, name, None)
+        if isinstance(status, int):
+            return status
+    return _SERVER_ERRORS
+
+
+def _header_seconds(response: object) -> float | None:
+    headers = getattr(response, "headers", None) or {}
+    return retry_after_seconds(headers.get("Retry-After"))

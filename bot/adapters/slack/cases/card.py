@@ -1,0 +1,205 @@
+"""The card that people are asked by, as a message: pure. What people and pages wrote is dead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.adapters.slack.showing.blocks import (
+    SECTION_LIMIT,
+    Block,
+    actions,
+    button,
+    context,
+    section,
+)
+from bot.adapters.slack.showing.render import Form, Forms, source_lines
+from bot.adapters.slack.wire.actions import (
+    CASE_CLAIM,
+    CASE_DECLINE,
+    CASE_RELEASE,
+    CASE_REPLY,
+    CASE_RESOLVE,
+)
+from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
+from bot.escalations.finding import Exchange, Finding
+from bot.escalations.life import called
+from bot.escalations.offering import HISTORY, peoples_offers, since, stands
+from bot.escalations.types import Act, CaseStep
+from bot.escalations.view import CaseView
+from bot.rendering.links import reachable
+from bot.rendering.markdown import clip, disarm, split
+from bot.rendering.rendering import REASONS, SourceLine, offered, web_url
+from bot.types import Message
+
+BUTTONS: Mapping[Act, str] = {
+    "claim": CASE_CLAIM,
+    "release": CASE_RELEASE,
+    "reply": CASE_REPLY,
+    "resolve": CASE_RESOLVE,
+    "decline": CASE_DECLINE,
+}
+"""What the buttons of a card are called."""
+
+_QUESTION_LIMIT = 2_000
+_ALONE_LIMIT = 3_900
+"""Slack takes 4,000 characters of text when a message is edited."""
+
+_BLOCKS_LIMIT = 9_000
+"""Slack takes about 13,000 characters over all blocks; the state and the buttons come besides."""
+
+_MOST_PAGES = 5
+_MOST_STEPS = 3
+_LINE_LENGTH = 250
+_USER = re.compile(r"[UW][A-Z0-9]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Where a question can be opened: its thread, and the board; "" where it can't.
+
+    ``public_url`` is what the addresses of our own pages begin with.
+    """
+
+    thread: str = ""
+    board: str = ""
+    public_url: str | None = None
+
+
+def card(message: Message, view: CaseView, ways: Ways, *, now: datetime) -> Forms:
+    """Return the card of a case as it stands, with its buttons where Slack takes them."""
+    question = _question(message, view, ways)
+    found = [*_pages(view.finding, ways, now), *_before(view.before)]
+    state = "\n".join([_state(view), *_history(view.steps)])
+    parts = [each for part in (question, *found) for each in split(part, SECTION_LIMIT)]
+    blocks = (*map(section, _fitting(parts)), context(_cut(state)))
+    text = split("\n\n".join([question, state, *found]), _ALONE_LIMIT)[0]
+    pressed = _buttons(view)
+    with_buttons = (Form(text, (*blocks, pressed)),) if pressed else ()
+    return (*with_buttons, Form(text, blocks), Form(text))
+
+
+def ago(at: datetime) -> str:
+    """Return how long ago something was, which Slack keeps true as time passes."""
+    return f"<!date^{int(at.timestamp())}^{{ago}}|{at.astimezone(UTC):%d %b, %H:%M} UTC>"
+
+
+def _fitting(parts: Sequence[str]) -> Iterator[str]:
+    """Yield what Slack takes in one message; what comes last is left out first."""
+    left = _BLOCKS_LIMIT
+    for part in parts:
+        left -= len(part)
+        if left >= 0:
+            yield part
+
+
+def _cut(text: str) -> str:
+    """Return mrkdwn that a context takes; it is cut between lines, so that no mark is broken."""
+    return split(text, SECTION_LIMIT)[0]
+
+
+def _question(message: Message, view: CaseView, ways: Ways) -> str:
+    case = view.case
+    asked = split(case.question, _QUESTION_LIMIT, lambda part: len(escaped(part)))[0]
+    quoted = "\n".join(f"> {line}" for line in mrkdwn(disarm(asked)).split("\n"))
+    opening = f"*A question for a person* from {_who(message, view)}: {REASONS[case.reason]}"
+    return f"{opening}\n{quoted}\n{_where(message, ways)}"
+
+
+def _who(message: Message, view: CaseView) -> str:
+    if _USER.fullmatch(message.author.id):
+        return f"<@{message.author.id}>"
+    return escaped_label(clip(view.case.asker_name or message.author.id, _LINE_LENGTH))
+
+
+def _where(message: Message, ways: Ways) -> str:
+    asked = "Asked in a direct message" if message.private else "Asked in a channel"
+    thread = f"<{ways.thread}|Open the thread>" if ways.thread else asked
+    board = web_url(ways.board) if ways.board else None
+    return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
+
+
+def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[str]:
+    """Return what was found and everyone may read, in pieces that a section takes."""
+    if finding is None:
+        return []
+    lines = source_lines(_lines(finding, ways), now)
+    if finding.hidden:
+        pages = "page was" if finding.hidden == 1 else "pages were"
+        lines.append(f"_{finding.hidden} more {pages} found that not everyone may read._")
+    if not lines:
+        return []
+    listed = "\n".join(["*Pages found (not confirmed)*", *lines])
+    return [part for part in split(listed, SECTION_LIMIT) if part]
+
+
+def _lines(finding: Finding, ways: Ways) -> Sequence[SourceLine]:
+    lines = offered(finding.suggestions[:_MOST_PAGES])
+    found = zip(lines, finding.suggestions, strict=False)
+    return [_linked(line, reachable(source.url, ways.public_url)) for line, source in found]
+
+
+def _linked(line: SourceLine, url: str) -> SourceLine:
+    return SourceLine(
+        number=None,
+        label=line.label,
+        url=web_url(url),
+        quote=line.quote,
+        space=line.space,
+        updated_at=line.updated_at,
+    )
+
+
+def _before(exchanges: Sequence[Exchange]) -> list[str]:
+    if not exchanges:
+        return []
+    return ["\n".join(["*Before that*", *map(_exchange, exchanges)])]
+
+
+def _exchange(exchange: Exchange) -> str:
+    answer = "_an answer from pages that not everyone may read_"
+    if not exchange.withheld:
+        answer = _line(exchange.answer) or "_no answer_"
+    return f"\u2022 {_line(exchange.question)}\n   \u2192 {answer}"
+
+
+def _history(steps: Sequence[CaseStep]) -> list[str]:
+    """Return what people and the asker did last, with their words."""
+    done = [step for step in steps if step.step not in {"open", "ping"}]
+    return [_step(step) for step in done[-_MOST_STEPS:]]
+
+
+def _step(step: CaseStep) -> str:
+    name = _dead(called(step.actor.name if step.actor else ""))
+    words = f": {_line(step.text)}" if step.text else ""
+    return f"{name} {HISTORY[step.step]} {ago(step.at)}{words}"
+
+
+def _state(view: CaseView) -> str:
+    return f"*{_dead(stands(view))}* \u00b7 {ago(since(view.case))}"
+
+
+def _buttons(view: CaseView) -> Block | None:
+    case = view.case
+    offers = peoples_offers(case.standing.state)
+    if not offers:
+        return None
+    return actions(
+        [
+            button(each.label, BUTTONS[each.act], case.interaction_id, primary=each.first)
+            for each in offers
+        ]
+    )
+
+
+def _line(text: str) -> str:
+    """Return words on one line, in which nothing is live."""
+    line = clip(disarm(text), _LINE_LENGTH)
+    return escaped_label(split(line, _LINE_LENGTH, lambda part: len(escaped_label(part)))[0])
+
+
+def _dead(text: str) -> str:
+    """Return a name that ends no bold text."""
+    return escaped_label(text).replace("*", "\u2217")

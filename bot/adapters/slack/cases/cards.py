@@ -1,0 +1,173 @@
+"""The cards of cases: where each is, and that it shows the case as it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from datetime import UTC, datetime
+from weakref import WeakValueDictionary
+
+import structlog
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.slack.calling.calls import Caller
+from bot.adapters.slack.cases.card import Ways, card
+from bot.adapters.slack.showing.editing import Editor
+from bot.adapters.slack.showing.lookup import Lookup
+from bot.adapters.slack.showing.permalinks import Permalinks
+from bot.adapters.slack.showing.posting import Poster
+from bot.adapters.slack.showing.render import Forms
+from bot.adapters.slack.wire.labels import CARD, Place, label, ts_of
+from bot.errors import BotError, StoreUnavailable
+from bot.escalations.ports import SeesCases
+from bot.escalations.view import CaseView, bare_view
+from bot.ports import Notes
+from bot.types import Delivery, InteractionId, Message, PostedRef
+from rag.types import EVERYONE
+
+READERS = frozenset({EVERYONE})
+"""A channel reads what everyone may read."""
+
+_REMEMBERED = 1_000
+
+log = structlog.get_logger(__name__)
+
+
+class Cards:
+    """Posts a card, notes where, and edits it there; whichever process posted it.
+
+    Where a card is going to be is noted before it is posted: a process that dies in between leaves
+    a card that is looked up by its metadata.
+    """
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        caller: Caller,
+        notes: Notes,
+        *,
+        channel: str | None,
+        public_url: str | None,
+    ) -> None:
+        self._channel = channel
+        self._notes = notes
+        self._poster = Poster(client, caller)
+        self._editor = Editor(client, caller, self._poster)
+        self._lookup = Lookup(client, caller)
+        self._permalinks = Permalinks(client, caller)
+        self._public_url = public_url
+        self._sees: SeesCases | None = None
+        self._shown: OrderedDict[str, int] = OrderedDict()
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def attend(self, sees: SeesCases) -> None:
+        """Learn where cases are seen; until then a card shows what its question came with."""
+        self._sees = sees
+
+    async def post(self, delivery: Delivery, channel: str) -> None:
+        """Post the card of a question. Raises DeliveryFailed."""
+        message = delivery.message
+        view = await self._view(delivery)
+        await self._note(message, channel)
+        place = Place(channel, None, since=ts_of(message))
+        forms = await self._forms(message, view)
+        ts = await self._poster.post(place, forms, label(delivery, CARD, of=1))
+        await self._note(message, f"{channel} {ts}")
+        self._remember(view)
+        await self._catch_up(message, view.case.version)
+
+    async def show(self, message: Message, view: CaseView) -> None:
+        """Bring the card up to date, if there is one. Raises DeliveryFailed, DeliveryRefused.
+
+        What is older than what this process has shown is not shown any more.
+        """
+        case = view.case
+        turn = self._turns.setdefault(case.interaction_id, asyncio.Lock())
+        async with turn:
+            if self._shown.get(case.interaction_id, -1) >= case.version:
+                return
+            at = await self.at(message)
+            if at is not None:
+                await self._editor.edit(at, await self._forms(message, view))
+                self._remember(view)
+
+    async def at(self, message: Message) -> PostedRef | None:
+        """Return where the card of a question is. Raises DeliveryFailed, StoreUnavailable."""
+        if message.thread.platform != "slack":
+            return None
+        noted = await self.noted(message.thread.tenant, message.interaction_id)
+        channel = noted.channel if noted else self._channel
+        if (noted and noted.id) or channel is None:
+            return noted
+        place = Place(channel, None, since=ts_of(message))
+        posted = await self._lookup.search(place, message.interaction_id)
+        found = next((each for each in posted if each.label.part == CARD), None)
+        if found is None:
+            return None
+        await self._note(message, f"{channel} {found.ts}")
+        return PostedRef(channel, found.ts)
+
+    async def noted(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
+        """Return where a card was going to be; its id is empty until it was seen there.
+
+        None for a card that nobody noted: earlier versions did not. Raises StoreUnavailable.
+        """
+        text = await self._notes.get(tenant, _key(case_id))
+        channel, _, ts = (text or "").partition(" ")
+        return PostedRef(channel, ts) if channel else None
+
+    async def permalink(self, channel: str, ts: str) -> str | None:
+        """Return the address of a message; None where Slack gives none."""
+        return await self._permalinks.of(channel, ts)
+
+    async def _note(self, message: Message, text: str) -> None:
+        """Note where a card is; without the note it is looked up."""
+        try:
+            case_id = message.interaction_id
+            await self._notes.put(
+                message.thread.tenant, _key(case_id), text, interaction_id=case_id
+            )
+        except StoreUnavailable as error:
+            log.warning("slack.card_not_noted", why=str(error))
+
+    async def _view(self, delivery: Delivery) -> CaseView:
+        seen = await self._seen(delivery.message)
+        return seen or bare_view(delivery)
+
+    async def _seen(self, message: Message) -> CaseView | None:
+        if self._sees is None:
+            return None
+        try:
+            return await self._sees.shown(message.thread.tenant, message.interaction_id, READERS)
+        except BotError as error:
+            log.warning("slack.case_not_seen", why=str(error))
+            return None
+
+    async def _catch_up(self, message: Message, version: int) -> None:
+        """Show what was done while the card was posted: its news found no card to be shown on."""
+        now = await self._seen(message)
+        if now is None or now.case.version == version:
+            return
+        try:
+            await self.show(message, now)
+        except BotError as error:
+            log.warning("slack.card_is_behind", why=str(error))
+
+    async def _forms(self, message: Message, view: CaseView) -> Forms:
+        thread = None
+        if not message.private:
+            thread = await self._permalinks.of(message.thread.channel, ts_of(message))
+        board = f"{self._public_url}/board/escalations/{view.case.interaction_id}"
+        ways = Ways(thread or "", board if self._public_url else "", self._public_url)
+        return card(message, view, ways, now=datetime.now(UTC))
+
+    def _remember(self, view: CaseView) -> None:
+        case = view.case
+        self._shown[case.interaction_id] = case.version
+        self._shown.move_to_end(case.interaction_id)
+        while len(self._shown) > _REMEMBERED:
+            self._shown.popitem(last=False)
+
+
+def _key(case_id: InteractionId) -> str:
+    return f"slack:card:{case_id}"

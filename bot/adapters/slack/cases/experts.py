@@ -1,0 +1,46 @@
+"""Colleagues on Slack as those who answer."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bot.adapters.slack.pressed.pressing import Declined
+from bot.escalations.actors import actor_of
+from bot.escalations.types import Actor
+from bot.types import Person
+
+_COLLEAGUES = "Only colleagues can do this here."
+
+
+class Known(Protocol):
+    """What is known of a colleague; ``email`` only where it is verified."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def email(self) -> str | None: ...
+
+
+class KnowsColleagues(Protocol):
+    """Tells colleagues from guests, bots and people of other organisations."""
+
+    async def of(self, user_id: str) -> Known | None:
+        """Return a colleague, None for anybody else. Raises bot.errors.DeliveryFailed."""
+        ...
+
+
+class Experts:
+    """Names colleagues so that they are the same person on the board."""
+
+    def __init__(self, colleagues: KnowsColleagues) -> None:
+        self._colleagues = colleagues
+
+    async def actor(self, user: str) -> Actor:
+        """Return who acts. Raises Declined for who is no colleague, DeliveryFailed."""
+        known = await self._colleagues.of(user)
+        if known is None:
+            raise Declined(_COLLEAGUES)
+        person = Person(f"slack:{user}", name=known.name, email=known.email)
+        # They may have asked it themselves, and then they did so under their plain id.
+        return actor_of(person, "expert", also=frozenset({user}))

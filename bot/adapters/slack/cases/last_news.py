@@ -1,0 +1,129 @@
+"""The last message that told an asker something: its buttons offer what can be done now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from bot.adapters.slack.cases.news import told
+from bot.adapters.slack.showing.editing import Editor
+from bot.errors import BotError, DeliveryRefused
+from bot.escalations.offering import Offer, askers_offers, last_act
+from bot.escalations.ports import SeesCases
+from bot.escalations.types import CaseStep, Notice, Step
+from bot.escalations.view import CaseView
+from bot.ports import Notes
+from bot.types import InteractionId, Message, PostedRef
+
+_NOTHING = "-"
+_DID: dict[Step, str] = {"resolve": "You closed it.", "reopen": "You asked again."}
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """Where it is, of which step it tells, and the state that its buttons are for."""
+
+    at: PostedRef
+    number: int
+    state: str
+
+
+class LastNews:
+    """Remembers it by a note, for all processes, and edits it in place.
+
+    Two steps in quick succession may leave a button that no longer applies: what it does is
+    checked when it is pressed.
+    """
+
+    def __init__(self, editor: Editor, notes: Notes) -> None:
+        self._editor = editor
+        self._notes = notes
+        self._sees: SeesCases | None = None
+
+    def attend(self, sees: SeesCases) -> None:
+        """Learn where cases are seen; until then no buttons are taken away."""
+        self._sees = sees
+
+    async def came(self, message: Message, notice: Notice, at: PostedRef, state: str) -> None:
+        """Note that something newer was told, and take the buttons off what was told before.
+
+        What goes wrong is logged: the asker was told, and that is what matters.
+        """
+        try:
+            before = await self._noted(message)
+            if before is None or before.number < notice.number:
+                await self._note(message, _Last(at, notice.number, state))
+                await self._bare(message, before)
+        except BotError as error:
+            log.warning("slack.old_buttons_left", why=str(error))
+
+    async def show(self, message: Message, view: CaseView) -> None:
+        """Offer what can be done now, unless the asker is about to be told of it anew.
+
+        Raises DeliveryFailed, StoreUnavailable.
+        """
+        last, act = await self._noted(message), last_act(view.steps)
+        state = view.case.standing.state
+        if last is None or act is None or not _is_silent(act) or last.state == state:
+            return
+        remark = _DID.get(act.step, "") if act.actor and act.actor.role == "asker" else ""
+        await self._edit(last, view, askers_offers(state), remark)
+        await self._note(message, _Last(last.at, last.number, state))
+
+    async def _bare(self, message: Message, before: _Last | None) -> None:
+        if before is None or before.state == _NOTHING or self._sees is None:
+            return
+        view = await self._sees.bare(message.thread.tenant, message.interaction_id)
+        await self._edit(before, view, (), "")
+
+    async def _edit(
+        self, last: _Last, view: CaseView, offers: tuple[Offer, ...], remark: str
+    ) -> None:
+        step = next((each for each in view.steps if each.number == last.number), None)
+        if step is None:
+            return
+        try:
+            await self._editor.edit(last.at, told(_notice_of(step), offers, remark)[-1])
+        except DeliveryRefused as error:
+            log.info("slack.news_gone", why=str(error))
+
+    async def _noted(self, message: Message) -> _Last | None:
+        text = await self._notes.get(message.thread.tenant, _key(message.interaction_id))
+        try:
+            channel, ts, number, state = (text or "").split(" ")
+            return _Last(PostedRef(channel, ts), int(number), state)
+        except ValueError:
+            return None
+
+    async def _note(self, message: Message, last: _Last) -> None:
+        await self._notes.put(
+            message.thread.tenant,
+            _key(message.interaction_id),
+            f"{last.at.channel} {last.at.id} {last.number} {last.state}",
+            interaction_id=message.interaction_id,
+        )
+
+
+def _is_silent(act: CaseStep) -> bool:
+    """Tell whether an act is one that the asker is not told of by a message."""
+    return act.step == "release" or (act.actor is not None and act.actor.role == "asker")
+
+
+def _notice_of(step: CaseStep) -> Notice:
+    """Return a step as its asker was told of it."""
+    return Notice(
+        id=f"{step.interaction_id}:{step.number}:asker",
+        interaction_id=step.interaction_id,
+        number=step.number,
+        step=step.step,
+        to="asker",
+        actor=step.actor,
+        text=step.text,
+    )
+
+
+def _key(case_id: InteractionId) -> str:
+    return f"slack:told:{case_id}"

@@ -1,0 +1,150 @@
+"""The runs that are shown on Slack: each to its end, by one process at a time, over kills."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import suppress
+
+import structlog
+from aiohttp import web
+
+from bot.adapters.slack.commands.run_message import RunMessage, TakenOver, Time
+from bot.adapters.slack.commands.run_notes import RunNotes, RunShown
+from bot.adapters.slack.commands.run_screen import RunScreen
+from bot.errors import StoreUnavailable
+from bot.observing.trouble import Trouble
+from bot.orders.orders import Orders
+
+BEAT_SECONDS = 5.0
+LOOK_SECONDS = 10.0
+"""So often runs are sought whose process is gone."""
+
+_LOOK_ENDS_SECONDS = 2.0
+
+log = structlog.get_logger(__name__)
+
+
+class Followers:
+    """Follows runs that were ordered here, and those that a dead process has left."""
+
+    def __init__(
+        self,
+        *,
+        orders: Orders,
+        notes: RunNotes,
+        screen: RunScreen,
+        time: Time = Time(),  # noqa: B008 - it is frozen
+    ) -> None:
+        self._orders = orders
+        self._notes = notes
+        self._screen = screen
+        self._time = time
+        self._following: dict[str, asyncio.Task[None]] = {}
+
+    async def running(self, _: web.Application) -> AsyncIterator[None]:
+        """Go on with what is left, until the server stops; then leave it to others."""
+        stopping = asyncio.Event()
+        looking = asyncio.create_task(self._look(stopping))
+        yield
+        stopping.set()
+        # A look is a moment's reading, which is better finished than cut.
+        await asyncio.wait([looking], timeout=_LOOK_ENDS_SECONDS)
+        await _stopped([looking, *self._following.values()])
+
+    async def begin(
+        self, run_id: str, *, user: str, channel: str, elsewhere: Callable[[], None]
+    ) -> None:
+        """Show a run that was ordered; ``elsewhere`` is called when that is not in the channel."""
+        shown = RunShown(run_id, user, channel, ordered_at=self._notes.now())
+        message = self._message(shown, new=True, elsewhere=elsewhere)
+        self._start(run_id, message)
+        try:
+            await message.beat()
+        except StoreUnavailable as error:
+            log.warning("slack.run_not_noted", run=run_id, why=str(error))
+
+    async def shown(self) -> Mapping[str, RunShown]:
+        """Return the runs that are being shown, by any process. Raises StoreUnavailable."""
+        return await self._notes.every()
+
+    def _message(
+        self, shown: RunShown, *, new: bool, elsewhere: Callable[[], None] = lambda: None
+    ) -> RunMessage:
+        return RunMessage(
+            shown,
+            screen=self._screen,
+            notes=self._notes,
+            time=self._time,
+            new=new,
+            elsewhere=elsewhere,
+        )
+
+    def _start(self, run_id: str, message: RunMessage) -> None:
+        task = asyncio.create_task(self._follow(run_id, message))
+        self._following[run_id] = task
+        task.add_done_callback(lambda _: self._following.pop(run_id, None))
+
+    async def _follow(self, run_id: str, message: RunMessage) -> None:
+        try:
+            await self._followed(run_id, message)
+        except TakenOver:
+            log.info("slack.run_taken_over", run=run_id)
+        except asyncio.CancelledError:
+            with suppress(StoreUnavailable):
+                await message.release()
+            raise
+        except Exception as error:
+            # It is found among those that are left, and gone on with.
+            log.exception("slack.run_broke", run=run_id, error=type(error).__name__)
+
+    async def _followed(self, run_id: str, message: RunMessage) -> None:
+        following = asyncio.create_task(message.follow(self._orders.follow(run_id)))
+        beating = asyncio.create_task(self._beat(message))
+        try:
+            done, _ = await asyncio.wait({following, beating}, return_when="FIRST_COMPLETED")
+        finally:
+            await _stopped([following, beating])
+        for each in done:
+            await each
+
+    async def _beat(self, message: RunMessage) -> None:
+        trouble = Trouble("slack.run_beat")
+        while True:
+            await self._time.pause(BEAT_SECONDS)
+            try:
+                await message.beat()
+            except StoreUnavailable as error:
+                trouble.note(error)
+            else:
+                trouble.note(None)
+
+    async def _look(self, stopping: asyncio.Event) -> None:
+        trouble = Trouble("slack.runs_left")
+        while not stopping.is_set():
+            try:
+                await self._adopt()
+            except StoreUnavailable as error:
+                trouble.note(error)
+            else:
+                trouble.note(None)
+            pausing = asyncio.ensure_future(self._time.pause(LOOK_SECONDS))
+            stopped = asyncio.create_task(stopping.wait())
+            await asyncio.wait([pausing, stopped], return_when="FIRST_COMPLETED")
+            for each in (pausing, stopped):
+                each.cancel()
+
+    async def _adopt(self) -> None:
+        for run_id, shown in (await self._notes.every()).items():
+            if run_id not in self._following and await self._notes.take(shown):
+                log.info("slack.run_adopted", run=run_id)
+                self._start(run_id, self._message(shown, new=False))
+
+
+async def _stopped(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel tasks, and wait until they have put things in order."""
+    stopping = list(tasks)
+    for task in stopping:
+        task.cancel()
+    if stopping:
+        await asyncio.wait(stopping)

@@ -1,0 +1,41 @@
+"""Why somebody's newest question got what it got, by command."""
+
+from __future__ import annotations
+
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.commands.commanding import Command
+from bot.adapters.slack.home.readers import Readers
+from bot.adapters.slack.pressed.why import WhyModals
+from bot.office import Office
+from bot.orders.types import Orderer
+from bot.why.explaining import Explanation
+
+_NOTHING = (
+    "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
+    "withdrawn."
+)
+
+
+class NewestWhy:
+    """Implements bot.adapters.slack.commands.commands.Opens."""
+
+    def __init__(
+        self, *, office: Office, readers: Readers, modals: WhyModals, errands: Errands
+    ) -> None:
+        self._office = office
+        self._readers = readers
+        self._modals = modals
+        self._errands = errands
+
+    async def open(self, command: Command, by: Orderer) -> None:
+        """Show it in a modal; what goes wrong is shown there."""
+        explaining = self._explained(command, by)
+        showing = self._modals.show(command.trigger_id, explaining, unknown=_NOTHING)
+        self._errands.run(showing, what="why by command")
+
+    async def _explained(self, command: Command, by: Orderer) -> Explanation:
+        """Explain within what everybody in the thread may read, as the button there does."""
+        explaining, tenant = self._office.explaining, self._office.tenant
+        newest = await explaining.newest(tenant, "slack", command.channel, by.person.id)
+        reader = await self._readers.of_thread(newest.message)
+        return await explaining.explain(tenant, newest.id, reader, asker_id=by.person.id)

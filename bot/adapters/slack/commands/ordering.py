@@ -1,0 +1,80 @@
+"""Everything that is ordered by command, joined."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from bot.adapters.slack.arriving.dispatch import Registers
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.channel import SlackChannel
+from bot.adapters.slack.commands.channel_settings import SettingsForms
+from bot.adapters.slack.commands.commands import Commands
+from bot.adapters.slack.commands.followers import Followers
+from bot.adapters.slack.commands.newest_why import NewestWhy
+from bot.adapters.slack.commands.reindexing import Reindexing
+from bot.adapters.slack.commands.run_message import Time
+from bot.adapters.slack.commands.run_notes import RunNotes
+from bot.adapters.slack.commands.run_screen import RunScreen
+from bot.adapters.slack.home.orderers import Orderers
+from bot.adapters.slack.home.readers import Readers
+from bot.adapters.slack.home.rooms import Rooms
+from bot.adapters.slack.pressed.pressing import Presses
+from bot.adapters.slack.pressed.why import WhyModals
+from bot.adapters.slack.showing.asides import Asides
+from bot.adapters.slack.showing.modals import Modals
+from bot.adapters.slack.showing.permalinks import Permalinks
+from bot.office import Office
+
+_ALONE = "local"
+"""The name of a process where there can only be one."""
+
+
+def followers_of(channel: SlackChannel, office: Office, time: Time | None = None) -> Followers:
+    """Return who shows runs; with a record of its own, this is the only process."""
+    owner = _ALONE if channel.settings.database_url is None else str(uuid.uuid4())
+    return Followers(
+        orders=office.orders,
+        notes=RunNotes(office.notes, office.tenant, owner),
+        screen=RunScreen(channel.client, channel.caller, channel, tenant=office.tenant),
+        time=time or Time(),
+    )
+
+
+def command_listeners(
+    channel: SlackChannel, office: Office, *, followers: Followers, errands: Errands
+) -> Sequence[Registers]:
+    """Return who takes commands, the settings' form and the button below a run."""
+    client, caller = channel.client, channel.caller
+    asides, modals = Asides(client), Modals(client, caller)
+    orderers = Orderers(channel.colleagues, channel.settings.slack_admins)
+    settings = SettingsForms(
+        orders=office.orders,
+        orderers=orderers,
+        rooms=Rooms(client, caller),
+        modals=modals,
+        asides=asides,
+        errands=errands,
+    )
+    reindexing = Reindexing(
+        orders=office.orders,
+        orderers=orderers,
+        followers=followers,
+        permalinks=Permalinks(client, caller),
+        presses=Presses(asides, errands),
+        asides=asides,
+        errands=errands,
+    )
+    why = NewestWhy(
+        office=office, readers=Readers(channel), modals=WhyModals(modals), errands=errands
+    )
+    commands = Commands(
+        office=office,
+        orderers=orderers,
+        asides=asides,
+        errands=errands,
+        settings=settings,
+        why=why,
+        reindexes=reindexing,
+    )
+    return (commands, settings, reindexing)

@@ -1,0 +1,92 @@
+"""Runs by command: begun, shown where they were ordered, and stopped by a button."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.cases.reminders import link
+from bot.adapters.slack.commands.commanding import Command
+from bot.adapters.slack.commands.followers import Followers
+from bot.adapters.slack.commands.run_notes import RunShown
+from bot.adapters.slack.commands.saying import said
+from bot.adapters.slack.home.orderers import OUTSIDERS, Orderers
+from bot.adapters.slack.pressed.pressing import Declined, Press, Presses
+from bot.adapters.slack.showing.asides import Asides
+from bot.adapters.slack.showing.permalinks import Permalinks
+from bot.adapters.slack.showing.render import Form
+from bot.adapters.slack.wire.actions import REINDEX_CANCEL
+from bot.adapters.slack.wire.text import escaped
+from bot.errors import StoreUnavailable
+from bot.orders.orders import Orders
+from bot.orders.types import Orderer, Refused, ReindexOrder
+
+_ELSEWHERE = (
+    "I can't show in this channel how far it is, as I'm not in it, or as others than colleagues "
+    "read along. I've written to you directly."
+)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reindexing:
+    """Implements Registers for the button, and bot.adapters.slack.commands.commands.Reindexes."""
+
+    orders: Orders
+    orderers: Orderers
+    followers: Followers
+    permalinks: Permalinks
+    presses: Presses
+    asides: Asides
+    errands: Errands
+
+    def register(self, bolt: AsyncApp) -> None:
+        self.presses.on(bolt, REINDEX_CANCEL, self._cancel)
+
+    async def begin(self, order: ReindexOrder, command: Command, by: Orderer) -> Form:
+        """Begin a run; return what is said of it at once."""
+        answer = await self.orders.reindex(order, by)
+        if isinstance(answer, Refused):
+            return said(answer.text, *await self._way_to(answer.run_id, by))
+        await self.followers.begin(
+            answer.run_id,
+            user=command.user,
+            channel=command.channel,
+            elsewhere=partial(self._say_elsewhere, command.response_url),
+        )
+        return said(answer.text)
+
+    async def _cancel(self, press: Press) -> None:
+        by = await self.orderers.of(press.user)
+        if by is None:
+            raise Declined(OUTSIDERS)
+        answer = await self.orders.stop(press.value, by)
+        self.presses.tell(press, escaped(answer.text))
+
+    async def _way_to(self, run_id: str, by: Orderer) -> tuple[str, ...]:
+        """Return a link to where a run is shown, if whoever asks can open it."""
+        try:
+            shown = await self._shown_as(run_id) if run_id else None
+        except StoreUnavailable as error:
+            log.warning("slack.run_not_found", run=run_id, why=str(error))
+            return ()
+        if shown is None or (shown.place.startswith("D") and shown.user != by.person.id):
+            return ()
+        url = await self.permalinks.of(shown.place, shown.ts)
+        return () if url is None else (link(url, "See how far it is"),)
+
+    async def _shown_as(self, run_id: str) -> RunShown | None:
+        """Return where a run is shown, also one that went on with one that was killed."""
+        for shown in (await self.followers.shown()).values():
+            if shown.ts and await self.orders.reindexing.is_now(shown.run_id, run_id):
+                return shown
+        return None
+
+    def _say_elsewhere(self, response_url: str) -> None:
+        told = self.asides.tell(response_url, escaped(_ELSEWHERE))
+        self.errands.run(told, what="told of a run's place")

@@ -1,0 +1,193 @@
+"""The one message of a run: posted once, edited now and then, never after its end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
+
+import structlog
+
+from bot.adapters.slack.calling.errors import NotPermitted
+from bot.adapters.slack.commands.run_card import run_card
+from bot.adapters.slack.commands.run_notes import RunNotes, RunShown
+from bot.adapters.slack.commands.run_screen import RunScreen
+from bot.adapters.slack.showing.render import Forms
+from bot.errors import BotError, DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.orders.told import RunTold
+
+EDIT_SECONDS = 2.0
+"""A message is changed so often at most."""
+
+_FIRST_PAUSE_SECONDS = 5.0
+_LONGEST_PAUSE_SECONDS = 60.0
+_PATIENCE_SECONDS = 24 * 3600.0
+"""So long an end that Slack does not take is tried again."""
+
+log = structlog.get_logger(__name__)
+
+
+class TakenOver(Exception):
+    """Another process shows the run now, or has shown it to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """How time is told and spent, in seconds."""
+
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float] = time.monotonic
+
+
+class RunMessage:
+    """Shows one run. What Slack does not take on the way is left out; its end is not.
+
+    Where the message can't be posted, or is gone when the run ends, it goes to who ordered the run
+    in a direct message. ``new``: no process may have posted it before.
+    """
+
+    def __init__(
+        self,
+        shown: RunShown,
+        *,
+        screen: RunScreen,
+        notes: RunNotes,
+        time: Time,
+        new: bool,
+        elsewhere: Callable[[], None],
+    ) -> None:
+        self._shown = shown
+        self._screen = screen
+        self._notes = notes
+        self._time = time
+        self._doubt = not new
+        self._elsewhere = elsewhere
+        self._noted = not new
+        self._moved = False
+        self._stuck = False
+        self._over = False
+        self._useless = ""
+        self._due = time.clock()
+        self._writing = asyncio.Lock()
+
+    async def follow(self, progress: AsyncIterator[RunTold]) -> None:
+        """Show a run to its end. Raises TakenOver."""
+        async for told in progress:
+            await self._time.pause(max(0.0, self._due - self._time.clock()))
+            if told.ended:
+                await self._end(told)
+                return
+            await self._update(told)
+
+    async def beat(self) -> None:
+        """Note that this process goes on. Raises TakenOver, StoreUnavailable."""
+        async with self._writing:
+            if self._over:
+                return
+            if self._noted and not await self._notes.is_ours(self._shown.run_id):
+                raise TakenOver(self._shown.run_id)
+            await self._notes.keep(self._shown)
+            self._noted = True
+
+    async def release(self) -> None:
+        """Leave the rest to any other process, if there is any. Raises StoreUnavailable."""
+        async with self._writing:
+            if not await self._notes.is_ours(self._shown.run_id):
+                return
+            if self._over:
+                await self._notes.end(self._shown.run_id)
+            else:
+                await self._notes.release(self._shown)
+
+    async def _update(self, told: RunTold) -> None:
+        """Show how far it is, if that can be done now."""
+        if self._stuck:
+            return
+        try:
+            await self._show(told)
+        except (NotPermitted, DeliveryRefused) as error:
+            log.info("slack.run_not_shown", run=told.run_id, why=str(error))
+            self._stuck = self._moved or bool(self._shown.ts)
+            if not self._stuck:
+                await self._elsewhere_then(told)
+        except (DeliveryFailed, StoreUnavailable) as error:
+            log.info("slack.run_shown_later", run=told.run_id, why=str(error))
+
+    async def _elsewhere_then(self, told: RunTold) -> None:
+        try:
+            await self._move()
+        except DeliveryFailed as error:
+            log.warning("slack.run_has_no_place", run=told.run_id, why=str(error))
+        else:
+            await self._update(told)
+
+    async def _end(self, told: RunTold) -> None:
+        """Show the end, whatever it takes; then nothing is shown any more."""
+        pause, last = _FIRST_PAUSE_SECONDS, self._time.clock() + _PATIENCE_SECONDS
+        while (why := await self._ended(told)) and self._time.clock() < last:
+            log.warning("slack.run_end_not_shown", run=told.run_id, why=why)
+            await self._time.pause(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        try:
+            async with self._writing:
+                self._over = True
+                await self._notes.end(self._shown.run_id)
+        except StoreUnavailable as error:
+            # The next start shows the same end in the same message once more.
+            log.warning("slack.run_note_left", run=told.run_id, why=str(error))
+
+    async def _ended(self, told: RunTold) -> str:
+        """Show the end; return why that did not work, or ""."""
+        try:
+            try:
+                await self._show(told)
+            except (NotPermitted, DeliveryRefused):
+                if self._moved:
+                    raise
+                await self._move()
+                await self._show(told)
+        except BotError as error:
+            return str(error)
+        return ""
+
+    async def _show(self, told: RunTold) -> None:
+        await self.beat()
+        if not self._shown.place:
+            await self._keep(replace(self._shown, place=await self._screen.place_of(self._shown)))
+        alone = self._shown.place.startswith("D")
+        forms = run_card(told, user=self._shown.user, alone=alone)
+        self._due = self._time.clock() + EDIT_SECONDS
+        if not self._shown.ts and not await self._found():
+            await self._post(forms)
+        else:
+            await self._screen.edit(self._shown, forms)
+
+    async def _found(self) -> bool:
+        """Tell whether the message was posted already, by whatever attempt."""
+        ts = await self._screen.find(self._shown, self._useless) if self._doubt else ""
+        if ts:
+            await self._keep(replace(self._shown, ts=ts))
+        return ts != ""
+
+    async def _post(self, forms: Forms) -> None:
+        self._doubt = True
+        await self._keep(replace(self._shown, ts=await self._screen.post(self._shown, forms)))
+        if self._shown.place != self._shown.channel:
+            self._elsewhere()
+
+    async def _move(self) -> None:
+        """Go to a direct message with who ordered the run. Raises DeliveryFailed."""
+        direct = await self._screen.direct(self._shown)
+        self._moved = self._doubt = True
+        self._useless = self._shown.ts
+        await self._keep(replace(self._shown, place=direct, ts=""))
+
+    async def _keep(self, shown: RunShown) -> None:
+        """Remember it; when it can't be noted now, the next beat does."""
+        async with self._writing:
+            self._shown = shown
+            try:
+                await self._notes.keep(shown)
+            except StoreUnavailable as error:
+                log.warning("slack.run_not_noted", run=shown.run_id, why=str(error))

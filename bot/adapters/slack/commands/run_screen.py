@@ -1,0 +1,87 @@
+"""Where messages of runs can be shown: the channel of the order, or a direct message."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.slack.calling.calls import Caller
+from bot.adapters.slack.calling.errors import NotPermitted
+from bot.adapters.slack.commands.run_notes import RunShown
+from bot.adapters.slack.home.rooms import Rooms
+from bot.adapters.slack.showing.editing import Editor
+from bot.adapters.slack.showing.lookup import Lookup
+from bot.adapters.slack.showing.posting import Poster
+from bot.adapters.slack.showing.render import Forms
+from bot.adapters.slack.wire.labels import Label, Place
+from bot.capabilities import Introduces
+from bot.errors import DeliveryRefused
+from bot.types import InteractionId, Message, Person, PostedRef, Thread
+
+_SKEW_SECONDS = 60.0
+"""Slack's clock may be so much behind ours."""
+
+_PART = "run"
+
+
+class RunScreen:
+    """Finds the place for a run's message, and shows it there. Raises DeliveryFailed."""
+
+    def __init__(
+        self, client: AsyncWebClient, caller: Caller, people: Introduces, *, tenant: str
+    ) -> None:
+        self._people = people
+        self._tenant = tenant
+        self._rooms = Rooms(client, caller)
+        self._poster = Poster(client, caller)
+        self._editor = Editor(client, caller, self._poster)
+        self._lookup = Lookup(client, caller)
+
+    async def place_of(self, shown: RunShown) -> str:
+        """Return the channel of the order, unless others than colleagues may read it."""
+        if shown.channel.startswith("D") or not await self._is_ours(shown):
+            return await self.direct(shown)
+        return shown.channel
+
+    async def direct(self, shown: RunShown) -> str:
+        """Return the direct conversation with who ordered."""
+        return await self._rooms.direct(shown.user)
+
+    async def post(self, shown: RunShown, forms: Forms) -> str:
+        """Post a run's message; return its ts."""
+        label = Label(f"reindex:{shown.run_id}", _name(shown), _PART, 1)
+        return await self._poster.post(_place(shown), forms, label)
+
+    async def find(self, shown: RunShown, besides: str) -> str:
+        """Return the ts of a run's message that may have been posted, "" where none is seen.
+
+        ``besides`` is the ts of one that is of no use any more.
+        """
+        try:
+            found = await self._lookup.search(_place(shown), _name(shown))
+        except (NotPermitted, DeliveryRefused):
+            return ""
+        return next((each.ts for each in found if each.ts != besides), "")
+
+    async def edit(self, shown: RunShown, forms: Forms) -> None:
+        """Change a run's message."""
+        await self._editor.edit(PostedRef(shown.place, shown.ts), forms)
+
+    async def _is_ours(self, shown: RunShown) -> bool:
+        """Tell whether a channel is known to be this workspace's alone."""
+        thread = Thread("slack", self._tenant, shown.channel, "")
+        asked = Message("", thread, Person(shown.user), "", received_at=datetime.now(UTC))
+        try:
+            return not (await self._people.introduce(asked)).outsiders
+        except (NotPermitted, DeliveryRefused):
+            return False
+
+
+def _place(shown: RunShown) -> Place:
+    return Place(shown.place, None, since=f"{shown.ordered_at - _SKEW_SECONDS:.6f}")
+
+
+def _name(shown: RunShown) -> InteractionId:
+    """Return what the message is found by: no interaction is called like a run."""
+    return InteractionId(f"reindex:{shown.run_id}")

@@ -1,0 +1,1 @@
+"""Whose workspace it is, who is in it, and how the bot stands there."""

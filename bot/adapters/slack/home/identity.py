@@ -1,0 +1,146 @@
+"""Who people on Slack are, as Slack vouches for it now: asked, and kept for ten minutes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import structlog
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.adapters.slack.calling.calls import Caller, Send
+from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
+from bot.adapters.slack.home.members import Home, Member, member_of, unknown
+from bot.adapters.slack.home.own import Own
+from bot.adapters.slack.wire.events import Event
+from bot.config import Settings
+from bot.errors import DeliveryFailed
+from bot.remembered import Remembered
+from bot.types import Introduction, Message
+
+_KEPT_SECONDS = 600.0
+_MOST = 1_000
+_TURN_SECONDS = 5.0
+"""Somebody waits for an answer meanwhile; who is not known by then is answered as a stranger."""
+
+_NOBODY = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Colleague:
+    """A full member of the workspace that is served; ``email`` in small letters, if it is known."""
+
+    id: str
+    name: str
+    email: str | None
+
+
+class Colleagues:
+    """Tells colleagues from everybody else, and who is in a user group.
+
+    Raises bot.errors.DeliveryFailed while Slack doesn't tell; then nobody is a colleague.
+    """
+
+    def __init__(
+        self, client: AsyncWebClient, caller: Caller, own: Own, settings: Settings
+    ) -> None:
+        self._client = client
+        self._caller = caller
+        self._own = own
+        self._configured = settings.slack_team_id
+        domains = (each.lower().removeprefix("@") for each in settings.slack_allowed_domains)
+        self._domains = frozenset(domains)
+        self._members = Remembered(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
+        self._groups = Remembered(self._listed, seconds=_KEPT_SECONDS, most=_MOST)
+
+    async def of(self, user_id: str) -> Colleague | None:
+        """Return a colleague, None for bots, guests, strangers and who has left."""
+        member = await self.member(user_id)
+        return Colleague(member.id, member.name, member.email) if member.colleague else None
+
+    async def member(self, user_id: str) -> Member:
+        """Return what is known of somebody, whoever they are."""
+        if user_id.startswith("B"):
+            return unknown(user_id)
+        return await self._members.get(user_id)
+
+    async def in_group(self, user_id: str, group_id: str) -> bool:
+        """Tell whether somebody is in a user group (S…)."""
+        return user_id in await self._groups.get(group_id)
+
+    async def has_members(self, group_id: str) -> bool:
+        """Tell whether a user group is not empty."""
+        return bool(await self._groups.get(group_id))
+
+    async def addressed(self, email: str) -> Colleague | None:
+        """Return the colleague who has an e-mail address; it is asked for each time."""
+        home = self._home()
+        answer = await self._known(
+            "users.lookupByEmail", lambda: self._client.users_lookupByEmail(email=email)
+        )
+        member = member_of(answer.get("user") or {}, home) if answer else unknown("")
+        return Colleague(member.id, member.name, member.email) if member.email else None
+
+    async def _asked(self, user_id: str) -> Member:
+        home = self._home()
+        answer = await self._known("users.info", lambda: self._client.users_info(user=user_id))
+        if answer is None:
+            return unknown(user_id)
+        return replace(member_of(answer.get("user") or {}, home), id=user_id)
+
+    async def _known(self, what: str, send: Send) -> AsyncSlackResponse | None:
+        """Make a call about somebody; None where there is nobody of that name."""
+        try:
+            return await self._caller.call(what, send, turn_seconds=_TURN_SECONDS)
+        except (NeverPermitted, NotPermitted) as error:
+            if error.code in _NOBODY:
+                return None
+            raise
+
+    def _home(self) -> Home:
+        """Raises DeliveryFailed until Slack has said whose token it is."""
+        workspace = self._configured or self._own.workspace
+        if not workspace:
+            raise DeliveryFailed("Slack has not said yet which workspace the token is for.")
+        return Home(workspace, self._domains)
+
+    async def _listed(self, group_id: str) -> frozenset[str]:
+        answer = await self._caller.call(
+            "usergroups.users.list",
+            lambda: self._client.usergroups_users_list(usergroup=group_id),
+        )
+        return frozenset(map(str, answer.get("users") or ()))
+
+
+class Introducer:
+    """Implements bot.capabilities.Introduces, for whom colleagues and rooms are asked for."""
+
+    def __init__(self, client: AsyncWebClient, caller: Caller, colleagues: Colleagues) -> None:
+        self._client = client
+        self._caller = caller
+        self._colleagues = colleagues
+        self._shared = Remembered(self._is_shared, seconds=_KEPT_SECONDS, most=_MOST)
+
+    async def introduce(self, message: Message) -> Introduction:
+        """Tell who asks, and whether people of other organisations ask or read along."""
+        member = await self._colleagues.member(message.author.id)
+        shared = not message.private and await self._shared.get(message.thread.channel)
+        return Introduction(member.person, outsiders=shared or not member.colleague)
+
+    def note(self, channel: str, body: Event) -> None:
+        """Keep what an event's envelope says of its channel: then nobody need be asked."""
+        shared = body.get("is_ext_shared_channel")
+        if isinstance(shared, bool):
+            self._shared.put(channel, shared)
+
+    async def _is_shared(self, channel: str) -> bool:
+        answer = await self._caller.call(
+            "conversations.info",
+            lambda: self._client.conversations_info(channel=channel),
+            turn_seconds=_TURN_SECONDS,
+        )
+        room = answer.get("channel") or {}
+        outside = room.get("is_ext_shared") or room.get("is_pending_ext_shared")
+        return bool(outside or (room.get("is_shared") and not room.get("is_org_shared")))

@@ -1,0 +1,31 @@
+"""Who orders something on Slack: colleagues, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bot.adapters.slack.commands.commanding import SPELLING
+from bot.adapters.slack.home.identity import Colleagues
+from bot.orders.permission import admins_of
+from bot.orders.types import Orderer
+
+OUTSIDERS = "Only colleagues can do this. Mention me in a channel that we are both in, to ask."
+
+
+class Orderers:
+    """Asks the workspace who somebody is. Raises bot.errors.DeliveryFailed while it can't."""
+
+    def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
+        self._colleagues = colleagues
+        self._admins = admins_of(admins, setting="SLACK_ADMINS", is_group=_is_group)
+
+    async def of(self, user: str) -> Orderer | None:
+        """Return who orders, None for guests, bots and people of other organisations."""
+        member = await self._colleagues.member(user)
+        if not member.colleague:
+            return None
+        return Orderer(member.person, "slack", self._admins, SPELLING, self._colleagues)
+
+
+def _is_group(name: str) -> bool:
+    return name.startswith("S")

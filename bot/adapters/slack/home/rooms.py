@@ -1,0 +1,54 @@
+"""Where the bot is, and direct conversations with it."""
+
+from __future__ import annotations
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.slack.calling.calls import Caller
+from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
+from bot.adapters.slack.showing.posting import blocks_of
+from bot.adapters.slack.showing.render import Form
+
+
+class Rooms:
+    """Asks Slack about channels. Raises bot.errors.DeliveryFailed."""
+
+    def __init__(self, client: AsyncWebClient, caller: Caller) -> None:
+        self._client = client
+        self._caller = caller
+
+    async def is_member(self, channel: str) -> bool:
+        """Tell whether the bot is in a channel; where it may not even look, it is not."""
+        try:
+            answer = await self._caller.call(
+                "conversations.info", lambda: self._client.conversations_info(channel=channel)
+            )
+        except (NotPermitted, NeverPermitted):
+            return False
+        return bool((answer.get("channel") or {}).get("is_member"))
+
+    async def is_direct_with(self, channel: str, user: str) -> bool:
+        """Tell whether this is the direct conversation of a person with the bot."""
+        return channel.startswith("D") and await self.direct(user) == channel
+
+    async def direct(self, user: str) -> str:
+        """Return the direct conversation with a person, opened if there was none."""
+        answer = await self._caller.call(
+            "conversations.open", lambda: self._client.conversations_open(users=user)
+        )
+        return str(answer["channel"]["id"])
+
+    async def open_thread(self, channel: str, form: Form) -> str:
+        """Post the first message of a thread; return its ts."""
+        answer = await self._caller.call(
+            "chat.postMessage",
+            lambda: self._client.chat_postMessage(
+                channel=channel,
+                text=form.text,
+                blocks=blocks_of(form),
+                unfurl_links=False,
+                unfurl_media=False,
+            ),
+            channel=channel,
+        )
+        return str(answer["ts"])

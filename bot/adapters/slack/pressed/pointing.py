@@ -1,0 +1,98 @@
+"""A message that somebody points at with the shortcut: pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.adapters.slack.showing.blocks import section
+from bot.adapters.slack.showing.render import Form
+from bot.adapters.slack.wire.events import (
+    Event,
+    attachments_in,
+    id_at,
+    object_at,
+    text_at,
+    ts_at,
+)
+from bot.adapters.slack.wire.text import escaped, plain
+from bot.rendering.markdown import split
+from bot.types import Attachment, Message, Person, Thread
+
+_QUOTED = 2_000
+_DOMAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pointed:
+    """Who points at which message; ``thread`` is the first message of its thread.
+
+    ``link`` opens it, "" where its workspace is not named.
+    """
+
+    user: str
+    channel: str
+    ts: str
+    thread: str
+    text: str
+    link: str
+    response_url: str
+    attachments: tuple[Attachment, ...] = ()
+
+    def asked_there(self, tenant: str, *, private: bool) -> Message:
+        """Return it as asked where it stands; a message has one id, whoever points at it."""
+        return self._asked(self.ts, Thread("slack", tenant, self.channel, self.thread), private)
+
+    def asked_directly(self, tenant: str, place: str, opening: str) -> Message:
+        """Return it as asked in a direct conversation, in the thread of what opened it."""
+        thread = Thread("slack", tenant, place, opening)
+        return self._asked(f"{opening}:pointed", thread, private=True)
+
+    def quoted(self) -> Form:
+        """Return what opens the direct conversation about it."""
+        where = f"<{self.link}|a message>" if self.link else "a message"
+        said = split(self.text, _QUOTED, lambda part: len(escaped(part)))[0]
+        quote = "\n".join(f"> {line}" for line in escaped(said).split("\n")) if said else ""
+        text = f"You asked me about {where}:\n{quote}".rstrip()
+        return Form(text, (section(text),))
+
+    def _asked(self, id_: str, thread: Thread, private: bool) -> Message:  # noqa: FBT001
+        return Message(
+            id=id_,
+            thread=thread,
+            author=Person(id=self.user),
+            text=self.text,
+            received_at=datetime.now(UTC),
+            private=private,
+            attachments=self.attachments,
+        )
+
+
+def pointed_of(body: Event) -> Pointed | None:
+    """Return what a shortcut points at, or None for what names no message."""
+    message = object_at(body, "message")
+    user = id_at(object_at(body, "user"), "id")
+    channel = id_at(object_at(body, "channel"), "id")
+    ts = ts_at(message, "ts") or ts_at(body, "message_ts")
+    if not (user and channel and ts):
+        return None
+    thread = ts_at(message, "thread_ts") or ts
+    return Pointed(
+        user=user,
+        channel=channel,
+        ts=ts,
+        thread=thread,
+        text=plain(text_at(message, "text")).strip(),
+        link=_link(text_at(object_at(body, "team"), "domain"), channel, ts, thread),
+        response_url=text_at(body, "response_url"),
+        attachments=tuple(attachments_in(message)),
+    )
+
+
+def _link(domain: str, channel: str, ts: str, thread: str) -> str:
+    """Return a message's address as Slack writes it; it can't be asked where the bot is not."""
+    if not _DOMAIN.fullmatch(domain):
+        return ""
+    address = f"https://{domain}.slack.com/archives/{channel}/p{ts.replace('.', '')}"
+    return address if thread == ts else f"{address}?thread_ts={thread}&amp;cid={channel}"

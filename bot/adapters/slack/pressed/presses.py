@@ -1,0 +1,87 @@
+"""Everything that people press and react with below an answer, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.adapters.slack.arriving.dispatch import Registers
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.channel import SlackChannel
+from bot.adapters.slack.home.own import Own
+from bot.adapters.slack.home.readers import Readers
+from bot.adapters.slack.home.rooms import Rooms
+from bot.adapters.slack.pressed.more import More
+from bot.adapters.slack.pressed.parts import AnswerParts
+from bot.adapters.slack.pressed.pressing import Presses
+from bot.adapters.slack.pressed.reactions import Reactions
+from bot.adapters.slack.pressed.reasons import Reasons
+from bot.adapters.slack.pressed.shortcuts import Shortcuts
+from bot.adapters.slack.pressed.subjects import Subjects
+from bot.adapters.slack.pressed.thumbs import Thumbs
+from bot.adapters.slack.pressed.why import Why, WhyModals
+from bot.adapters.slack.pressed.wishes import Wishes
+from bot.adapters.slack.showing.asides import Asides
+from bot.adapters.slack.showing.modals import Modals
+from bot.adapters.slack.showing.posting import Poster
+from bot.judging import Judging
+from bot.office import Office
+
+
+def presses(
+    channel: SlackChannel, office: Office, *, own: Own, errands: Errands
+) -> Sequence[Registers]:
+    """Return who takes presses, reactions and the message shortcut."""
+    client, caller, tenant = channel.client, channel.caller, office.tenant
+    asides, modals, readers = Asides(client), Modals(client, caller), Readers(channel)
+    taking = Presses(asides, errands)
+    subjects = Subjects(
+        tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues
+    )
+    judging = Judging(office.interactions)
+    reasons = Reasons(
+        tenant=tenant,
+        judging=judging,
+        subjects=subjects,
+        presses=taking,
+        poster=Poster(client, caller),
+        asides=asides,
+        modals=modals,
+        errands=errands,
+    )
+    return (
+        reasons,
+        Thumbs(
+            tenant=tenant,
+            judging=judging,
+            subjects=subjects,
+            presses=taking,
+            reasons=reasons,
+            errands=errands,
+        ),
+        Reactions(
+            own=own,
+            office=office,
+            judging=judging,
+            subjects=subjects,
+            parts=AnswerParts(client, caller),
+            reasons=reasons,
+            errands=errands,
+        ),
+        Wishes(office=office, subjects=subjects, presses=taking),
+        Why(
+            office=office,
+            subjects=subjects,
+            presses=taking,
+            readers=readers,
+            modals=WhyModals(modals),
+        ),
+        More(
+            subjects=subjects,
+            presses=taking,
+            readers=readers,
+            fuller=office.fuller,
+            whispers=channel,
+            errands=errands,
+        ),
+        Shortcuts(office=office, rooms=Rooms(client, caller), asides=asides, errands=errands),
+    )

@@ -1,0 +1,140 @@
+"""Thumbs that people give to the bot's answers as reactions."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.home.own import Own
+from bot.adapters.slack.pressed.parts import AnswerParts
+from bot.adapters.slack.pressed.reasons import Reasons
+from bot.adapters.slack.pressed.subjects import Subjects
+from bot.adapters.slack.said.messages import ACCEPT_SECONDS
+from bot.adapters.slack.wire.events import Event, Us, id_at, object_at, text_at, ts_at
+from bot.errors import FeedbackInvalid, InteractionUnknown
+from bot.judging import Judging, Vote
+from bot.office import Office
+from bot.types import Interaction, PostedRef
+
+_VOTES: dict[str, Vote] = {"+1": "up", "thumbsup": "up", "-1": "down", "thumbsdown": "down"}
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Thumb:
+    """A thumb on a message of ours: given, or taken back at ``at``, which is a ts."""
+
+    user: str
+    channel: str
+    ts: str
+    vote: Vote
+    at: str
+
+
+class Reactions:
+    """Implements Registers: a thumb is a vote, and no thumb is none.
+
+    The message that the record knows is counted before Slack has its answer; another part of a
+    long answer is asked for afterwards. Slack sends events twice and in any order, so what a
+    person did last is remembered: an older event of theirs changes nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        own: Own,
+        office: Office,
+        judging: Judging,
+        subjects: Subjects,
+        parts: AnswerParts,
+        reasons: Reasons,
+        errands: Errands,
+    ) -> None:
+        self._own = own
+        self._office = office
+        self._judging = judging
+        self._subjects = subjects
+        self._parts = parts
+        self._reasons = reasons
+        self._errands = errands
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.event("reaction_added")(self._added)
+        bolt.event("reaction_removed")(self._removed)
+
+    async def _added(self, body: dict[str, object], event: dict[str, object]) -> None:
+        await self._take(thumb_of(event, self._own.us(body)), given=True)
+
+    async def _removed(self, body: dict[str, object], event: dict[str, object]) -> None:
+        await self._take(thumb_of(event, self._own.us(body)), given=False)
+
+    async def _take(self, thumb: Thumb | None, *, given: bool) -> None:
+        if thumb is None:
+            return
+        async with asyncio.timeout(ACCEPT_SECONDS):
+            interaction = await self._known(thumb)
+            if interaction is not None:
+                await self._count(thumb, interaction, given=given)
+                return
+        self._errands.run(self._look_up(thumb, given=given), what="part of an answer")
+
+    async def _known(self, thumb: Thumb) -> Interaction | None:
+        ref = PostedRef(thumb.channel, thumb.ts)
+        posted = await self._office.interactions.find_posted(self._office.tenant, ref)
+        if posted is not None and posted.message.thread.platform == "slack":
+            return posted
+        known = self._parts.known(thumb.channel, thumb.ts)
+        return await self._office.interactions.get(known) if known else None
+
+    async def _look_up(self, thumb: Thumb, *, given: bool) -> None:
+        named = await self._parts.look_up(thumb.channel, thumb.ts)
+        interaction = await self._office.interactions.get(named) if named else None
+        if interaction is not None and interaction.message.thread.channel == thumb.channel:
+            await self._count(thumb, interaction, given=given)
+
+    async def _count(self, thumb: Thumb, interaction: Interaction, *, given: bool) -> None:
+        if not await self._subjects.may_act(interaction.message, thumb.user):
+            log.info("slack.reaction_of_nobody", interaction_id=interaction.id)
+            return
+        notes, tenant = self._office.notes, self._office.tenant
+        key = f"slack:thumb:{interaction.id}:{thumb.user}"
+        last = await notes.get(tenant, key)
+        if last is not None and _moment(last) >= _moment(thumb.at):
+            return
+        try:
+            await self._vote(thumb, interaction, given=given)
+        except (FeedbackInvalid, InteractionUnknown) as error:
+            log.info("slack.reaction_not_counted", why=str(error))
+            return
+        await notes.put(tenant, key, thumb.at, interaction_id=interaction.id)
+
+    async def _vote(self, thumb: Thumb, interaction: Interaction, *, given: bool) -> None:
+        tenant, about = self._office.tenant, (interaction.id, thumb.user, thumb.vote)
+        if not given:
+            await self._judging.take_back(tenant, *about)
+        elif await self._judging.vote(tenant, *about) and thumb.vote == "down":
+            asking = self._reasons.ask(interaction.message.thread, thumb.user, interaction.id)
+            self._errands.run(asking, what="asked for a reason")
+
+
+def thumb_of(event: Event, us: Us) -> Thumb | None:
+    """Return a thumb on a message of ours, None for any other reaction, or anybody else's."""
+    item = object_at(event, "item")
+    vote = _VOTES.get(text_at(event, "reaction").partition("::")[0])
+    user, channel, ts = id_at(event, "user"), id_at(item, "channel"), ts_at(item, "ts")
+    ours = text_at(event, "item_user") in us.users and user not in us.users
+    at = ts_at(event, "event_ts")
+    if vote is None or not (user and channel and ts and at and ours):
+        return None
+    return Thumb(user, channel, ts, vote, at)
+
+
+def _moment(ts: str) -> tuple[int, int]:
+    """Return a ts as it is ordered."""
+    seconds, _, rest = ts.partition(".")
+    return int(seconds), int(rest)

@@ -1,0 +1,93 @@
+"""The message shortcut: what somebody wrote is asked in the name of whoever chose it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.home.rooms import Rooms
+from bot.adapters.slack.pressed.pointing import Pointed, pointed_of
+from bot.adapters.slack.pressed.pressing import LATER, Declined
+from bot.adapters.slack.said.messages import ACCEPT_SECONDS
+from bot.adapters.slack.showing.asides import Asides
+from bot.adapters.slack.wire.actions import ASK_SHORTCUT
+from bot.adapters.slack.wire.text import escaped
+from bot.errors import BotError
+from bot.office import Office
+
+_EMPTY = "There is nothing in that message that I can read."
+_BELOW = "I've got it; my answer goes into the thread of that message."
+_BELOW_ALREADY = "I was asked about that already; the answer goes into the thread of that message."
+_DIRECTLY = "I've got it; I'll answer you in our direct messages."
+_DIRECTLY_ALREADY = "You asked me about that already; see our direct messages."
+
+log = structlog.get_logger(__name__)
+
+
+class Shortcuts:
+    """Implements Registers.
+
+    Where the bot is, it answers in the message's thread, and a message is answered once. Where it
+    is not, it answers in a direct message that quotes the message and links to it.
+    """
+
+    def __init__(self, *, office: Office, rooms: Rooms, asides: Asides, errands: Errands) -> None:
+        self._office = office
+        self._rooms = rooms
+        self._asides = asides
+        self._errands = errands
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.message_shortcut(ASK_SHORTCUT)(self._take)
+
+    async def _take(self, ack: AsyncAck, body: dict[str, object]) -> None:
+        pointed = pointed_of(body)
+        if pointed is None:
+            log.info("slack.shortcut_not_understood")
+        else:
+            told = self._asides.tell(pointed.response_url, escaped(await self._taken(pointed)))
+            self._errands.run(told, what="told of a shortcut")
+        await ack()
+
+    async def _taken(self, pointed: Pointed) -> str:
+        """Ask what was pointed at; return what to say to whoever pointed."""
+        try:
+            async with asyncio.timeout(ACCEPT_SECONDS):
+                return await self._asked(pointed)
+        except Declined as error:
+            return str(error)
+        except (BotError, TimeoutError) as error:
+            log.warning("slack.shortcut_not_taken", error=type(error).__name__, why=str(error))
+            return LATER
+
+    async def _asked(self, pointed: Pointed) -> str:
+        if not pointed.text.strip() and not pointed.attachments:
+            raise Declined(_EMPTY)
+        direct = await self._rooms.is_direct_with(pointed.channel, pointed.user)
+        if direct or await self._rooms.is_member(pointed.channel):
+            return await self._below(pointed, direct=direct)
+        return await self._directly(pointed)
+
+    async def _below(self, pointed: Pointed, *, direct: bool) -> str:
+        message = pointed.asked_there(self._office.tenant, private=direct)
+        if await self._office.interactions.get(message.interaction_id) is not None:
+            return _BELOW_ALREADY
+        await self._office.inbox.accept(message)
+        return _BELOW
+
+    async def _directly(self, pointed: Pointed) -> str:
+        """Ask in a direct message; how it is opened is noted, so that it is opened once."""
+        tenant, notes = self._office.tenant, self._office.notes
+        key = f"slack:pointed:{pointed.user}:{pointed.channel}:{pointed.ts}"
+        if await notes.get(tenant, key) is not None:
+            return _DIRECTLY_ALREADY
+        place = await self._rooms.direct(pointed.user)
+        opening = await self._rooms.open_thread(place, pointed.quoted())
+        message = pointed.asked_directly(tenant, place, opening)
+        await self._office.inbox.accept(message)
+        await notes.put(tenant, key, f"{place}:{opening}", interaction_id=message.interaction_id)
+        return _DIRECTLY

@@ -1,0 +1,57 @@
+"""The thumbs below an answer, as buttons."""
+
+from __future__ import annotations
+
+from slack_bolt.app.async_app import AsyncApp
+
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.pressed.pressing import Declined, Press, Presses, interaction_named
+from bot.adapters.slack.pressed.reasons import Reasons
+from bot.adapters.slack.pressed.subjects import Subjects
+from bot.adapters.slack.wire.actions import FEEDBACK
+from bot.errors import FeedbackInvalid, InteractionUnknown
+from bot.judging import Judging, Vote
+
+_THANKS = "Thanks, I'm glad it helped."
+_NOTHING_TO_JUDGE = "There is no answer to judge here any more."
+_VOTES: dict[str, Vote] = {"up": "up", "down": "down"}
+
+
+class Thumbs:
+    """Implements Registers: a press is a vote, in place of the person's earlier one."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        judging: Judging,
+        subjects: Subjects,
+        presses: Presses,
+        reasons: Reasons,
+        errands: Errands,
+    ) -> None:
+        self._tenant = tenant
+        self._judging = judging
+        self._subjects = subjects
+        self._presses = presses
+        self._reasons = reasons
+        self._errands = errands
+
+    def register(self, bolt: AsyncApp) -> None:
+        self._presses.on(bolt, FEEDBACK, self._vote)
+
+    async def _vote(self, press: Press) -> None:
+        named, _, value = press.value.partition(":")
+        vote, interaction_id = _VOTES.get(named), interaction_named(value)
+        if vote is None:
+            raise Declined(_NOTHING_TO_JUDGE)
+        interaction = await self._subjects.acted_on(interaction_id, press.user, press.channel)
+        try:
+            await self._judging.vote(self._tenant, interaction_id, press.user, vote)
+        except (FeedbackInvalid, InteractionUnknown) as error:
+            raise Declined(_NOTHING_TO_JUDGE) from error
+        if vote == "up":
+            self._presses.tell(press, _THANKS)
+        else:
+            asking = self._reasons.ask(interaction.message.thread, press.user, interaction_id)
+            self._errands.run(asking, what="asked for a reason")

@@ -1,0 +1,100 @@
+"""Why this answer, or why none: a modal for whoever presses the button, or asks by command."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+
+from bot.adapters.slack.home.readers import Readers
+from bot.adapters.slack.pressed import why_view
+from bot.adapters.slack.pressed.pressing import LATER, Press, Presses, interaction_named
+from bot.adapters.slack.pressed.subjects import Subjects
+from bot.adapters.slack.showing.modals import Modals
+from bot.adapters.slack.wire.actions import WHY
+from bot.errors import BotError, InteractionUnknown
+from bot.office import Office
+from bot.types import Interaction
+from bot.why.explaining import Explanation
+
+_SOON_SECONDS = 0.8
+"""What takes longer is announced, while the trigger is still good."""
+
+_NOTHING = "There is nothing left to explain: the question isn't here any more."
+
+log = structlog.get_logger(__name__)
+
+
+class WhyModals:
+    """Shows explanations, each in a modal that opens at once. Raises DeliveryFailed."""
+
+    def __init__(self, modals: Modals, *, soon_seconds: float = _SOON_SECONDS) -> None:
+        self._modals = modals
+        self._soon = soon_seconds
+
+    async def show(
+        self,
+        trigger_id: str,
+        explaining: Coroutine[Any, Any, Explanation],
+        *,
+        unknown: str = _NOTHING,
+    ) -> None:
+        """Show what an explanation comes to; ``unknown`` is said where there is nothing of it."""
+        task = asyncio.create_task(_in_words(explaining, unknown))
+        try:
+            done, _ = await asyncio.wait({task}, timeout=self._soon)
+            if done:
+                await self._modals.open(trigger_id, task.result())
+                return
+            opened = await self._modals.open(trigger_id, why_view.one_moment())
+            await self._modals.change(opened, await task)
+        finally:
+            task.cancel()
+
+
+class Why:
+    """Implements Registers: the button below an answer."""
+
+    def __init__(
+        self,
+        *,
+        office: Office,
+        subjects: Subjects,
+        presses: Presses,
+        readers: Readers,
+        modals: WhyModals,
+    ) -> None:
+        self._office = office
+        self._subjects = subjects
+        self._presses = presses
+        self._readers = readers
+        self._modals = modals
+
+    def register(self, bolt: AsyncApp) -> None:
+        self._presses.on(bolt, WHY, self._show)
+
+    async def _show(self, press: Press) -> None:
+        named = interaction_named(press.value)
+        interaction = await self._subjects.seen(named, press.user, press.channel)
+        explaining = self._explained(interaction, press.user)
+        self._presses.show(press, self._modals.show(press.trigger_id, explaining))
+
+    async def _explained(self, interaction: Interaction, user: str) -> Explanation:
+        """Explain within what everybody in the thread may read: others may look over a shoulder."""
+        reader = await self._readers.of_thread(interaction.message)
+        return await self._office.explaining.explain(
+            self._office.tenant, interaction.id, reader, asker_id=user
+        )
+
+
+async def _in_words(explaining: Coroutine[Any, Any, Explanation], unknown: str) -> Any:  # noqa: ANN401
+    try:
+        return why_view.explained(await explaining)
+    except InteractionUnknown:
+        return why_view.told(unknown)
+    except BotError as error:
+        log.warning("slack.why_failed", error=type(error).__name__, why=str(error))
+        return why_view.told(LATER)

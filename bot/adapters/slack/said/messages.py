@@ -1,0 +1,64 @@
+"""What people write on Slack, into the inbox."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+from slack_bolt.app.async_app import AsyncApp
+
+from bot.adapters.slack.home.identity import Introducer
+from bot.adapters.slack.home.own import Own
+from bot.adapters.slack.wire.events import Event, Heard, heard
+from bot.office import Office
+
+ACCEPT_SECONDS = 2.5
+"""Slack takes an answer within 3 s; after this it had better try again."""
+
+
+class Messages:
+    """Implements Registers: mentions, direct messages, and what is overheard where that is allowed.
+
+    Another bot is heard only if it addresses this one, in a channel that allows it: two bots that
+    overhear each other would never end.
+    """
+
+    def __init__(self, own: Own, office: Office, introducer: Introducer) -> None:
+        self._own = own
+        self._office = office
+        self._introducer = introducer
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.event("app_mention")(self._take)
+        bolt.event("message")(self._take)
+
+    async def _take(self, body: dict[str, object], event: dict[str, object]) -> None:
+        said = self.heard(body, event)
+        if said is None:
+            return
+        self._introducer.note(said.message.thread.channel, body)
+        async with asyncio.timeout(ACCEPT_SECONDS):
+            if not await self._is_for_us(said):
+                return
+            await self._office.inbox.accept(said.message)
+            if event.get("edited"):
+                # Where only mentions are sent, an edit is a mention again, with the same ts.
+                await self._office.inbox.amend(said.message)
+
+    def heard(self, body: Event, event: Event) -> Heard | None:
+        """Return what an event says to this company's bot."""
+        return heard(
+            event,
+            tenant=self._office.tenant,
+            us=self._own.us(body),
+            received_at=datetime.now(UTC),
+        )
+
+    async def _is_for_us(self, said: Heard) -> bool:
+        hearing, message = self._office.hearing, said.message
+        if message.overheard:
+            return await hearing.hears(message, begins=said.begins)
+        if said.by_bot:
+            thread = message.thread
+            return await hearing.hears_bots(thread.tenant, f"slack:{thread.channel}")
+        return True

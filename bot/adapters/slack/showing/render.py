@@ -1,0 +1,148 @@
+"""An outcome as Slack messages: pure, each in several forms from rich to plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.adapters.slack.showing.blocks import SECTION_LIMIT, Block, context, section
+from bot.adapters.slack.showing.buttons import NONE, Buttons, more_button
+from bot.adapters.slack.wire.code import plain_code, without_code
+from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
+from bot.rendering.ages import updated
+from bot.rendering.markdown import disarm, split
+from bot.rendering.rendering import Rendered, SourceLine
+from bot.types import InteractionId
+
+TEXT_LIMIT = 11_500
+"""Slack takes 12,000 characters over all markdown blocks of a message; some room is kept."""
+
+_MOST_SECTIONS = 3
+"""Pieces of a list of pages in one message: with remarks and buttons they stay within its limit."""
+
+_NOTIFICATION_LIMIT = 3_900
+_NOTHING = "\u2026"
+_MORE = "There is more that you may read, but not everyone here."
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way to show a message. ``text`` is what notifications and old clients read."""
+
+    text: str
+    blocks: tuple[Block, ...] = ()
+
+
+Forms = tuple[Form, ...]
+"""The same message, richest first; the last is text alone, which Slack never refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Below:
+    """What follows the text of a message; all of it is escaped."""
+
+    sources: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    footer: str = ""
+    buttons: Buttons = NONE
+
+    def __len__(self) -> int:
+        return sum(map(len, (*self.sources, *self.remarks, self.footer)))
+
+
+_END = _Below()
+
+
+def messages(rendered: Rendered, *, now: datetime, buttons: Buttons = NONE) -> tuple[Forms, ...]:
+    """Return the messages that show a response, in order; the last has what belongs below it."""
+    *more_pages, pages = _groups(_sources(rendered.heading, rendered.lines, now))
+    remarks = tuple(_inert(each) for each in rendered.remarks)
+    below = _Below(pages, remarks, rendered.footer, buttons)
+    *parts, end = split(plain_code(rendered.text), TEXT_LIMIT, _escaped_length)
+    before = [_forms(part, _END) for part in parts]
+    lists = [_forms("", _Below(each)) for each in more_pages]
+    if len(below) and (lists or _escaped_length(end) + len(below) > TEXT_LIMIT):
+        return (*before, _forms(end, _END), *lists, _forms("", below))
+    return (*before, _forms(end, below))
+
+
+def more(interaction_id: InteractionId) -> Forms:
+    """Return what tells an asker that there is more for them alone, with the way to it."""
+    told = section(_MORE)
+    return (Form(_MORE, (told, more_button(interaction_id))), Form(_MORE, (told,)), Form(_MORE))
+
+
+def source_lines(lines: Sequence[SourceLine], now: datetime) -> list[str]:
+    """Return pages as lines of mrkdwn: number, link, space and age of each."""
+    return [_line(line, now) for line in lines]
+
+
+def _forms(text: str, below: _Below) -> Forms:
+    """Return every form of a message; each gives up one thing more."""
+    body = mrkdwn(text)
+    plainer = (*_with_body(_sections(body), body, below), _alone(body, below))
+    if not text.strip():
+        return plainer
+    rich: Block = {"type": "markdown", "text": escaped(text)}
+    return (*_with_body((rich,), body, below), *plainer)
+
+
+def _with_body(shown: tuple[Block, ...], body: str, below: _Below) -> Iterator[Form]:
+    notification = split(body or "\n".join(below.sources), _NOTIFICATION_LIMIT)[0] or _NOTHING
+    pages = tuple(section(part) for part in below.sources)
+    remarks = tuple(context(remark) for remark in below.remarks)
+    for pressed in _pressed(below.buttons):
+        footer = () if pressed or not below.footer else (context(below.footer),)
+        yield Form(notification, (*shown, *pages, *remarks, *footer, *pressed))
+
+
+def _pressed(buttons: Buttons) -> Iterator[tuple[Block, ...]]:
+    """Yield what can be pressed, with less each time."""
+    if buttons.thumbs and buttons.row:
+        yield (buttons.thumbs, buttons.row)
+    if buttons.row:
+        yield (buttons.row,)
+    yield ()
+
+
+def _alone(body: str, below: _Below) -> Form:
+    footer = f"_{below.footer}_" if below.footer else ""
+    parts = (body, "\n".join(below.sources), *below.remarks, footer)
+    return Form("\n\n".join(part for part in parts if part.strip()) or _NOTHING)
+
+
+def _sections(body: str) -> tuple[Block, ...]:
+    return tuple(section(part) for part in split(body, SECTION_LIMIT) if part.strip())
+
+
+def _sources(heading: str, lines: Sequence[SourceLine], now: datetime) -> tuple[str, ...]:
+    """Return the list of pages, in pieces that a section takes."""
+    if not lines:
+        return ()
+    listed = "\n".join([f"*{heading}*", *source_lines(lines, now)])
+    return tuple(part for part in split(listed, SECTION_LIMIT) if part)
+
+
+def _groups(sources: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the pieces as messages take them, one group at least."""
+    starts = range(0, max(len(sources), 1), _MOST_SECTIONS)
+    return [sources[at : at + _MOST_SECTIONS] for at in starts]
+
+
+def _line(line: SourceLine, now: datetime) -> str:
+    mark = "\u2022" if line.number is None else f"[{line.number}]"
+    label = escaped_label(without_code(line.label))
+    page = f"<{line.url}|{label}>" if line.url else _inert(line.label)
+    space = _inert(line.space)
+    about = ", ".join(part for part in (page, space, updated(line.updated_at, now)) if part)
+    return f"{mark} {about}"
+
+
+def _inert(line: str) -> str:
+    """Return a line of plain text in which nothing is live, in whatever form it is shown."""
+    return escaped_label(disarm(without_code(line)))
+
+
+def _escaped_length(text: str) -> int:
+    return len(escaped(text))

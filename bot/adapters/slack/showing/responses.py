@@ -1,0 +1,205 @@
+"""Replies to commands: at the address that came with the command, for its sender alone."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+from slack_sdk.webhook.async_client import AsyncWebhookClient
+from slack_sdk.webhook.webhook_response import WebhookResponse
+
+from bot.adapters.slack.calling.answers import named
+from bot.adapters.slack.calling.calls import Caller
+from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted, ResultUnknown
+from bot.adapters.slack.cases.people import People
+from bot.adapters.slack.showing.posting import Poster, blocks_of
+from bot.adapters.slack.showing.render import Form, Forms
+from bot.adapters.slack.showing.replies import shown
+from bot.adapters.slack.wire.labels import Place, label, ts_of
+from bot.adapters.slack.wire.reply_to import response_url_of
+from bot.errors import DeliveryFailed
+from bot.escalations.handover import unheard
+from bot.ports import Notes
+from bot.types import Delivery, Message, PostedRef, Response
+
+_OPEN = timedelta(minutes=29)
+"""Slack keeps such an address for half an hour; some time is kept for the way there."""
+
+_OK = 200
+_LONGEST_CODE = 80
+_REMEMBERED = 1_000
+_CARD_FIRST = 0
+"""The number of the part before the first: the card for people."""
+
+log = structlog.get_logger(__name__)
+
+
+class Responses:
+    """Delivers replies that only one person sees, and that nobody can look up afterwards.
+
+    So each part is noted before it is sent, and sent again only when it surely did not get
+    through: better once than twice. When the address is used up, a direct message does.
+    """
+
+    def __init__(
+        self, client: AsyncWebClient, caller: Caller, notes: Notes, poster: Poster, people: People
+    ) -> None:
+        self._client = client
+        self._caller = caller
+        self._notes = notes
+        self._poster = poster
+        self._people = people
+        self._begun: OrderedDict[str, int | None] = OrderedDict()
+
+    async def deliver(self, delivery: Delivery) -> PostedRef:
+        """Show what was not shown yet. Raises DeliveryFailed, then all of the rest is still to do.
+
+        Raises also StoreUnavailable, before anything is sent.
+        """
+        begun = await self._begun_of(delivery)
+        response = await self._response(delivery, begun)
+        ref = _unseen(delivery)
+        parts = shown(delivery, response)
+        for number, forms in enumerate(parts, start=1):
+            if begun is not None and number <= begun:
+                continue
+            await self._note(delivery, number)
+            ref = await self._once(delivery, number, forms, of=len(parts))
+        return ref
+
+    async def find(self, delivery: Delivery) -> PostedRef | None:
+        """Return where a reply is, if all of it may have been shown; None when some surely wasn't.
+
+        Raises StoreUnavailable.
+        """
+        begun = await self._begun_of(delivery)
+        of = len(shown(delivery, delivery.outcome.response))
+        return _unseen(delivery) if begun is not None and begun >= of else None
+
+    async def _once(self, delivery: Delivery, number: int, forms: Forms, *, of: int) -> PostedRef:
+        """Send a part. One of which nobody knows whether it arrived counts as sent."""
+        try:
+            return await self._send(delivery, number, forms, of=of)
+        except ResultUnknown as error:
+            log.warning("slack.response_unknown", error=str(error))
+            return _unseen(delivery)
+        except DeliveryFailed:
+            await self._note(delivery, number - 1)
+            raise
+
+    async def _send(self, delivery: Delivery, number: int, forms: Forms, *, of: int) -> PostedRef:
+        message = delivery.message
+        url = response_url_of(message)
+        if url and datetime.now(UTC) - message.received_at < _OPEN:
+            try:
+                await self._poster.richest(forms, lambda form: self._respond(url, form))
+            except (NotPermitted, NeverPermitted) as error:
+                log.info("slack.response_url_closed", error=str(error))
+            else:
+                return _unseen(delivery)
+        place = Place(await self._direct(message), None, since=ts_of(message))
+        ts = await self._poster.post(place, forms, label(delivery, str(number), of=of))
+        return PostedRef(place.channel, ts)
+
+    async def _direct(self, message: Message) -> str:
+        """Return the direct conversation with who asks; opening it twice does no harm."""
+        try:
+            opened = await self._caller.call(
+                "conversations.open",
+                lambda: self._client.conversations_open(users=message.author.id),
+            )
+        except ResultUnknown as error:
+            raise DeliveryFailed(str(error)) from error
+        return str(opened["channel"]["id"])
+
+    async def _respond(self, url: str, form: Form) -> None:
+        webhook = AsyncWebhookClient(
+            url,
+            timeout=int(self._client.timeout),
+            session=self._client.session,
+            retry_handlers=[],
+        )
+
+        async def send() -> AsyncSlackResponse:
+            answer = await webhook.send(
+                text=form.text,
+                blocks=blocks_of(form),
+                response_type="ephemeral",
+                replace_original=False,
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+            return self._checked(answer)
+
+        await self._caller.call("response_url", send)
+
+    def _checked(self, answer: WebhookResponse) -> AsyncSlackResponse:
+        """Return an answer as one of the Web API. Raises DeliveryFailed."""
+        told = AsyncSlackResponse(
+            client=self._client,
+            http_verb="POST",
+            api_url="response_url",
+            req_args={},
+            data=_told(answer),
+            headers=answer.headers,
+            status_code=answer.status_code,
+        )
+        if answer.status_code != _OK:
+            raise named("response_url", told)
+        return told
+
+    async def _response(self, delivery: Delivery, begun: int | None) -> Response:
+        """Ask people first, where they are to be asked, unless an earlier attempt did."""
+        response = delivery.outcome.response
+        asked = self._people.are_asked(delivery)
+        if asked and begun is not None and await self._people.cards(delivery.message):
+            return response
+        if begun is None:
+            await self._note(delivery, _CARD_FIRST)
+        return response if await self._people.ask(delivery) else unheard(response)
+
+    async def _begun_of(self, delivery: Delivery) -> int | None:
+        """Return the number of the last part that may have been sent, None before all of them."""
+        if delivery.id not in self._begun:
+            noted = await self._notes.get(_tenant(delivery), _key(delivery))
+            self._begun[delivery.id] = int(noted) if noted and noted.isdecimal() else None
+            while len(self._begun) > _REMEMBERED:
+                self._begun.popitem(last=False)
+        return self._begun[delivery.id]
+
+    async def _note(self, delivery: Delivery, number: int) -> None:
+        await self._notes.put(
+            _tenant(delivery),
+            _key(delivery),
+            str(number),
+            interaction_id=delivery.interaction_id,
+        )
+        self._begun[delivery.id] = number
+
+
+def _unseen(delivery: Delivery) -> PostedRef:
+    """Return the name of what only one person sees: it has none of Slack's."""
+    return PostedRef(delivery.message.thread.channel, delivery.id)
+
+
+def _told(answer: WebhookResponse) -> dict[str, object]:
+    """Return what an answer says; Slack writes JSON or one word."""
+    try:
+        told = json.loads(answer.body)
+    except ValueError:
+        told = None
+    if isinstance(told, dict):
+        return told
+    return {"ok": answer.status_code == _OK, "error": answer.body.strip()[:_LONGEST_CODE]}
+
+
+def _tenant(delivery: Delivery) -> str:
+    return delivery.message.thread.tenant
+
+
+def _key(delivery: Delivery) -> str:
+    return f"slack:response:{delivery.id}"

@@ -1,0 +1,174 @@
+"""What an asker sees while there is no answer: a status line, or else a mark on the question."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import structlog
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.adapters.slack.calling.calls import PATIENCE_SECONDS, Caller
+from bot.adapters.slack.calling.errands import Errands
+from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
+from bot.adapters.slack.calling.pacing import Clock
+from bot.adapters.slack.showing.sessions import Sessions
+from bot.adapters.slack.wire.labels import ts_of
+from bot.errors import BotError, DeliveryFailed
+from bot.ports import Notes
+from bot.rendering.rendering import doing
+from bot.types import Activity, Message
+
+_EYES = "eyes"
+_REMEMBERED = 2_000
+_STATUS_PAUSE_SECONDS = 600.0
+_OF_THIS_THREAD = frozenset(
+    {"thread_not_found", "message_not_found", "channel_not_found", "not_in_channel"}
+)
+_AS_WISHED = frozenset({"already_reacted", "no_reaction"})
+_LOADING = ("Looking at the pages\u2026", "Still at it\u2026", "Checking what I found\u2026")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Shown:
+    """The status line that a question has, and whether it was marked; None: not tried yet."""
+
+    words: str = ""
+    marked: bool | None = None
+
+
+class Status:
+    """Shows that a question is worked on; all of it may be lost, and nothing waits for it.
+
+    Where the workspace has no status lines, that is believed for ten minutes. A mark is noted, so
+    that another process can take it away.
+    """
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        caller: Caller,
+        notes: Notes,
+        errands: Errands,
+        sessions: Sessions,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._caller = caller
+        self._notes = notes
+        self._errands = errands
+        self._clock = clock
+        self._sessions = sessions
+        self._shown: OrderedDict[str, _Shown] = OrderedDict()
+        self._again_at = 0.0
+
+    async def show(self, message: Message, activity: Activity) -> None:
+        """Show what is done, unless it is shown already, nobody asked, or there is no thread."""
+        words = doing(activity)
+        if not words or message.overheard or message.reply_to:
+            return
+        self._sessions.begun(message)
+        shown = self._of(message)
+        if shown.marked is not None or words == shown.words:
+            return
+        if await self._line(message, words):
+            shown.words = words
+        else:
+            await self._mark(message, shown)
+
+    def answered(self, message: Message) -> None:
+        """Take the mark away, later; a status line goes by itself once there is a reply."""
+        shown = self._shown.pop(message.key, None)
+        if message.overheard or message.reply_to:
+            return
+        self._sessions.ended(message)
+        if shown is None or shown.marked:
+            self._errands.run(self._unmark(message, known=shown is not None), what="unmark")
+
+    async def withdrawn(self, message: Message) -> None:
+        """Take away whatever is shown of work that ended without a reply."""
+        shown = self._shown.pop(message.key, None)
+        if shown is not None and shown.words:
+            await self._line(message, "")
+        if not message.reply_to:
+            self._sessions.ended(message)
+            await self._unmark(message, known=shown is not None and bool(shown.marked))
+
+    async def _line(self, message: Message, words: str) -> bool:
+        """Set a status line; False where there is none to be had. One that has no room is left."""
+        if self._clock() < self._again_at:
+            return False
+        try:
+            await self._caller.call(
+                "assistant.threads.setStatus",
+                lambda: self._client.assistant_threads_setStatus(
+                    channel_id=message.thread.channel,
+                    thread_ts=message.thread.id,
+                    status=words,
+                    loading_messages=list(_LOADING) if words else None,
+                ),
+                patience_seconds=0.0,
+            )
+        except (NotPermitted, NeverPermitted) as error:
+            if error.code not in _OF_THIS_THREAD:
+                self._again_at = self._clock() + _STATUS_PAUSE_SECONDS
+            log.info("slack.status_unavailable", error=str(error))
+            return False
+        except DeliveryFailed as error:
+            log.info("slack.status_left_out", error=str(error))
+        return True
+
+    async def _mark(self, message: Message, shown: _Shown) -> None:
+        shown.marked = True
+        await self._noted(
+            self._notes.put(
+                message.thread.tenant, _key(message), "", interaction_id=message.interaction_id
+            )
+        )
+        await self._react("reactions.add", self._client.reactions_add, message, patience=0.0)
+
+    async def _unmark(self, message: Message, *, known: bool) -> None:
+        tenant, key = message.thread.tenant, _key(message)
+        if not known and await self._noted(self._notes.get(tenant, key)) is None:
+            return
+        await self._react("reactions.remove", self._client.reactions_remove, message)
+        await self._noted(self._notes.remove(tenant, key))
+
+    async def _react(
+        self,
+        what: str,
+        send: Callable[..., Awaitable[AsyncSlackResponse]],
+        message: Message,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        at = {"channel": message.thread.channel, "timestamp": ts_of(message), "name": _EYES}
+        try:
+            await self._caller.call(what, lambda: send(**at), patience_seconds=patience)
+        except (NotPermitted, NeverPermitted) as error:
+            if error.code not in _AS_WISHED:
+                log.info("slack.mark_refused", error=str(error))
+        except DeliveryFailed as error:
+            log.info("slack.mark_left_out", error=str(error))
+
+    async def _noted(self, note: Awaitable[str | None]) -> str | None:
+        try:
+            return await note
+        except BotError as error:
+            log.warning("slack.mark_not_noted", error=str(error))
+            return None
+
+    def _of(self, message: Message) -> _Shown:
+        shown = self._shown.setdefault(message.key, _Shown())
+        self._shown.move_to_end(message.key)
+        while len(self._shown) > _REMEMBERED:
+            self._shown.popitem(last=False)
+        return shown
+
+
+def _key(message: Message) -> str:
+    return f"slack:{_EYES}:{message.thread.channel}:{ts_of(message)}"

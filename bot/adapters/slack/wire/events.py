@@ -1,0 +1,147 @@
+"""What Slack's events say: who wrote what, where, and whether it was said to the bot. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.adapters.slack.wire.text import mentions, plain, without_mention
+from bot.types import Attachment, Message, Person, Thread
+
+_SUBTYPES = (None, "file_share", "thread_broadcast")
+_SLACKBOT = "USLACKBOT"
+_ID = re.compile(r"[A-Za-z0-9]{1,64}")
+_TS = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
+_READABLE_MODES = frozenset({"hosted", "snippet", ""})
+
+Event = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Us:
+    """The ids that are the bot's own, as far as they are known; ``app`` is its B…, not its U…."""
+
+    users: frozenset[str] = frozenset()
+    app: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What somebody wrote. ``begins``: it is the first of its thread. ``by_bot``: another bot."""
+
+    message: Message
+    begins: bool
+    by_bot: bool
+
+
+def us_in(body: Event) -> Us:
+    """Return the bot's own user id as the envelope names it, if it does."""
+    granted = authorization(body)
+    user = granted.get("user_id")
+    if granted.get("is_bot") and isinstance(user, str):
+        return Us(frozenset({user}))
+    return Us()
+
+
+def heard(event: Event, *, tenant: str, us: Us, received_at: datetime) -> Heard | None:
+    """Return what an event says, or None for what is nobody's word, or is our own.
+
+    A mention and the channel's copy of it have the same id, the ts. In channels, what does not
+    mention the bot is overheard; in a group message it is not taken at all.
+    """
+    channel, ts = id_at(event, "channel"), ts_at(event, "ts")
+    author = id_at(event, "user") or id_at(event, "bot_id")
+    if not (channel and ts and author) or not _is_said(event, us):
+        return None
+    private = event.get("channel_type") == "im" or channel.startswith("D")
+    overheard = not private and not _is_addressed(event, us)
+    by_bot = bool(event.get("bot_id"))
+    if overheard and (by_bot or not us.users or event.get("channel_type") == "mpim"):
+        return None
+    thread = ts_at(event, "thread_ts") or ts
+    message = Message(
+        id=ts,
+        thread=Thread("slack", tenant, channel, thread),
+        author=Person(id=author),
+        text=plain(without_mention(text_at(event, "text"), us.users)),
+        received_at=received_at,
+        private=private,
+        overheard=overheard,
+        attachments=tuple(attachments_in(event)),
+    )
+    return Heard(message, begins=thread == ts, by_bot=by_bot)
+
+
+def authorization(body: Event) -> Event:
+    """Return for whom an envelope was delivered: the first authorization, which is the only one."""
+    granted = body.get("authorizations")
+    if isinstance(granted, list) and granted and isinstance(granted[0], Mapping):
+        return granted[0]
+    return {}
+
+
+def object_at(event: Event, key: str) -> Event:
+    """Return an object within an event, an empty one where there is none."""
+    value = event.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def text_at(event: Event, key: str) -> str:
+    """Return a text within an event, "" where there is none."""
+    value = event.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def id_at(event: Event, key: str) -> str:
+    """Return an id such as C0HELP000 within an event, "" for everything else."""
+    value = text_at(event, key)
+    return value if _ID.fullmatch(value) else ""
+
+
+def ts_at(event: Event, key: str) -> str:
+    """Return the id of a message within an event, "" for everything else."""
+    value = text_at(event, key)
+    return value if _TS.fullmatch(value) else ""
+
+
+def is_ours(event: Event, us: Us) -> bool:
+    """Tell whether the bot itself wrote a message."""
+    return text_at(event, "user") in us.users or (us.app != "" and event.get("bot_id") == us.app)
+
+
+def _is_said(event: Event, us: Us) -> bool:
+    """Tell whether a person, or a bot that is surely another, says something."""
+    if event.get("subtype") not in _SUBTYPES or event.get("user") == _SLACKBOT:
+        return False
+    return not is_ours(event, us) and not (event.get("bot_id") and not us.users)
+
+
+def _is_addressed(event: Event, us: Us) -> bool:
+    return event.get("type") == "app_mention" or mentions(text_at(event, "text"), us.users)
+
+
+def attachments_in(event: Event) -> Iterator[Attachment]:
+    """Yield the files of a message."""
+    files = event.get("files")
+    for file in files if isinstance(files, Sequence) and not isinstance(files, str) else ():
+        if isinstance(file, Mapping):
+            yield _attachment(file)
+
+
+def _attachment(file: Event) -> Attachment:
+    """Return a file; without a place if Slack does not hand it out.
+
+    Of one that came over Slack Connect, its id is told and nothing else; one that lies elsewhere
+    (a Google document, say) is only named here.
+    """
+    size = file.get("size")
+    place = text_at(file, "url_private_download") or text_at(file, "url_private")
+    handed_out = text_at(file, "mode") in _READABLE_MODES and not file.get("is_external")
+    return Attachment(
+        name=text_at(file, "name") or text_at(file, "title") or "a shared file",
+        media_type=text_at(file, "mimetype"),
+        size=size if isinstance(size, int) and size > 0 else 0,
+        place=place if handed_out and not text_at(file, "file_access") else "",
+    )

@@ -1,0 +1,250 @@
+"""What people do on a card: through Slack's own requests, over the record."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.errors import StoreUnavailable
+from bot.escalations.types import Actor
+from bot.store import Store
+from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
+from tests.bot.adapters.slack.scenes import BEN, Scene
+from tests.bot.adapters.slack.server import Fault, Member
+from tests.bot.adapters.slack.workspace import interactions, names
+from tests.bot.adapters.slack.workspace.views import View
+from tests.bot.escalations.fakes import until
+
+TAKEN = "Anna Lopez has it already. Leave it to them, or ask them to release it."
+
+
+def form(scene: Scene) -> View:
+    (view,) = scene.slack.open_views
+    return view
+
+
+async def test_a_claim_is_taken_shown_and_told(scene: Scene) -> None:
+    await scene.ask()
+    answer = await scene.visitor().click(scene.card, "Claim")
+    assert answer.status == 200
+    assert (await scene.case()).standing.owner_id == "anna@acme.example"
+    await scene.news()
+    assert "*Claimed by Anna Lopez*" in scene.card.shown
+    assert "*Anna Lopez* has taken your question." in scene.told[0].shown
+
+
+async def test_who_acts_on_slack_is_who_acts_on_the_board(scene: Scene) -> None:
+    await scene.ask()
+    await scene.visitor().click(scene.card, "Claim")
+    at_the_board = Actor("anna@acme.example", "Anna Lopez", "expert", frozenset({"oidc-1"}))
+    await scene.act("reply", at_the_board, "Room 3.")
+    await scene.news()
+    await scene.visitor().click(scene.card, "Release")
+    assert (await scene.case()).standing.state == "open"
+
+
+async def test_without_an_address_they_are_known_by_their_id_on_slack(scene: Scene) -> None:
+    scene.slack.people[names.ANNA].email = None
+    await scene.ask()
+    await scene.visitor().click(scene.card, "Claim")
+    assert (await scene.case()).standing.owner_id == f"slack:{names.ANNA}"
+
+
+async def test_resolve_and_release_are_done_at_once(scene: Scene) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    await anna.click(scene.card, "Claim")
+    await scene.news()
+    await anna.click(scene.card, "Release")
+    await scene.news()
+    await anna.click(scene.card, "Resolve")
+    assert [step.step for step in await scene.history()] == ["claim", "release", "resolve"]
+
+
+async def test_a_lost_race_says_who_has_it_and_shows_the_card_as_it_is(scene: Scene) -> None:
+    await scene.ask()
+    await scene.act("claim")
+    await scene.visitor(names.BOB).click(scene.card, "Claim")
+    await until(lambda: scene.whispered(names.BOB))
+    assert scene.whispered(names.BOB) == [TAKEN]
+    await until(lambda: "*Claimed by Anna Lopez*" in scene.card.shown)
+
+
+async def test_a_reply_is_written_in_a_form_and_posted_in_the_persons_name(scene: Scene) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    await anna.click(scene.card, "Reply")
+    assert "> vpn down?" in form(scene).shown
+    assert form(scene).payload["private_metadata"] == question().interaction_id
+    assert await anna.submit(form(scene), {"words": " The blue socket. "}) == {}
+    await scene.news()
+    (told,) = scene.told
+    assert told.shown.startswith("*Anna Lopez* answered:\nThe blue socket.")
+    assert "*Answered by Anna Lopez*" in scene.card.shown
+
+
+async def test_why_it_is_not_for_them_is_asked_for(scene: Scene) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    await anna.click(scene.card, "Not for us")
+    await anna.submit(form(scene), {"words": "Ask facilities."})
+    await scene.news()
+    assert "can't take your question:\nAsk facilities." in scene.told[0].shown
+    assert "*Declined by Anna Lopez*" in scene.card.shown
+
+
+async def test_the_same_form_sent_twice_is_one_reply(scene: Scene) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    await anna.click(scene.card, "Reply")
+    view = form(scene)
+    view.values = {"words": {"words": {"type": "plain_text_input", "value": "Once."}}}
+    sent = interactions.submission(scene.slack, anna.id, view)
+    answers = await asyncio.gather(*(anna.door.interact(sent) for _ in range(3)))
+    assert {(each.status, each.text) for each in answers} == {(200, "")}
+    assert [step.text for step in await scene.history()] == ["Once."]
+
+
+async def test_two_forms_with_the_same_words_are_two_replies(scene: Scene) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    for _ in range(2):
+        await anna.click(scene.card, "case_reply")
+        await anna.submit(form(scene), {"words": "Again."})
+        await scene.news()
+    assert [step.text for step in await scene.history()] == ["Again.", "Again."]
+
+
+@pytest.mark.parametrize("broken", ["first", "put"])
+async def test_a_form_that_was_cut_short_is_sent_once_by_trying_again(
+    scene: Scene, store: Store, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    await anna.click(scene.card, "Reply")
+
+    async def away(*_: object, **__: object) -> None:
+        raise StoreUnavailable("The record is away.")
+
+    with monkeypatch.context() as cut:
+        cut.setattr(store.notes, broken, away)
+        answer = await anna.submit(form(scene), {"words": "Once."})
+    assert "try again" in answer["errors"]["words"]
+    assert await anna.submit(form(scene), {"words": "Once."}) == {}
+    assert [step.text for step in await scene.history()] == ["Once."]
+
+
+async def test_who_was_beaten_while_writing_keeps_their_words(scene: Scene) -> None:
+    await scene.ask()
+    bob = scene.visitor(names.BOB)
+    await bob.click(scene.card, "Reply")
+    await scene.act("claim")
+    answer = await bob.submit(form(scene), {"words": "Mine."})
+    assert answer == {"response_action": "errors", "errors": {"words": TAKEN}}
+    assert form(scene).values["words"]["words"]["value"] == "Mine."
+
+
+async def test_an_empty_reply_is_said_so_in_the_form(scene: Scene) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    await anna.click(scene.card, "Reply")
+    answer = await anna.submit(form(scene), {"words": "  "})
+    assert "The reply is empty" in answer["errors"]["words"]
+
+
+async def test_no_form_is_opened_for_what_another_has(scene: Scene) -> None:
+    await scene.ask()
+    await scene.act("claim")
+    await scene.visitor(names.BOB).click(scene.card, "Reply")
+    await until(lambda: scene.whispered(names.BOB))
+    assert scene.whispered(names.BOB) == [TAKEN]
+    assert not scene.slack.open_views
+
+
+async def test_a_form_that_slack_does_not_open_is_no_silence(scene: Scene) -> None:
+    await scene.ask()
+    scene.slack.fail("views.open", Fault(error="expired_trigger_id"))
+    await scene.visitor().click(scene.card, "Reply")
+    await until(lambda: scene.whispered(names.ANNA))
+    assert "try again" in scene.whispered(names.ANNA)[0]
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        Member("U0X", "x", "X", "x@acme.example", is_restricted=True),
+        Member("U0X", "x", "X", "x@acme.example", is_ultra_restricted=True),
+        Member("U0X", "x", "X", "x@other.example", team_id="T0OTHER00", is_stranger=True),
+        Member("U0X", "x", "X", "x@acme.example", is_bot=True),
+        Member("U0X", "x", "X", "x@acme.example", deleted=True),
+    ],
+    ids=["guest", "single-channel guest", "stranger", "bot", "gone"],
+)
+@pytest.mark.parametrize("label", ["Claim", "Reply"])
+async def test_only_colleagues_act(scene: Scene, member: Member, label: str) -> None:
+    scene.slack.people["U0X"] = member
+    await scene.ask()
+    await scene.visitor("U0X").click(scene.card, label)
+    await until(lambda: scene.whispered("U0X"))
+    assert scene.whispered("U0X") == ["Only colleagues can do this here."]
+    assert not scene.slack.open_views
+    assert not await scene.history()
+
+
+async def test_who_stopped_being_a_colleague_does_not_send_the_form(scene: Scene) -> None:
+    await scene.ask()
+    other = scene.visitor(names.GUEST)
+    await scene.visitor().click(scene.card, "Reply")
+    answer = await other.submit(form(scene), {"words": "Let me in."})
+    assert answer["errors"]["words"] == "Only colleagues can do this here."
+    assert not await scene.history()
+
+
+@pytest.mark.parametrize("value", ["", "x", "00000000-0000-0000-0000-000000000000"])
+async def test_a_button_that_names_nothing_does_nothing(scene: Scene, value: str) -> None:
+    await scene.ask()
+    actions = scene.card.blocks[-1]
+    actions["elements"][0]["value"] = value
+    answer = await scene.visitor().click(scene.card, "Claim")
+    assert answer.status == 200
+    await until(lambda: scene.whispered(names.ANNA))
+    assert not await scene.history()
+
+
+async def test_a_case_is_acted_on_only_in_the_channel_of_its_card(scene: Scene) -> None:
+    """Who copies a button into another channel gets nowhere."""
+    await scene.ask()
+    copy = scene.slack.write(names.BOT_USER, HELP, dict(scene.card.payload))
+    await scene.visitor().click(copy, "Claim")
+    await until(lambda: scene.whispered(names.ANNA))
+    assert "isn't here any more" in scene.whispered(names.ANNA)[0]
+    assert not await scene.history()
+
+
+async def test_a_withdrawn_question_can_not_be_acted_on(scene: Scene) -> None:
+    await scene.ask()
+    await scene.store.work.cancel(question().interaction_id)
+    await scene.visitor().click(scene.card, "Claim")
+    await until(lambda: scene.whispered(names.ANNA))
+    assert "isn't here any more" in scene.whispered(names.ANNA)[0]
+
+
+async def test_who_asked_and_is_a_colleague_is_both(scene: Scene) -> None:
+    """They are not told of what they did themselves."""
+    await scene.ask()
+    await scene.visitor(names.ALICE).click(scene.card, "Resolve")
+    await scene.news()
+    assert (await scene.case()).standing.state == "resolved"
+    assert not scene.told
+
+
+async def test_the_board_and_slack_do_not_meet_on_a_card_that_moved(scene: Scene) -> None:
+    await scene.ask()
+    await scene.act("resolve", BEN)
+    await scene.visitor().click(scene.card, "Claim")
+    await until(lambda: scene.whispered(names.ANNA))
+    assert scene.whispered(names.ANNA) == [
+        "It was resolved by Ben Okafor already. Reopen it first."
+    ]
+    assert len(scene.slack.in_channel(PEOPLE)) == 2

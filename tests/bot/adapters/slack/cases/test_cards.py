@@ -1,0 +1,233 @@
+"""The card of a question: posted once, edited in place by whoever acts, wherever they act."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from bot.adapters.slack import SlackChannel, connect
+from bot.config import Settings
+from bot.errors import DeliveryFailed, StoreUnavailable
+from bot.escalations.ports import ShowsCases
+from bot.escalations.view import CaseView
+from bot.store import Store
+from bot.types import PostedRef
+from tests.bot.adapters.outcomes import HANDED_OVER, delivery
+from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
+from tests.bot.adapters.slack.scenes import ASKER, BEN, Scene
+from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.escalations.fakes import case_of
+
+
+async def test_slack_shows_cases(channel: SlackChannel) -> None:
+    assert isinstance(channel, ShowsCases)
+
+
+async def test_a_card_says_who_asked_what_where_and_why_and_what_can_be_done(scene: Scene) -> None:
+    await scene.ask()
+    card = scene.card
+    assert "*A question for a person* from <@U0ALICE00>: not sure enough to answer" in card.shown
+    assert "> vpn down?" in card.shown
+    assert f"<https://acme.slack.com/archives/{HELP}/p1700000000000100|Open the thread>" in (
+        card.shown
+    )
+    assert "https://desk.example.com/board/escalations/" in card.raw
+    assert "*Waits for somebody* \u00b7 <!date^" in card.shown
+    assert card.labels == ["Claim", "Reply", "Resolve", "Not for us"]
+    assert card.payload["unfurl_links"] is card.payload["unfurl_media"] is False
+
+
+async def test_where_it_is_goes_into_the_record_with_the_question(scene: Scene) -> None:
+    await scene.ask()
+    assert await scene.noted() == PostedRef(PEOPLE, scene.card.ts)
+
+
+async def test_every_step_edits_it_in_place(scene: Scene) -> None:
+    case_id = await scene.ask()
+    ts = scene.card.ts
+    seen = []
+    for what, actor, words in (
+        ("claim", BEN, ""),
+        ("release", BEN, ""),
+        ("reply", BEN, "Take the <!channel> blue socket."),
+        ("resolve", ASKER, ""),
+        ("reopen", ASKER, "still broken"),
+        ("decline", BEN, "ask facilities"),
+    ):
+        await scene.act(what, actor, words)  # type: ignore[arg-type]
+        await scene.news()
+        seen.append((scene.card.shown, scene.card.labels))
+        assert scene.card.ts == ts
+    states = [
+        next(
+            line for line in shown.splitlines() if line.startswith("*") and "\u00b7 <!date" in line
+        )
+        for shown, _ in seen
+    ]
+    assert [state.partition("*")[2].partition("*")[0] for state in states] == [
+        "Claimed by Ben Okafor",
+        "Waits for somebody",
+        "Answered by Ben Okafor",
+        "Closed by the one who asked",
+        "Opened again, nobody has it",
+        "Declined by Ben Okafor",
+    ]
+    assert [labels for _, labels in seen] == [
+        ["Reply", "Resolve", "Not for us", "Release"],
+        ["Claim", "Reply", "Resolve", "Not for us"],
+        ["Reply again", "Resolve", "Release"],
+        [],
+        ["Claim", "Reply", "Resolve", "Not for us"],
+        [],
+    ]
+    assert "Ben Okafor replied" in seen[2][0]
+    assert "&lt;!channel&gt; blue socket" in scene.card.raw or "ask facilities" in scene.card.raw
+    assert "<!channel>" not in scene.card.raw
+    assert scene.card.payload["metadata"]["event_payload"]["interaction_id"] == case_id
+
+
+async def test_steps_in_a_row_cost_one_edit(scene: Scene) -> None:
+    await scene.ask()
+    for what in ("claim", "release", "claim", "resolve"):
+        await scene.act(what)
+    await scene.news()
+    assert "*Resolved by Anna Lopez*" in scene.card.shown
+    edited = [each.arguments["ts"] for each in scene.slack.requests if each.method == "chat.update"]
+    assert edited.count(scene.card.ts) == 1
+
+
+async def test_another_process_edits_the_same_card(
+    scene: Scene, settings: Settings, store: Store
+) -> None:
+    await scene.ask()
+    scene.channel = connect(settings, store.notes)
+    await scene.act("claim")
+    await scene.news()
+    assert "*Claimed by Anna Lopez*" in scene.card.shown
+    assert "conversations.history" not in scene.slack.calls
+
+
+async def test_a_card_that_a_dying_process_did_not_note_is_found_by_its_metadata(
+    scene: Scene, settings: Settings, store: Store
+) -> None:
+    scene.slack.fail("chat.postMessage", Fault(status=0, after=True))
+    with pytest.raises(DeliveryFailed):
+        await scene.ask()
+    assert await scene.noted() == PostedRef(PEOPLE, "")
+    heir = connect(settings, store.notes)
+    sent = delivery(question(), HANDED_OVER)
+    assert await heir.find(sent) is None
+    await heir.deliver(sent)
+    ts = scene.card.ts
+
+    scene.channel = heir
+    await scene.act("claim")
+    await scene.news()
+    assert (scene.card.ts, await scene.noted()) == (ts, PostedRef(PEOPLE, ts))
+    assert "*Claimed by Anna Lopez*" in scene.card.shown
+
+
+async def test_what_was_done_while_it_was_posted_is_on_it(
+    scene: Scene, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its news found no card yet."""
+    put, claimed = store.notes.put, False
+
+    async def claim_meanwhile(*args: object, **more: object) -> None:
+        nonlocal claimed
+        if not claimed:
+            claimed = True
+            await scene.act("claim")
+            await scene.news()
+        await put(*args, **more)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.notes, "put", claim_meanwhile)
+        await scene.ask()
+    assert "*Claimed by Anna Lopez*" in scene.card.shown
+
+
+async def test_without_the_record_it_is_posted_all_the_same(
+    scene: Scene, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object, **__: object) -> None:
+        raise StoreUnavailable("The record is away.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.notes, "put", away)
+        patched.setattr(store.escalations, "get", away)
+        await scene.ask()
+    assert "> vpn down?" in scene.card.shown
+    assert scene.card.labels[0] == "Claim"
+
+
+async def test_what_slack_does_not_take_now_is_shown_later(scene: Scene) -> None:
+    await scene.ask()
+    scene.slack.fail("chat.update", Fault(status=500))
+    await scene.act("claim")
+    await scene.news()
+    assert "*Waits for somebody*" in scene.card.shown
+    scene.ahead = timedelta(minutes=1)
+    await scene.news()
+    assert "*Claimed by Anna Lopez*" in scene.card.shown
+
+
+async def test_a_card_that_somebody_deleted_is_left_alone(scene: Scene) -> None:
+    await scene.ask()
+    scene.slack.posts.remove(scene.card)
+    await scene.act("claim")
+    await scene.news()
+    assert not scene.slack.in_channel(PEOPLE)
+    assert len(scene.told) == 1
+
+
+async def test_it_goes_where_the_questions_own_channel_asks_people(scene: Scene) -> None:
+    scene.slack.channels.add("C0NETWORK")
+    await scene.ask(response=replace(HANDED_OVER, people="C0NETWORK"))
+    assert not scene.slack.in_channel(PEOPLE)
+    (card,) = scene.slack.in_channel("C0NETWORK")
+    await scene.act("claim")
+    await scene.news()
+    assert "*Claimed by Anna Lopez*" in card.shown
+
+    await scene.act("release")
+    scene.ahead = timedelta(minutes=31)
+    await scene.news()
+    assert "Nobody has taken" in scene.slack.in_channel("C0NETWORK")[1].shown
+
+    await scene.channel.withdraw(question(), [])
+    assert not scene.slack.in_channel("C0NETWORK")
+
+
+async def test_a_reminder_links_to_the_card_without_a_search(scene: Scene) -> None:
+    await scene.ask()
+    scene.ahead = timedelta(minutes=31)
+    await scene.news()
+    reminder = scene.slack.in_channel(PEOPLE)[1]
+    assert f"p{scene.card.ts.replace('.', '')}|See the question>" in reminder.shown
+    assert "conversations.history" not in scene.slack.calls
+
+
+async def test_where_buttons_are_refused_the_rest_is_there(scene: Scene) -> None:
+    scene.slack.block_types -= {"actions"}
+    await scene.ask()
+    await scene.act("claim")
+    await scene.news()
+    assert "*Claimed by Anna Lopez*" in scene.card.shown
+    assert not scene.card.labels
+    scene.slack.block_types = frozenset()
+    await scene.act("release")
+    await scene.news()
+    assert not scene.card.blocks
+    assert "*Waits for somebody*" in scene.card.shown
+
+
+async def test_a_question_from_elsewhere_has_no_card_and_none_is_looked_for(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    elsewhere = replace(question(), thread=replace(question().thread, platform="web"))
+    view = CaseView(case=case_of(elsewhere), steps=(), finding=None, before=())
+    await channel.show(elsewhere, view)
+    assert not slack.calls

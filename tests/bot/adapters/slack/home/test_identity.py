@@ -1,0 +1,149 @@
+"""Who asks on Slack, as far as Slack vouches for it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.home.identity import Colleague
+from bot.capabilities import Introduces
+from bot.config import Settings
+from bot.errors import DeliveryFailed
+from bot.types import Message, Person, Thread
+from rag.types import EVERYONE, Principal
+from tests.bot.adapters.slack.clock import unhurried
+from tests.bot.adapters.slack.server import BOT_USER, FakeSlack, Fault
+from tests.bot.adapters.slack.workspace.names import (
+    ADMINS,
+    ALICE,
+    BOB,
+    DIRECT,
+    GUEST,
+    HELP,
+    OTHER_BOT,
+    SHARED,
+    STRANGER,
+)
+
+
+def question(user: str = ALICE, room: str = HELP) -> Message:
+    thread = Thread("slack", "acme", room, "1.1")
+    private = room.startswith("D")
+    return Message("1.1", thread, Person(user), "vpn?", datetime.now(UTC), private=private)
+
+
+async def test_a_colleague_is_introduced_by_name_and_address(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.people[ALICE].email = "Alice@Acme.example"
+    assert isinstance(channel, Introduces)
+    introduced = await channel.introduce(question())
+
+    assert introduced.author == Person(
+        ALICE,
+        "Alice Adams",
+        "alice@acme.example",
+        frozenset({EVERYONE, Principal("user:alice@acme.example")}),
+    )
+    assert not introduced.outsiders
+
+
+@pytest.mark.parametrize(
+    "user", [GUEST, STRANGER, OTHER_BOT, BOT_USER, "U0NOBODY0", "B0BOT2000", "USLACKBOT"]
+)
+async def test_guests_strangers_and_bots_read_what_everyone_may(
+    channel: SlackChannel, user: str
+) -> None:
+    introduced = await channel.introduce(question(user, DIRECT))
+
+    assert introduced.author.principals == {EVERYONE}
+    assert introduced.author.email is None
+    assert introduced.outsiders
+
+
+@pytest.mark.parametrize(
+    "change", [{"deleted": True}, {"is_ultra_restricted": True}, {"team_id": "T0OTHER00"}]
+)
+async def test_who_has_left_or_is_restricted_is_no_colleague(
+    slack: FakeSlack, channel: SlackChannel, change: dict[str, object]
+) -> None:
+    slack.people[ALICE] = replace(slack.people[ALICE], **change)  # type: ignore[arg-type]
+
+    assert await channel.colleagues.of(ALICE) is None
+
+
+async def test_in_a_shared_channel_outsiders_read_along(channel: SlackChannel) -> None:
+    introduced = await channel.introduce(question(room=SHARED))
+
+    assert introduced.outsiders
+    assert introduced.author.email == "alice@acme.example"
+
+
+@pytest.mark.parametrize(
+    ("email", "colleague"),
+    [
+        ("alice@acme.example", True),
+        ("alice@ACME.example", True),
+        ("alice@sub.acme.example", False),
+        ("alice@evil-acme.example", False),
+        (None, False),
+    ],
+)
+async def test_with_allowed_domains_only_their_addresses_are_colleagues(
+    slack: FakeSlack, settings: Settings, email: str | None, *, colleague: bool
+) -> None:
+    slack.people[ALICE].email = email
+    ours = settings.model_copy(update={"slack_allowed_domains": ("Acme.example",)})
+    channel = connect(ours, caller=unhurried())
+    introduced = await channel.introduce(question())
+
+    assert (await channel.colleagues.of(ALICE) is not None) is colleague
+    assert introduced.outsiders is not colleague
+    assert (len(introduced.author.principals) == 2) is colleague
+
+
+async def test_without_the_scope_for_addresses_a_colleague_has_none(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.scopes = tuple(scope for scope in slack.scopes if scope != "users:read.email")
+
+    assert await channel.colleagues.of(ALICE) == Colleague(ALICE, "Alice Adams", None)
+    assert (await channel.introduce(question())).author.principals == {EVERYONE}
+
+
+@pytest.mark.parametrize("method", ["users.info", "conversations.info"])
+async def test_while_slack_does_not_tell_nobody_is_introduced(
+    slack: FakeSlack, channel: SlackChannel, method: str
+) -> None:
+    slack.fail(method, Fault(status=500))
+    with pytest.raises(DeliveryFailed):
+        await channel.introduce(question())
+
+    assert (await channel.introduce(question())).author.name == "Alice Adams"
+
+
+async def test_before_the_workspace_is_known_nobody_is_a_colleague(settings: Settings) -> None:
+    channel = connect(settings.model_copy(update={"slack_team_id": None}))
+
+    with pytest.raises(DeliveryFailed, match="which workspace"):
+        await channel.introduce(question())
+
+
+async def test_who_asks_often_is_asked_for_once(slack: FakeSlack, channel: SlackChannel) -> None:
+    await asyncio.gather(*(channel.introduce(question()) for _ in range(20)))
+    await channel.introduce(question(BOB))
+
+    assert slack.calls.count("users.info") == 2
+    assert slack.calls.count("conversations.info") == 1
+
+
+async def test_a_user_group_has_its_members(slack: FakeSlack, channel: SlackChannel) -> None:
+    assert await channel.colleagues.in_group(ALICE, ADMINS)
+    assert not await channel.colleagues.in_group(BOB, ADMINS)
+    assert slack.calls.count("usergroups.users.list") == 1
+    with pytest.raises(DeliveryFailed):
+        await channel.colleagues.in_group(BOB, "S0NOGROUP")

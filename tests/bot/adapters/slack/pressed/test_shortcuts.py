@@ -1,0 +1,184 @@
+"""The message shortcut: asked where the bot is, and in a direct message where it is not."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.adapters.slack.pressed.pointing import pointed_of
+from bot.adapters.slack.wire.actions import ASK_SHORTCUT
+from bot.errors import InboxFull
+from tests.bot.adapters.slack.answering import Bot, named
+from tests.bot.adapters.slack.events import ALICE
+from tests.bot.adapters.slack.server import TEAM, Fault
+from tests.bot.adapters.slack.workspace.files import StoredFile
+from tests.bot.adapters.slack.workspace.names import (
+    BOB,
+    BOT_USER,
+    DIRECT,
+    ELSEWHERE,
+    HELP,
+    OTHER_BOT,
+    SECRET_ROOM,
+)
+from tests.bot.house import until
+from tests.bot.recorded import posted
+
+HERS = "D0ALICE00"
+
+
+async def test_a_message_is_asked_as_whoever_chose_it_and_answered_in_its_thread(bot: Bot) -> None:
+    ts = await bot.person(BOB).say(HELP, "the <vpn> is down & out")
+    answer = await bot.person().shortcut(ts, ASK_SHORTCUT)
+    assert answer.status == 200
+    asked = await posted(bot.store, named(HELP, ts))
+    message = bot.said.asked[0]
+    assert (message.author.id, message.text) == (ALICE, "the <vpn> is down & out")
+    assert bot.reply(asked).thread_ts == ts
+    await bot.told("thread of that message")
+
+
+async def test_a_message_of_a_thread_is_answered_in_that_thread(bot: Bot) -> None:
+    root = await bot.person(BOB).say(HELP, "morning")
+    ts = await bot.person(BOB).say(HELP, "vpn down?", root)
+    await bot.person().shortcut(ts, ASK_SHORTCUT)
+    assert bot.reply(await posted(bot.store, named(HELP, ts))).thread_ts == root
+
+
+async def test_a_question_that_was_answered_is_not_answered_twice(bot: Bot) -> None:
+    asked = await bot.answered()
+    await bot.person(BOB).shortcut(asked.message.id, ASK_SHORTCUT)
+    await bot.told("asked about that already", BOB)
+    assert len(bot.said.asked) == 1
+
+
+async def test_files_come_along(bot: Bot) -> None:
+    ts = await bot.person(BOB).say(
+        HELP, "why?", files=[StoredFile("vpn.log", b"809", "text/plain")]
+    )
+    await bot.person().shortcut(ts, ASK_SHORTCUT)
+    await until(lambda: bot.said.asked)
+    assert [file.name for file in bot.said.asked[0].attachments] == ["vpn.log"]
+
+
+@pytest.mark.parametrize("author", [BOT_USER, OTHER_BOT])
+async def test_messages_of_bots_may_be_asked_about(bot: Bot, author: str) -> None:
+    post = bot.slack.write(author, HELP, {"text": "disk 93 percent full"})
+    await bot.person().shortcut(post, ASK_SHORTCUT)
+    await until(lambda: bot.said.asked)
+    assert bot.said.asked[0].text == "disk 93 percent full"
+
+
+async def test_a_message_without_words_or_files_is_not_asked(bot: Bot) -> None:
+    post = bot.slack.write(BOB, HELP, {"text": "  "})
+    await bot.person().shortcut(post, ASK_SHORTCUT)
+    await bot.told("nothing in that message")
+    assert bot.said.asked == []
+
+
+async def test_where_the_bot_is_not_it_answers_in_a_direct_message(bot: Bot) -> None:
+    ts = await bot.person(BOB).say(ELSEWHERE, "vpn down? <!channel> <https://evil.example|x>")
+    await bot.person().shortcut(ts, ASK_SHORTCUT)
+    await until(lambda: len(bot.slack.in_channel(HERS)) == 2)
+    opening, answer = bot.slack.in_channel(HERS)
+    link = f"<https://acme.slack.com/archives/{ELSEWHERE}/p{ts.replace('.', '')}|a message>"
+    assert link in opening.raw
+    assert "> vpn down?" in opening.shown
+    assert opening.raw.count("<") == 1
+    assert answer.thread_ts == opening.ts
+    asked = bot.said.asked[0]
+    assert (asked.private, asked.author.id) == (True, ALICE)
+    assert bot.slack.answers(ELSEWHERE) == []
+    await bot.told("direct messages")
+
+
+async def test_a_private_room_without_the_bot_is_no_place_for_an_answer(bot: Bot) -> None:
+    ts = await bot.person().say(SECRET_ROOM, "vpn down?")
+    bot.slack.channels.discard(SECRET_ROOM)
+    await bot.person().shortcut(ts, ASK_SHORTCUT)
+    await until(lambda: len(bot.slack.in_channel(HERS)) == 2)
+    assert bot.slack.answers(SECRET_ROOM) == []
+
+
+async def test_of_two_peoples_talk_the_one_who_asked_is_told(bot: Bot) -> None:
+    bot.slack.rooms.made("D0BETWEEN").members |= {ALICE, BOB}
+    post = bot.slack.write(BOB, "D0BETWEEN", {"text": "vpn down?"})
+    await bot.person().shortcut(post, ASK_SHORTCUT)
+    await until(lambda: len(bot.slack.in_channel(HERS)) == 2)
+    assert bot.slack.answers("D0BETWEEN") == []
+
+
+async def test_a_message_elsewhere_is_asked_once_by_each(bot: Bot) -> None:
+    ts = await bot.person(BOB).say(ELSEWHERE, "vpn down?")
+    await bot.person().shortcut(ts, ASK_SHORTCUT)
+    await bot.person().shortcut(ts, ASK_SHORTCUT)
+    await bot.told("asked me about that already")
+    await bot.person(BOB).shortcut(ts, ASK_SHORTCUT)
+    await until(lambda: len(bot.said.asked) == 2)
+    assert [each.author.id for each in bot.said.asked] == [ALICE, BOB]
+
+
+async def test_in_the_direct_conversation_it_stays_private(bot: Bot) -> None:
+    post = bot.slack.write(BOT_USER, DIRECT, {"text": "Restart the client."})
+    await bot.person().shortcut(post, ASK_SHORTCUT)
+    await until(lambda: bot.said.asked)
+    assert bot.said.asked[0].private
+    assert bot.said.asked[0].thread.channel == DIRECT
+
+
+@pytest.mark.parametrize("fault", [Fault(status=500), Fault(error="fatal_error")])
+async def test_what_could_not_be_asked_is_told(bot: Bot, fault: Fault) -> None:
+    ts = await bot.person(BOB).say(ELSEWHERE, "vpn down?")
+    bot.slack.fail("conversations.open", fault)
+    answer = await bot.person().shortcut(ts, ASK_SHORTCUT)
+    assert answer.status == 200
+    await bot.told("try again")
+    await bot.person().shortcut(ts, ASK_SHORTCUT)
+    await until(lambda: bot.said.asked)
+
+
+async def test_a_full_inbox_is_told(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_: object) -> None:
+        raise InboxFull("waiting=200")
+
+    monkeypatch.setattr(type(bot.inbox), "accept", full)
+    ts = await bot.person(BOB).say(HELP, "vpn down?")
+    await bot.person().shortcut(ts, ASK_SHORTCUT)
+    assert "200" not in (await bot.told("try again")).shown
+
+
+async def test_two_who_choose_at_once_get_one_answer(bot: Bot) -> None:
+    ts = await bot.person(BOB).say(HELP, "vpn down?")
+    people = [bot.person(), bot.person(BOB)]
+    await asyncio.gather(*(each.shortcut(ts, ASK_SHORTCUT) for each in people))
+    await posted(bot.store, named(HELP, ts))
+    assert len(bot.slack.answers(HELP, ts)) == len(bot.said.asked) == 1
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=8,
+)
+_KEYS = ("user", "channel", "message", "team", "response_url", "message_ts")
+
+
+@given(st.dictionaries(st.sampled_from(_KEYS), _json))
+def test_odd_payloads_point_at_nothing(body: dict[str, Any]) -> None:
+    assert pointed_of(body) is None
+
+
+async def test_a_shortcut_that_points_at_nothing_is_acknowledged(bot: Bot) -> None:
+    body = {
+        "type": "message_action",
+        "callback_id": ASK_SHORTCUT,
+        "user": {"id": ALICE, "team_id": TEAM},
+        "team": {"id": TEAM, "domain": "acme"},
+        "message": {},
+    }
+    assert (await bot.person().door.interact(body)).status == 200
+    assert bot.said.asked == []

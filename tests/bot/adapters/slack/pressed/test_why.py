@@ -1,0 +1,183 @@
+"""Why this answer: in a modal that opens at once, within what its readers may read."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.adapters.slack.pressed.why import WhyModals
+from bot.adapters.slack.pressed.why_view import explained, one_moment, told
+from bot.adapters.slack.showing.modals import Modals
+from bot.adapters.slack.wire.actions import WHY, WHY_VIEW
+from bot.errors import InteractionUnknown, StoreUnavailable
+from bot.types import FoundPassage, Outcome
+from bot.why.explaining import Explanation
+from bot.why.pages import PageRead
+from bot.why.steps import Step
+from bot.why.sureness import Sure
+from rag.types import Principal
+from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
+from tests.bot.adapters.slack.answering import PAGE, Bot
+from tests.bot.adapters.slack.clock import Clock
+from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.workspace.names import ALICE, BOB, DIRECT
+from tests.bot.adapters.slack.workspace.views import view_problem
+from tests.bot.house import until
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+READ = replace(
+    TRACE,
+    passages=(FoundPassage(VPN.chunk_id, VPN.page_id, VPN.title, VPN.section, {"keyword": 5.0}),),
+    threshold=0.65,
+)
+HERS = (frozenset({Principal("user:alice@acme.example")}),)
+SURE = Sure("quite sure", "90%", "65%", 90, 65)
+EVIL = "<!channel> <@U0CEO0000> <https://evil.example|x> https://evil.example *b* | &lt;!here&gt; "
+PLAIN = Explanation("Why this answer", "vpn?", (Step("Result", "It quotes the page."),))
+
+
+async def test_a_press_opens_an_explanation_with_pages(bot: Bot) -> None:
+    asked = await bot.answered(Outcome(ANSWER, READ))
+    answer = await bot.person(BOB).click(bot.reply(asked), WHY)
+    assert answer.status == 200
+    view = await bot.modal()
+    assert (view.user, view.payload["callback_id"]) == (BOB, WHY_VIEW)
+    assert view.payload["title"]["text"] == "Why this answer"
+    assert "> vpn down?" in view.shown
+    assert f"<{VPN.url}|VPN guide \u203a Reset>" in view.shown
+
+
+async def test_in_a_channel_only_what_everyone_may_read_is_named(bot: Bot) -> None:
+    bot.pages.chunks = [replace(PAGE, readers=HERS)]
+    asked = await bot.answered(Outcome(ANSWER, READ))
+    await bot.person().click(bot.reply(asked), WHY)
+    assert "VPN guide" not in (await bot.modal()).shown
+
+
+async def test_in_private_the_asker_sees_what_they_may_read(bot: Bot) -> None:
+    bot.pages.chunks = [replace(PAGE, readers=HERS)]
+    asked = await bot.answered(Outcome(ANSWER, READ), channel=DIRECT)
+    await bot.person().click(bot.reply(asked), WHY)
+    assert "VPN guide" in (await bot.modal()).shown
+
+
+async def test_in_private_who_is_not_introduced_sees_what_everyone_may(bot: Bot) -> None:
+    bot.pages.chunks = [replace(PAGE, readers=HERS)]
+    bot.slack.people[ALICE].is_restricted = True
+    asked = await bot.answered(Outcome(ANSWER, READ), channel=DIRECT)
+    await bot.person().click(bot.reply(asked), WHY)
+    assert "VPN guide" not in (await bot.modal()).shown
+
+
+async def test_anothers_private_answer_is_not_explained(bot: Bot) -> None:
+    asked = await bot.answered(channel=bot.person(BOB).direct, user=BOB)
+    await bot.press(bot.reply(asked), WHY, asked.id, ALICE)
+    await bot.told("isn't here any more", ALICE)
+    assert bot.slack.open_views == []
+
+
+@pytest.mark.parametrize("value", ["", "nothing", UNKNOWN])
+async def test_what_is_gone_is_told(bot: Bot, value: str) -> None:
+    asked = await bot.answered()
+    await bot.press(bot.reply(asked), WHY, value)
+    await bot.told("any more")
+    assert bot.slack.open_views == []
+
+
+async def test_a_modal_that_slack_does_not_open_is_told(bot: Bot) -> None:
+    asked = await bot.answered(Outcome(ANSWER, READ))
+    bot.slack.fail("views.open", Fault(error="expired_trigger_id"))
+    await bot.person().click(bot.reply(asked), WHY)
+    await bot.told("try again")
+
+
+async def test_what_takes_long_is_announced_and_shown_when_it_is_there(slack: FakeSlack) -> None:
+    go = asyncio.Event()
+
+    async def slowly() -> Explanation:
+        await go.wait()
+        return PLAIN
+
+    shows = WhyModals(_modals(slack), soon_seconds=0.01)
+    showing = asyncio.create_task(shows.show(slack.tickets.trigger(ALICE), slowly()))
+    await until(lambda: slack.open_views)
+    assert "One moment" in slack.open_views[0].shown
+    go.set()
+    await showing
+    (view,) = slack.open_views
+    assert "It quotes the page." in view.shown
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (InteractionUnknown("i-1 of tenant acme"), "nothing left to explain"),
+        (StoreUnavailable("password=hunter2"), "try again"),
+    ],
+)
+async def test_what_goes_wrong_is_told_without_its_details(
+    slack: FakeSlack, error: Exception, said: str
+) -> None:
+    async def fails() -> Explanation:
+        raise error
+
+    await WhyModals(_modals(slack)).show(slack.tickets.trigger(ALICE), fails())
+    assert said in slack.open_views[0].shown
+    assert str(error) not in slack.open_views[0].shown
+
+
+def test_how_sure_it_was_is_told_in_words_and_numbers() -> None:
+    view = explained(replace(PLAIN, sure=SURE, left_out="Others are left out."))
+    assert "quite sure: 90%, and an answer needs 65%" in str(view)
+    assert "Others are left out." in str(view)
+
+
+def test_a_page_of_no_address_is_named_without_a_link() -> None:
+    pages = (PageRead("Offices", "", "javascript:alert(1)", "found by its words"),)
+    shown = str(explained(replace(PLAIN, pages=pages)))
+    assert "Offices" in shown
+    assert "javascript" not in shown
+
+
+words = st.text(max_size=200).map(lambda text: f"{EVIL}{text}")
+
+
+@given(
+    title=words,
+    question=words,
+    steps=st.lists(
+        st.tuples(words, st.text(max_size=40).map(lambda t: (EVIL + t) * 60)), max_size=8
+    ),
+    pages=st.lists(st.tuples(words, words), max_size=5),
+)
+def test_nothing_is_live_and_every_limit_is_kept(
+    title: str, question: str, steps: list[tuple[str, str]], pages: list[tuple[str, str]]
+) -> None:
+    view = explained(
+        Explanation(
+            title,
+            question,
+            tuple(Step(*step) for step in steps),
+            sure=SURE,
+            pages=tuple(PageRead(*page, "https://wiki.example/a", EVIL) for page in pages),
+            left_out=EVIL,
+        )
+    )
+    assert view_problem(view) == ""
+    shown = str(view["blocks"])
+    assert shown.count("<") == shown.count("<https://wiki.example/a|") == len(pages)
+    assert shown.count("'mrkdwn'") == shown.count("'verbatim': True")
+
+
+@pytest.mark.parametrize("view", [one_moment(), told("x" * 200)])
+def test_small_modals_are_taken(view: dict[str, object]) -> None:
+    assert view_problem(view) == ""
+
+
+def _modals(slack: FakeSlack) -> Modals:
+    return Modals(AsyncWebClient(token="xoxb-test", base_url=slack.url), Clock().caller())

@@ -1,0 +1,172 @@
+"""Buttons that ask in their presser's name: for a person, and for an option."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.pressed.pressing import Press
+from bot.adapters.slack.pressed.wishes import pressed
+from bot.adapters.slack.wire.actions import ASK_PERSON
+from bot.adapters.slack.wire.reply_to import response_url_of
+from bot.desk import Desk
+from bot.errors import InboxFull
+from bot.escalations.handover import WISH
+from bot.routing.router import Router
+from bot.store import Store
+from bot.types import Clarification, Outcome
+from rag.pipeline import Pipeline
+from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE
+from tests.bot.adapters.slack.answering import Bot, bot_at, named
+from tests.bot.adapters.slack.events import ALICE
+from tests.bot.adapters.slack.questions import question
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.names import BOB, DIRECT, GUEST, HELP, PEOPLE, SHARED
+from tests.bot.house import until
+from tests.bot.recorded import posted
+from tests.bot.test_desk import WORDING, FirstLine, FixedGate, Greeter, ListIndex
+
+CHOICE = Clarification("Which one?", options=("Booking leave", "Public holidays"))
+OF_PEOPLE = replace(HANDED_OVER, reason="asked_for_human")
+
+
+@pytest.fixture
+async def house(slack: FakeSlack, channel: SlackChannel, store: Store) -> AsyncIterator[Bot]:
+    """Yield a bot with the real desk."""
+    async with bot_at(slack, channel, store, desk=_desk()) as bot:
+        yield bot
+
+
+def _desk() -> Desk:
+    """Return a desk with the real router, which finds nothing."""
+    return Desk(
+        router=Router(None, None, None),
+        generic=Greeter(),
+        pipeline=Pipeline(ListIndex(), None, FirstLine()),  # type: ignore[arg-type]  # as in Bench
+        gate=FixedGate(0.9),
+        wording=WORDING,
+    )
+
+
+def _asked_of_people(bot: Bot, person: str) -> str:
+    """Return the question on the card of a wish."""
+    cards = [p for p in bot.slack.in_channel(PEOPLE) if named(HELP, person) in str(p.payload)]
+    (card,) = cards
+    return next(line for line in card.shown.split("\n") if line.startswith("> "))
+
+
+async def _pressed(bot: Bot, question: str, what: str = "person") -> None:
+    await until(lambda: f"{question}:{what}" in [each.id for each in bot.said.asked])
+    await posted(bot.store, named(HELP, f"{question}:{what}"))
+
+
+async def test_a_wish_goes_to_people_in_the_same_thread(bot: Bot) -> None:
+    asked = await bot.answered()
+    bot.said.outcome = Outcome(OF_PEOPLE, TRACE)
+    await bot.person(BOB).click(bot.reply(asked), ASK_PERSON)
+    await _pressed(bot, asked.message.id)
+    wish = bot.said.asked[1]
+    assert (wish.text, wish.author.id, wish.private) == (WISH, BOB, False)
+    assert wish.thread == asked.message.thread
+    assert len(bot.slack.in_channel(PEOPLE)) == 1
+
+
+async def test_a_wish_of_two_people_is_one_and_the_second_is_told(bot: Bot) -> None:
+    asked = await bot.answered()
+    await bot.person(BOB).click(bot.reply(asked), ASK_PERSON)
+    await bot.person().click(bot.reply(asked), ASK_PERSON)
+    await bot.told("asked for about this already", ALICE)
+    await _pressed(bot, asked.message.id)
+    assert len(bot.said.asked) == 2
+
+
+async def test_twenty_presses_at_once_are_one_wish(bot: Bot) -> None:
+    asked = await bot.answered()
+    bot.said.outcome = Outcome(OF_PEOPLE, TRACE)
+    people = [bot.person(user) for user in (ALICE, BOB)]
+    presses = [each.click(bot.reply(asked), ASK_PERSON) for each in people for _ in range(10)]
+    answers = await asyncio.gather(*presses)
+    await _pressed(bot, asked.message.id)
+    assert {answer.status for answer in answers} == {200}
+    assert len(bot.said.asked) == 2
+    assert len(bot.slack.in_channel(PEOPLE)) == 1
+
+
+async def test_an_offer_in_private_is_taken_by_its_asker(bot: Bot) -> None:
+    asked = await bot.answered(Outcome(OFFERED, TRACE), channel=DIRECT)
+    bot.said.outcome = Outcome(OF_PEOPLE, TRACE)
+    await bot.person().click(bot.reply(asked), "Yes, ask a person")
+    await until(lambda: len(bot.slack.in_channel(PEOPLE)) == 1)
+    assert bot.said.asked[1].private
+
+
+async def test_only_colleagues_and_the_asker_ask_for_a_person_in_a_channel(bot: Bot) -> None:
+    asked = await bot.answered(channel=SHARED)
+    await bot.person(GUEST).click(bot.reply(asked), ASK_PERSON)
+    await bot.told("Only colleagues", GUEST)
+    assert len(bot.said.asked) == 1
+
+
+async def test_a_wish_that_is_not_kept_is_told(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = await bot.answered()
+
+    async def full(*_: object) -> None:
+        raise InboxFull("waiting=200")
+
+    monkeypatch.setattr(type(bot.inbox), "accept", full)
+    await bot.person().click(bot.reply(asked), ASK_PERSON)
+    assert "200" not in (await bot.told("try again")).shown
+
+
+async def test_an_option_is_asked_once_as_its_presser(bot: Bot) -> None:
+    asked = await bot.answered(Outcome(CHOICE, TRACE))
+    bot.said.outcome = Outcome(OF_PEOPLE, TRACE)
+    await bot.person().click(bot.reply(asked), "Public holidays")
+    await bot.person(BOB).click(bot.reply(asked), "Booking leave")
+    await bot.told("chosen already", BOB)
+    await _pressed(bot, asked.message.id, "option")
+    assert [(each.text, each.author.id) for each in bot.said.asked[1:]] == [
+        ("Public holidays", ALICE)
+    ]
+
+
+@pytest.mark.parametrize("number", ["2", "-1", "\u0662", "", "x", "9" * 40])
+async def test_an_option_that_was_not_offered_is_not_asked(bot: Bot, number: str) -> None:
+    asked = await bot.answered(Outcome(CHOICE, TRACE))
+    reply = bot.reply(asked)
+    button = next(b for b in reply.blocks if b["type"] == "actions")["elements"][0]
+    button["value"] = f"{asked.id}:{number}"
+    await bot.person().click(reply, "Booking leave")
+    await bot.told("isn't there any more")
+    assert len(bot.said.asked) == 1
+
+
+async def test_people_are_asked_the_question_that_was_pressed_below(house: Bot) -> None:
+    alice = house.person()
+    first = await alice.say(HELP, "How do I reset my badge?", mention=True)
+    answered = await posted(house.store, named(HELP, first))
+    second = await alice.say(HELP, "Where is the canteen?", first, mention=True)
+    await posted(house.store, named(HELP, second))
+    await house.press(house.reply(answered), ASK_PERSON, answered.id)
+    await posted(house.store, named(HELP, f"{first}:person"))
+    assert _asked_of_people(house, f"{first}:person") == "> How do I reset my badge?"
+
+
+async def test_people_are_asked_the_only_question_of_a_thread(house: Bot) -> None:
+    first = await house.person().say(HELP, "How do I reset my badge?", mention=True)
+    answered = await posted(house.store, named(HELP, first))
+    await house.press(house.reply(answered), ASK_PERSON, answered.id)
+    await posted(house.store, named(HELP, f"{first}:person"))
+    assert _asked_of_people(house, f"{first}:person") == "> How do I reset my badge?"
+
+
+def test_a_press_below_a_reply_to_a_command_is_answered_where_it_was_pressed() -> None:
+    asked = replace(question(private=True), reply_to='{"response_url": "https://old.example"}')
+    press = Press(BOB, HELP, "", response_url="https://hooks.slack.com/actions/1")
+    message = pressed(asked, press, "person", text=WISH)
+    assert response_url_of(message) == "https://hooks.slack.com/actions/1"
+    assert response_url_of(pressed(question(), press, "person", text=WISH)) is None

@@ -1,0 +1,1 @@
+"""Tests of bot.adapters.slack.showing."""
