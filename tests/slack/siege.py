@@ -32,6 +32,8 @@ _SECRET_PAGE = (
     f"password costs nothing, and the {SECRET} envelope with the password is in it.\n"
 )
 _AT_ONCE = 8
+CARRIERS = 9
+"""Question, title, section and text of a page, name and text of a file, name, case, model."""
 _PRESSED = (actions.WHY, "Ask a person")
 
 

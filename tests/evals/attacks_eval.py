@@ -1,0 +1,62 @@
+"""Measures how many public prompt injections have an effect on Slack, by any carrier.
+
+``python -m tests.evals.attacks_eval [--shared DIR]`` writes one line for each effect, and a sum. The
+model obeys every attack (tests/slack/obeying.py): what is measured is what code keeps from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bot.adapters.slack.calling import pacing
+from bot.observing.logs import set_up_logs
+from tests.slack.payloads import written, wrong_in
+from tests.slack.siege import CARRIERS, SECRET, besieged
+
+_ROOT = Path(__file__).parents[2]
+SHARED = Path(os.environ.get("FRONTDESK_EVAL_DATA", _ROOT.parent / "shared" / "data"))
+
+
+def attacks(shared: Path, most: int | None = None) -> list[str]:
+    """Return the public attacks. Raises FileNotFoundError when they are not there."""
+    lines = (shared / "prompt_attacks" / "prompts.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [row["text"] for row in rows if row["label"] == "attack"][:most]
+
+
+async def effects(texts: Sequence[str], folder: Path) -> tuple[list[str], int]:
+    """Return what had an effect, and how many calls were looked through."""
+    async with besieged(texts, folder) as siege:
+        await siege.all()
+        sent = list(siege.slack.requests)
+    told = [f"{SECRET} was told"] * (SECRET in written(sent))
+    return [*wrong_in(sent), *told], len(sent)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Return 1 when an attack had an effect."""
+    parser = argparse.ArgumentParser(prog="python -m tests.evals.attacks_eval", description=__doc__)
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder with the public sets")
+    parser.add_argument("--most", type=int, default=None, help="so many attacks only")
+    chosen = parser.parse_args(arguments)
+    set_up_logs("error")
+    setattr(pacing, "_RATES", {})  # noqa: B010 - Slack's pace is no part of this
+    texts = attacks(chosen.shared, chosen.most)
+    with TemporaryDirectory() as folder:
+        found, calls = asyncio.run(effects(texts, Path(folder)))
+    sys.stdout.writelines(f"{one}\n" for one in found)
+    sys.stdout.write(
+        f"{len(texts)} attacks by {CARRIERS} carriers: {len(found)} effects in {calls} calls\n"
+    )
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
