@@ -1,7 +1,7 @@
 """Measures how many public prompt injections have an effect on Slack, by any carrier.
 
-``python -m tests.evals.attacks_eval [--shared DIR]`` writes one line for each effect, and a sum. The
-model obeys every attack (tests/slack/obeying.py): what is measured is what code keeps from it.
+``python -m tests.evals.attacks_eval [--shared DIR]`` writes one line for each effect, and a sum.
+The model obeys every attack (tests/slack/obeying.py): measured is what code keeps from it.
 """
 
 from __future__ import annotations
