@@ -1,7 +1,8 @@
 """Whatever is sent again, late, in disorder, or dies: each question is answered, and once.
 
-``python -m tests.slack.delivery [--events 10000] [--seed N]`` does it at length, and returns 1 when
-a promise was broken.
+``python -m tests.slack.delivery [--events 10000] [--seed N] [--forgetful]`` does it at length, and
+returns 1 when a promise was broken. ``--forgetful`` hides what look-ups need, so that replies are
+doubled: the check can be seen to find them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tempfile import TemporaryDirectory
 from bot.store import open_store, sqlite_url
 from bot.types import Interaction, Message, Person, Thread
 from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import Post as Posted
 from tests.slack.lives import Lives, lives
 from tests.slack.script import Asked, Script, Sending
 
@@ -217,12 +219,26 @@ KEPT = Verdict([], [], [], [], [], 0)
 """What is to come of every run."""
 
 
+def _forget() -> None:
+    """Have this Slack show no metadata."""
+    told = Posted.told
+
+    def without(post: Posted, *, with_metadata: bool = False) -> dict[str, object]:
+        del with_metadata
+        return told(post)
+
+    setattr(Posted, "told", without)  # noqa: B010 - this process is for nothing else
+
+
 def main(arguments: Sequence[str]) -> int:
     """Return 1 when a promise was broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.slack.delivery", description=__doc__)
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--forgetful", action="store_true")
     chosen = parser.parse_args(arguments)
+    if chosen.forgetful:
+        _forget()
     with TemporaryDirectory() as folder:
         run = asyncio.run(delivered(chosen.events, chosen.seed, Path(folder)))
     sys.stdout.write(f"seed {chosen.seed}: {run}\n")
