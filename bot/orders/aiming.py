@@ -10,7 +10,8 @@ from bot.documents.documents import Space
 from bot.orders.addresses import forms_of
 from bot.orders.ports import KnowsSpaces
 from bot.orders.types import Everything, Orderer, PageAt, Refused, SpaceNamed, Target
-from bot.orders.words import listed, shown
+from bot.orders.words import shown
+from bot.rendering.amounts import listed
 
 _NAMED = 10
 

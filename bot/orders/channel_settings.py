@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from bot.orders.words import listed, shown
+from bot.orders.words import shown
+from bot.rendering.amounts import listed
 from bot.types import NO_MODEL, AnswerMode, Policy
 
 Field = Literal["spaces", "answers", "follow_ups", "people", "model", "other_bots"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bot.orders.told import RunState, RunTold, Trouble
 from bot.orders.types import Spelling
-from bot.orders.words import counted
+from bot.rendering.amounts import counted
 from bot.rendering.markdown import clip
 
 _BAR = 20
@@ -99,7 +99,7 @@ def _facts(told: RunTold) -> Iterator[str]:
     if told.state == "running" and not told.total:
         yield "Looking for what changed \u2026"
     elif told.state == "running":
-        yield _pace(told)
+        yield pace(told)
         if told.remaining:
             yield f"{told.remaining[:1].upper()}{told.remaining[1:]} left"
     elif told.ended and told.state != "gone":
@@ -112,11 +112,24 @@ def _facts(told: RunTold) -> Iterator[str]:
         yield told.note
 
 
-def _pace(told: RunTold) -> str:
+def pace(told: RunTold) -> str:
+    """Return what a run under way has done, and how fast."""
     parts = [f"{told.pages:,} of {counted(told.total, 'page')}", counted(told.chunks, "passage")]
     if told.chunks_per_second >= 1:
         parts.append(f"{told.chunks_per_second:.0f} a second")
     return ", ".join(parts)
+
+
+def changes(told: RunTold) -> tuple[str, ...]:
+    """Return what a run did to how many pages, or would do; what it did to none is left out."""
+    counts = (
+        (told.added, "added"),
+        (told.changed, "changed"),
+        (told.removed, "removed"),
+        (told.readers_changed, "with new readers"),
+        (told.skipped, "left out on purpose"),
+    )
+    return tuple(f"{count:,} {what}" for count, what in counts if count)
 
 
 def _written(told: RunTold) -> str:
@@ -125,22 +138,12 @@ def _written(told: RunTold) -> str:
 
 
 def _report(told: RunTold) -> str:
-    changes = [
-        f"{count:,} {what}"
-        for count, what in (
-            (told.added, "added"),
-            (told.changed, "changed"),
-            (told.removed, "removed"),
-            (told.readers_changed, "with new readers"),
-            (told.skipped, "left out on purpose"),
-        )
-        if count
-    ]
+    changed = changes(told)
     unchanged = f"{counted(told.unchanged, 'page')} unchanged"
-    if not changes:
+    if not changed:
         return f"Nothing changed, {unchanged}" if told.state == "done" else unchanged
     verb = "A real run would find: " if told.dry_run else ""
-    return f"{verb}{', '.join(changes)}, {unchanged}"
+    return f"{verb}{', '.join(changed)}, {unchanged}"
 
 
 def _trouble_title(told: RunTold) -> str:

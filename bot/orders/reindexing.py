@@ -20,8 +20,9 @@ from bot.orders.types import (
     ReindexOrder,
     Started,
 )
-from bot.orders.words import counted, shown
+from bot.orders.words import shown
 from bot.ports import Audits
+from bot.rendering.amounts import counted
 
 _LOOKED_AT = 100
 _RECENT = 3

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bot import __version__
 from bot.documents.documents import Space
-from bot.orders.words import counted, span
+from bot.rendering.amounts import about, counted
 from bot.startup import Part
 
 _KNOWLEDGE, _MODEL, _LIMITS = "knowledge", "model", "limits"
@@ -36,7 +36,7 @@ def age(since: datetime, now: datetime) -> str:
     """Return how long ago something was."""
     seconds = max(0.0, (now - since).total_seconds())
     if seconds <= _HOURS:
-        return f"{span(seconds)} ago"
+        return f"{about(seconds)} ago"
     return f"{counted(round(seconds / _DAY), 'day')} ago"
 
 

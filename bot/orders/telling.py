@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bot.documents.documents import Failure, Run
 from bot.orders.told import RunState, RunTold, Trouble
-from bot.orders.words import span
+from bot.rendering.amounts import about
 
 MOST_TROUBLES = 5
 """So many troubles are told."""
@@ -84,7 +84,7 @@ def _remaining(runs: Sequence[Run]) -> str:
     """Return about how long the slowest still takes; "" while that of one is not known."""
     seconds = [run.remaining_seconds for run in runs if run.active]
     known = [each for each in seconds if each is not None]
-    return span(max(known)) if known and len(known) == len(seconds) else ""
+    return about(max(known)) if known and len(known) == len(seconds) else ""
 
 
 def _troubles(failures: Sequence[Failure]) -> tuple[Trouble, ...]:

@@ -1,4 +1,4 @@
-"""How what people typed is taken apart into words, and how numbers are said; pure."""
+"""How what people typed is taken apart into words, and quoted; pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ _MARKDOWN_LINK = re.compile(r"\[[^\[\]\n]*\]\((https?://[^\s()]+)\)", re.IGNOREC
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 _STRAY = "\"'\u2018\u2019\u201a"
 _SHOWN = 60
-_MINUTE = 60
-_HOURS_FROM = 120
-"""From so many minutes on hours are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +48,6 @@ def shown(text: str) -> str:
     """Return what somebody typed as a message quotes it: printable, and not too long."""
     printable = "".join(each if each.isprintable() else " " for each in text)
     return f"\u201c{clip(printable, _SHOWN)}\u201d"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
-def span(seconds: float) -> str:
-    """Return about how long something takes."""
-    minutes = round(seconds / _MINUTE)
-    if minutes < 1:
-        return "less than a minute"
-    if minutes < _HOURS_FROM:
-        return f"about {minutes} min"
-    return f"about {minutes / _MINUTE:.1f} h"
-
-
-def listed(names: tuple[str, ...], most: int) -> str:
-    """Return names with commas, and how many more there are."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _words(text: str) -> Iterator[Word]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import assert_never
 from urllib.parse import quote, urlsplit
 
+from bot.rendering.amounts import counted
 from bot.rendering.markdown import clip, disarm
 from bot.types import (
     Activity,
@@ -89,13 +90,8 @@ class HandOver:
 def doing(activity: Activity) -> str:
     """Return what the asker sees meanwhile, after the bot's name; "" shows nothing."""
     if activity.stage is Stage.READING and activity.pages:
-        return f"is reading {counted_pages(activity.pages)}\u2026"
+        return f"is reading {counted(activity.pages, 'page')}\u2026"
     return _DOING.get(activity.stage, "")
-
-
-def counted_pages(number: int) -> str:
-    """Return a number of pages in words, such as "1 page"."""
-    return "1 page" if number == 1 else f"{number} pages"
 
 
 def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) -> Rendered:

@@ -13,7 +13,7 @@ from bot.adapters.web.cases import CaseView
 from bot.adapters.web.thumbs import VotesView, votes_view
 from bot.judging import can_be_judged
 from bot.pages.markup import answer_html, quote_html
-from bot.rendering.rendering import counted_pages
+from bot.rendering.amounts import counted
 from bot.types import (
     Activity,
     Clarification,
@@ -90,7 +90,7 @@ class ExchangeView:
 def doing(activity: Activity) -> str:
     """Return what is shown while a question is worked on."""
     if activity.stage is Stage.READING and activity.pages:
-        return f"Reading {counted_pages(activity.pages)} \u2026"
+        return f"Reading {counted(activity.pages, 'page')} \u2026"
     return _DOING[activity.stage]
 
 
