@@ -13,6 +13,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.database_url import IDLE_IN_TRANSACTION_SECONDS
 from bot.errors import RecordRefused, StoreUnavailable
+from bot.store.file_threads import FileThreads
 from bot.store.turns import Turns
 
 PRAGMAS = (
@@ -47,9 +48,10 @@ class Transactions:
     """
 
     def __init__(self, url: str) -> None:
-        self._engine = _connect(url)
+        self._threads = FileThreads()
+        self._engine = _connect(url, self._threads)
         self._brief = (
-            _connect(url, brief=True)
+            _connect(url, self._threads, brief=True)
             if self.dialect == "sqlite"
             else self._engine.execution_options(brief=True)
         )
@@ -99,17 +101,19 @@ class Transactions:
             await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def close(self) -> None:
+        """Close all connections; what was cancelled half-way has ended then, too."""
         await self._engine.dispose()
         await self._brief.dispose()
+        await self._threads.ended()
 
 
-def _connect(url: str, *, brief: bool = False) -> AsyncEngine:
+def _connect(url: str, threads: FileThreads, *, brief: bool = False) -> AsyncEngine:
     # A statement's parameters are people's words; an error must not carry them into a log.
     # A database server may have been restarted since a connection was last used: pre_ping.
     engine = create_async_engine(
         url,
         hide_parameters=True,
-        connect_args=connect_arguments(url),
+        connect_args=connect_arguments(url) or {"async_creator_fn": threads.opened},
         pool_pre_ping=url.startswith("postgresql"),
         execution_options={"brief": brief},
     )
