@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.attachments.reading import Read, ReadsAttachments
+from bot.escalations.repeating import ASKED_ALREADY, LOOKED_AT, asked_already, is_wish
 from bot.introductions import Introduced, Introductions
 from bot.ports import Directory, Interactions, Policies
 from bot.types import Audience, Inquiry, Message, Person, Policy, Refusal
@@ -54,6 +55,8 @@ class Admission:
         introduced = await self._introduced(message)
         if isinstance(introduced, Refusal):
             return introduced
+        if await self._is_repeated(message):
+            return Refusal(ASKED_ALREADY, "asked_already")
         known = replace(message, author=await self._with_principals(message, introduced))
         read = await self._read(message)
         return Inquiry(
@@ -66,6 +69,14 @@ class Admission:
             notes=introduced.notes,
             asker=introduced.recorded,
         )
+
+    async def _is_repeated(self, message: Message) -> bool:
+        """Tell whether a button asks for what somebody typed meanwhile."""
+        if not is_wish(message):
+            return False
+        there = await self._interactions.in_thread(message.thread, LOOKED_AT)
+        before = [each for each in there if each.id != message.interaction_id]
+        return asked_already(message, before)
 
     async def _introduced(self, message: Message) -> Introduced | Refusal:
         if self._introductions is None:

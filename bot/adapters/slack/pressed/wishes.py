@@ -13,6 +13,7 @@ from bot.adapters.slack.pressed.pressing import Declined, Press, Presses, intera
 from bot.adapters.slack.pressed.subjects import Subjects
 from bot.adapters.slack.wire.actions import ASK_PERSON, OPTION
 from bot.escalations.handover import wish_about
+from bot.escalations.repeating import LOOKED_AT, asked_already
 from bot.office import Office
 from bot.types import Clarification, Interaction, Message, Person
 
@@ -38,8 +39,11 @@ class Wishes:
     async def _ask_person(self, press: Press) -> None:
         interaction = await self._pressed_below(press, press.value)
         wish = pressed(interaction.message, press, "person", text="")
-        about = await self._about(interaction, wish)
-        await self._accept(replace(wish, text=about), _ASKED_ALREADY)
+        wish = replace(wish, text=await self._about(interaction, wish))
+        there = await self._office.interactions.in_thread(wish.thread, LOOKED_AT)
+        if asked_already(wish, there):
+            raise Declined(_ASKED_ALREADY)
+        await self._accept(wish, _ASKED_ALREADY)
 
     async def _choose(self, press: Press) -> None:
         value, _, number = press.value.rpartition(":")

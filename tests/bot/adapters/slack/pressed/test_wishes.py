@@ -18,7 +18,7 @@ from bot.errors import InboxFull
 from bot.escalations.handover import WISH
 from bot.routing.router import Router
 from bot.store import Store
-from bot.types import Clarification, Outcome
+from bot.types import Clarification, Interaction, Outcome
 from rag.pipeline import Pipeline
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE
 from tests.bot.adapters.slack.answering import Bot, bot_at, named
@@ -162,6 +162,46 @@ async def test_people_are_asked_the_only_question_of_a_thread(house: Bot) -> Non
     await house.press(house.reply(answered), ASK_PERSON, answered.id)
     await posted(house.store, named(HELP, f"{first}:person"))
     assert _asked_of_people(house, f"{first}:person") == "> How do I reset my badge?"
+
+
+async def _offered(house: Bot) -> Interaction:
+    """Have a question in private to which nothing is found."""
+    first = await house.person().say(DIRECT, "How do I reset my badge?")
+    return await posted(house.store, named(DIRECT, first))
+
+
+async def test_who_typed_yes_and_then_presses_has_asked_once(house: Bot) -> None:
+    offered = await _offered(house)
+    typed = await house.person().say(DIRECT, "yes", offered.message.id)
+    await posted(house.store, named(DIRECT, typed))
+    await house.person().click(house.reply(offered), "Yes, ask a person")
+    await house.told("asked for about this already")
+    assert len(house.slack.in_channel(PEOPLE)) == 1
+
+
+async def test_who_types_yes_and_presses_at_once_has_asked_once(house: Bot) -> None:
+    offered = await _offered(house)
+    alice = house.person()
+    typed, _ = await asyncio.gather(
+        alice.say(DIRECT, "yes", offered.message.id),
+        alice.click(house.reply(offered), "Yes, ask a person"),
+    )
+    wish = named(DIRECT, f"{offered.message.id}:person")
+    for each in (named(DIRECT, typed), wish):
+        if await house.store.interactions.get(each):
+            await posted(house.store, each)
+    assert len(house.slack.in_channel(PEOPLE)) == 1
+
+
+async def test_a_wish_about_another_question_is_another_wish(house: Bot) -> None:
+    offered = await _offered(house)
+    alice = house.person()
+    second = await alice.say(DIRECT, "How do I reset my other badge?", offered.message.id)
+    other = await posted(house.store, named(DIRECT, second))
+    for each in (offered, other):
+        await alice.click(house.reply(each), "Yes, ask a person")
+        await posted(house.store, named(DIRECT, f"{each.message.id}:person"))
+    assert len(house.slack.in_channel(PEOPLE)) == 2
 
 
 def test_a_press_below_a_reply_to_a_command_is_answered_where_it_was_pressed() -> None:

@@ -1,0 +1,40 @@
+"""Whether people were asked about a question already: a button and a typed "yes" say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.escalations.handover import WISH, wished_about
+from bot.types import Escalation, Interaction, Message
+
+LOOKED_AT = 20
+"""So many messages of a thread are looked at."""
+
+ASKED_ALREADY = "A person was asked about this already, so I haven't asked a second time."
+
+
+def is_wish(message: Message) -> bool:
+    """Tell whether a message is what a button says that asks for a person."""
+    return message.text.startswith(WISH)
+
+
+def asked_already(message: Message, before: Sequence[Interaction]) -> bool:
+    """Tell whether what a button asks for was done by one of the messages before it.
+
+    ``before`` are those of the same thread, oldest first. A button that names no question is about
+    the one that was asked last.
+    """
+    question = wished_about(message.text)
+    handed = [each for each in before if each.outcome is not None and not each.outcome.silent]
+    if not question:
+        handed = handed[-1:]
+    return any(_asked_people(each, question) for each in handed)
+
+
+def _asked_people(interaction: Interaction, question: str) -> bool:
+    """Tell whether a message asked for a person, about a question or, with "", about any."""
+    outcome = interaction.outcome
+    response = outcome.response if outcome else None
+    if not isinstance(response, Escalation) or response.reason != "asked_for_human":
+        return False
+    return not question or f"{response.question}\n".startswith(f"{question}\n")

@@ -1,0 +1,54 @@
+"""A question for people that a button asks again."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.escalations.handover import wish_about
+from bot.escalations.repeating import asked_already, is_wish
+from bot.types import Escalation, EscalationReason, Interaction, Outcome
+from tests.bot.adapters.outcomes import ANSWER, TRACE
+from tests.builders import NOON, message
+
+QUESTION = "How do I reset my badge?"
+
+
+def interaction(text: str, outcome: Outcome | None = None) -> Interaction:
+    asked = message(text)
+    return Interaction(asked.interaction_id, asked, "done", NOON, outcome)
+
+
+def handed(
+    question: str, *, reason: EscalationReason = "asked_for_human", silent: bool = False
+) -> Interaction:
+    response = Escalation(text="Of course.", reason=reason, question=question)
+    return interaction("yes", outcome=Outcome(response, TRACE, silent=silent))
+
+
+ANSWERED = interaction(QUESTION, outcome=Outcome(ANSWER, TRACE))
+
+
+def test_what_a_button_says_is_a_wish_and_what_people_write_is_none() -> None:
+    assert is_wish(message(wish_about(QUESTION)))
+    assert is_wish(message(wish_about("")))
+    assert not is_wish(message("yes"))
+
+
+@pytest.mark.parametrize(
+    ("about", "before", "is_repeated"),
+    [
+        (QUESTION, [ANSWERED, handed(f"{QUESTION}\nyes")], True),
+        (QUESTION, [handed(QUESTION), ANSWERED], True),
+        (QUESTION, [ANSWERED, handed(f"{QUESTION} And my key?")], False),
+        (QUESTION, [ANSWERED, handed(QUESTION, reason="nothing_found")], False),
+        (QUESTION, [handed(QUESTION, silent=True)], False),
+        (QUESTION, [], False),
+        ("", [ANSWERED, handed(f"{QUESTION}\nyes")], True),
+        ("", [handed(QUESTION), ANSWERED], False),
+        ("", [ANSWERED, interaction("still worked on")], False),
+    ],
+)
+def test_a_wish_is_repeated_where_people_were_asked_the_same(
+    about: str, before: list[Interaction], *, is_repeated: bool
+) -> None:
+    assert asked_already(message(wish_about(about)), before) is is_repeated
