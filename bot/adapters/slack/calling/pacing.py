@@ -34,8 +34,8 @@ _TIER_4 = Rate(burst=30, seconds=1.0)
 _FREE = Rate(burst=1, seconds=0.0)
 _RATES = {
     "agents.sessions.setStatus": _TIER_3,
-    "assistant.threads.setStatus": _TIER_3,
-    "assistant.threads.setSuggestedPrompts": _TIER_3,
+    "assistant.threads.setStatus": _TIER_4,
+    "assistant.threads.setSuggestedPrompts": _TIER_4,
     "chat.delete": _TIER_3,
     "chat.postEphemeral": _TIER_4,
     "chat.postMessage": POSTS,

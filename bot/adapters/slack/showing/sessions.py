@@ -20,7 +20,13 @@ from bot.types import Message, Thread
 _REMEMBERED = 2_000
 _PAUSE_SECONDS = 600.0
 _OF_THIS_THREAD = frozenset(
-    {"thread_not_found", "message_not_found", "channel_not_found", "not_in_channel"}
+    {
+        "channel_not_found",
+        "invalid_thread_ts",
+        "message_not_found",
+        "not_in_channel",
+        "thread_not_found",
+    }
 )
 
 log = structlog.get_logger(__name__)

@@ -26,7 +26,13 @@ _EYES = "eyes"
 _REMEMBERED = 2_000
 _STATUS_PAUSE_SECONDS = 600.0
 _OF_THIS_THREAD = frozenset(
-    {"thread_not_found", "message_not_found", "channel_not_found", "not_in_channel"}
+    {
+        "channel_not_found",
+        "invalid_thread_ts",
+        "message_not_found",
+        "not_in_channel",
+        "thread_not_found",
+    }
 )
 _AS_WISHED = frozenset({"already_reacted", "no_reaction"})
 _LOADING = ("Looking at the pages\u2026", "Still at it\u2026", "Checking what I found\u2026")

@@ -114,10 +114,11 @@ async def test_a_workspace_without_status_lines_is_asked_again_after_ten_minutes
     assert slack.calls.count(STATUS) == 1
 
 
+@pytest.mark.parametrize("error", ["thread_not_found", "invalid_thread_ts"])
 async def test_a_thread_without_a_status_line_says_nothing_of_others(
-    slack: FakeSlack, channel: SlackChannel
+    slack: FakeSlack, channel: SlackChannel, error: str
 ) -> None:
-    slack.fail(STATUS, Fault(error="thread_not_found"))
+    slack.fail(STATUS, Fault(error=error))
     await shown(channel, question(id="1700000000.000300"), SEARCHING)
     await shown(channel, question(), SEARCHING)
     assert slack.statuses == ["is searching the wiki\u2026"]
