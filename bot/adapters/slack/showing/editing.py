@@ -27,6 +27,11 @@ class Editor:
         await self._caller.call(
             "chat.update",
             lambda: self._client.chat_update(
-                channel=at.channel, ts=at.id, text=form.text, blocks=blocks_of(form) or []
+                channel=at.channel,
+                ts=at.id,
+                text=form.text,
+                blocks=blocks_of(form) or [],
+                # Here Slack would otherwise look for links and names in the text by itself.
+                parse="none",
             ),
         )

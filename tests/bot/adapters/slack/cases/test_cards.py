@@ -44,6 +44,15 @@ async def test_where_it_is_goes_into_the_record_with_the_question(scene: Scene) 
     assert await scene.noted() == PostedRef(PEOPLE, scene.card.ts)
 
 
+async def test_slack_looks_for_no_links_of_its_own_in_an_edited_card(scene: Scene) -> None:
+    await scene.ask()
+    await scene.act("claim")
+    await scene.news()
+
+    edits = [each for each in scene.slack.requests if each.method == "chat.update"]
+    assert [each.arguments["parse"] for each in edits] == ["none"]
+
+
 async def test_every_step_edits_it_in_place(scene: Scene) -> None:
     case_id = await scene.ask()
     ts = scene.card.ts
