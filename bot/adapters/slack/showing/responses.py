@@ -148,7 +148,7 @@ class Responses:
             headers=answer.headers,
             status_code=answer.status_code,
         )
-        if answer.status_code != _OK:
+        if answer.status_code != _OK or told.get("ok") is False:
             raise named("response_url", told)
         return told
 

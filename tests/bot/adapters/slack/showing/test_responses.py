@@ -58,6 +58,16 @@ async def test_a_command_is_answered_to_its_sender_alone(
     assert "chat.postMessage" not in slack.calls
 
 
+async def test_what_slack_refuses_with_200_is_not_taken_for_shown(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    refused = Fault(page='{"ok": false, "error": "invalid_blocks"}')
+    slack.fail("response_url", refused)
+    await channel.deliver(sent(slack))
+    (post,) = slack.posts
+    assert "Restart the client [1]." in post.shown
+
+
 async def test_nothing_is_looked_up_or_marked_for_a_command(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
