@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from bot.errors import FeedbackInvalid
 from bot.types import Feedback, InteractionId
 
+Vote = Literal["up", "down"]
 Reason = Literal["wrong", "incomplete", "outdated", "off_topic", "unclear", "other"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
@@ -19,7 +20,7 @@ LONGEST_COMMENT = 2000
 def judgement(
     interaction_id: InteractionId,
     person_id: str,
-    vote: Literal["up", "down"],
+    vote: Vote,
     *,
     rating: int | None = None,
     reason: str | None = None,

@@ -6,13 +6,11 @@ It knows no platform; what a person says on one of them comes here as their id t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 from bot.errors import FeedbackInvalid, InteractionUnknown
-from bot.feedback import judgement
+from bot.feedback import Vote, judgement
 from bot.types import Feedback, Interaction, InteractionId, Outcome, Reply
-
-Vote = Literal["up", "down"]
 
 
 class Judged(Protocol):

@@ -400,6 +400,11 @@ class Interaction:
     claim: Claim | None = None
     told: tuple[PostedRef, ...] = ()
 
+    @property
+    def withdrawn(self) -> bool:
+        """Whether its asker took the question back, also while what was posted is still going."""
+        return self.status in {"cancelling", "cancelled"}
+
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:

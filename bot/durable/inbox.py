@@ -210,7 +210,7 @@ class DurableInbox:
         interaction = await self._worklist.get(interaction_id)
         if interaction is None:
             raise InteractionUnknown(f"There is no interaction {interaction_id!r}. Ask first.")
-        if interaction.status in {"cancelling", "cancelled"}:
+        if interaction.withdrawn:
             raise InteractionUnknown(
                 f"Interaction {interaction_id!r} was withdrawn by its asker. Ask the question anew."
             )

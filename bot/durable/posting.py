@@ -81,7 +81,7 @@ class Posting:
     async def tidy(self, interaction: Interaction) -> None:
         """Remove a placeholder that was opened while the question was withdrawn elsewhere."""
         recorded = await self._work.get(interaction.id)
-        if interaction.placeholder and recorded and recorded.status in {"cancelling", "cancelled"}:
+        if interaction.placeholder and recorded and recorded.withdrawn:
             await self._deliver.withdraw(replace(interaction, posted=None))
 
     async def _first(self, interaction: Interaction, outcome: Outcome) -> PostedRef:
@@ -144,7 +144,7 @@ class Posting:
 
     async def _posted(self, interaction: Interaction, ref: PostedRef) -> float | None:
         recorded = await self._work.posted(interaction.id, ref)
-        if recorded.status in {"cancelling", "cancelled"}:
+        if recorded.withdrawn:
             # With the message as it was: the recorded one may no longer say where to reply.
             return await self.withdraw(replace(recorded, message=interaction.message))
         return None

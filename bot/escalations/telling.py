@@ -21,7 +21,6 @@ from rag.types import EVERYONE
 
 _DEADLINE_SECONDS = 40.0
 _PATIENCE = timedelta(hours=24)
-_WITHDRAWN = frozenset({"cancelling", "cancelled"})
 _CALLS: frozenset[Step] = frozenset({"ping", "reopen"})
 """What people are called to; other steps are only shown to them."""
 
@@ -69,7 +68,7 @@ class Teller:
         Raises StoreUnavailable: then what was told may not be noted, and is looked up next time.
         """
         asked = await self._recorded.get(notice.interaction_id)
-        if asked is None or asked.status in _WITHDRAWN:
+        if asked is None or asked.withdrawn:
             await self._outbox.sent(notice, None)
             return
         try:
@@ -141,7 +140,7 @@ class Teller:
             return
         now = await self._recorded.get(message.interaction_id)
         channel = self._channels.get(message.thread.platform)
-        if (now is None or now.status in _WITHDRAWN) and isinstance(channel, Withdraws):
+        if (now is None or now.withdrawn) and isinstance(channel, Withdraws):
             try:
                 await channel.withdraw(message, [ref])
             except DeliveryFailed as error:

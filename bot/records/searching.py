@@ -8,11 +8,9 @@ from datetime import datetime
 from typing import Generic, Literal, Protocol, TypeVar
 
 from bot.escalations.types import State
-from bot.feedback import Reason
+from bot.feedback import Reason, Vote
 from bot.outcomes import AnswerType
 from bot.types import Feedback, Intent, InteractionId, Platform, Status
-
-Vote = Literal["up", "down"]
 
 Item = TypeVar("Item")
 

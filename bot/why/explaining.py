@@ -21,7 +21,6 @@ from rag.types import Chunk, Principal
 
 _log = structlog.get_logger(__name__)
 
-_GONE = frozenset({"cancelling", "cancelled"})
 _AT_WORK = "I am still working on this. Ask again when there is an answer."
 _NEVER = "This did not work, so there is no answer to explain. Please ask the question again."
 _BLIND = "I can't tell right now which of the pages you may read, so I name none."
@@ -151,7 +150,7 @@ class Explaining:
 
 def _may_be_told(interaction: Interaction, tenant: str, asker_id: str) -> bool:
     message = interaction.message
-    if message.thread.tenant != tenant or interaction.status in _GONE:
+    if message.thread.tenant != tenant or interaction.withdrawn:
         return False
     return not message.private or message.author.id == asker_id
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal, TypeVar, get_args
 
-from bot.feedback import REASONS, Reason
+from bot.feedback import REASONS, Reason, Vote
 from bot.outcomes import AnswerType
-from bot.records.searching import FeedbackQuery, QuestionQuery, Vote
+from bot.records.searching import FeedbackQuery, QuestionQuery
 from bot.types import Intent
 
 LONGEST = 200

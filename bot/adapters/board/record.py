@@ -21,7 +21,6 @@ _DECIDERS = {
     "model": "the language model",
     "default": "nobody; it is the default",
 }
-_WITHDRAWN = frozenset({"cancelling", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def record_view(
     return RecordView(
         id=asked.id,
         question=message.text,
-        withdrawn=asked.status in _WITHDRAWN,
+        withdrawn=asked.withdrawn,
         asked_at=asked.created_at,
         who=words.who(message.author.name, message.author.id),
         person_id=message.author.id,

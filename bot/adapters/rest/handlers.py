@@ -238,8 +238,7 @@ class Rest:
         wanted = request.match_info["id"]
         known = ID.fullmatch(wanted) is not None
         interaction = await self._interactions.get(InteractionId(wanted)) if known else None
-        gone = interaction is None or interaction.status in {"cancelling", "cancelled"}
-        if interaction is None or gone or not may_see(request, interaction):
+        if interaction is None or interaction.withdrawn or not may_see(request, interaction):
             raise problem(404, f"There is no interaction {wanted[:64]!r} of yours.")
         return interaction
 

@@ -10,8 +10,9 @@ from aiohttp import web
 
 from bot.adapters.web.cases import CaseView, case_view
 from bot.adapters.web.ports import Identify
-from bot.adapters.web.view import ExchangeView, exchange_view, rateable
+from bot.adapters.web.view import ExchangeView, exchange_view
 from bot.escalations.ports import Cases
+from bot.judging import can_be_judged
 from bot.ports import Interactions
 from bot.types import Escalation, Feedback, Interaction, InteractionId, Person, Thread
 
@@ -42,7 +43,7 @@ class Exchanges:
 
     async def view(self, request: web.Request, interaction: Interaction) -> ExchangeView:
         """Return what the page shows of an interaction to the one who looks."""
-        if rateable(interaction):
+        if can_be_judged(interaction.outcome):
             given = await self.feedback_of(interaction.id, self._identify(request))
             return exchange_view(interaction, given=given)
         if interaction.status == "working":
@@ -73,9 +74,12 @@ class Exchanges:
 
 def may_have_case(interaction: Interaction) -> bool:
     """Tell whether a question may have gone to people, without looking it up."""
-    gone = interaction.status in {"cancelling", "cancelled"}
     outcome = interaction.outcome
-    return not gone and outcome is not None and isinstance(outcome.response, Escalation)
+    return (
+        not interaction.withdrawn
+        and outcome is not None
+        and isinstance(outcome.response, Escalation)
+    )
 
 
 def rendered(

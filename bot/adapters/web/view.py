@@ -40,7 +40,6 @@ _DOING: Mapping[Stage, str] = {
 _HEADINGS = {"found": "From the wiki", "answer": "Answer", "generic": ""}
 _FOUND = "From the wiki:"
 _WITHDRAWN = "This question was withdrawn."
-_GONE = frozenset({"cancelling", "cancelled"})
 _GIVEN_UP = "This did not work. Please ask again."
 _LONG_QUESTION = 600
 _LABEL = 90
@@ -98,7 +97,7 @@ def exchange_view(
     interaction: Interaction, *, activity: Activity | None = None, given: Feedback | None = None
 ) -> ExchangeView:
     """Return what the page shows of an interaction, finished or not."""
-    withdrawn = interaction.status in _GONE
+    withdrawn = interaction.withdrawn
     if interaction.outcome is not None and not withdrawn:
         return _finished(interaction, interaction.outcome, votes_view(given))
     working = interaction.status == "working"
@@ -116,11 +115,6 @@ def exchange_view(
         stage=doing(now),
         html=Markup() if working else answer_html(given_up, interaction.id, 0),
     )
-
-
-def rateable(interaction: Interaction) -> bool:
-    """Tell whether the page asks for a judgement of an answer."""
-    return can_be_judged(interaction.outcome)
 
 
 def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> ExchangeView:
@@ -142,7 +136,7 @@ def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> E
         numbered=cited,
         sources_label=_sources_label(response, shown),
         remarks=outcome.remarks,
-        rateable=rateable(interaction),
+        rateable=can_be_judged(outcome),
         can_ask_person=_can_ask_person(response),
         why_label=title_of(outcome),
         votes=votes,

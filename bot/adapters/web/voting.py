@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from aiohttp import web
 
 from bot.adapters.web.exchanges import Exchanges, wants_fragment
 from bot.adapters.web.ports import Identify
-from bot.adapters.web.view import rateable
-from bot.errors import FeedbackInvalid
-from bot.feedback import judgement
+from bot.errors import FeedbackInvalid, InteractionUnknown
+from bot.feedback import Vote, judgement
+from bot.judging import Judging, can_be_judged
 from bot.ports import Interactions
 from bot.types import Interaction
 
 LONGEST_COMMENT = 500
 """Characters; the API takes more."""
+
+_NOTHING_TO_JUDGE = "There is no answer to judge."
 
 
 class Voting:
@@ -26,6 +26,7 @@ class Voting:
     ) -> None:
         self._exchanges = exchanges
         self._interactions = interactions
+        self._judging = Judging(interactions)
         self._identify = identify
 
     def mount(self, app: web.Application) -> None:
@@ -35,14 +36,14 @@ class Voting:
 
     async def vote(self, request: web.Request) -> web.Response:
         """Keep a thumb; the same thumb again takes it back, with what was said."""
-        interaction = await self._judged(request)
+        interaction = await self._exchanges.own(request)
         vote = _thumb(str((await request.post()).get("vote", "")))
-        person = self._identify(request)
-        given = await self._exchanges.feedback_of(interaction.id, person)
-        if given is not None and given.vote == vote:
-            await self._interactions.unrate(interaction.id, person.id)
-        else:
-            await self._interactions.rate(judgement(interaction.id, person.id, vote))
+        about = interaction.message.thread.tenant, interaction.id, self._identify(request).id
+        try:
+            if not await self._judging.vote(*about, vote):
+                await self._judging.take_back(*about, vote)
+        except (FeedbackInvalid, InteractionUnknown) as error:
+            raise web.HTTPNotFound(text=_NOTHING_TO_JUDGE) from error
         return await self._votes(request, interaction)
 
     async def reason(self, request: web.Request) -> web.Response:
@@ -69,8 +70,8 @@ class Voting:
 
     async def _judged(self, request: web.Request) -> Interaction:
         interaction = await self._exchanges.own(request)
-        if not rateable(interaction):
-            raise web.HTTPNotFound(text="There is no answer to judge.")
+        if not can_be_judged(interaction.outcome):
+            raise web.HTTPNotFound(text=_NOTHING_TO_JUDGE)
         return interaction
 
     async def _votes(self, request: web.Request, interaction: Interaction) -> web.Response:
@@ -79,7 +80,7 @@ class Voting:
         return await self._exchanges.fragment(request, "web/votes.html", interaction)
 
 
-def _thumb(given: str) -> Literal["up", "down"]:
+def _thumb(given: str) -> Vote:
     if given == "up":
         return "up"
     if given == "down":

@@ -16,7 +16,8 @@ from bot.adapters.slack.pressed.subjects import Subjects
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.wire.events import Event, Us, id_at, object_at, text_at, ts_at
 from bot.errors import FeedbackInvalid, InteractionUnknown
-from bot.judging import Judging, Vote
+from bot.feedback import Vote
+from bot.judging import Judging
 from bot.office import Office
 from bot.types import Interaction, PostedRef
 

@@ -10,7 +10,6 @@ from bot.types import Interaction, InteractionId, Message
 
 _GONE = "That question isn't here any more, so there is nothing left to do about it."
 _COLLEAGUES = "Only colleagues can do this here."
-_GONE_STATUS = frozenset({"cancelling", "cancelled"})
 
 
 class KnowsColleagues(Protocol):
@@ -63,8 +62,5 @@ class Subjects:
 
 def _is_there(interaction: Interaction, tenant: str, channel: str) -> bool:
     thread = interaction.message.thread
-    return (thread.platform, thread.tenant, thread.channel) == (
-        "slack",
-        tenant,
-        channel,
-    ) and interaction.status not in _GONE_STATUS
+    there = (thread.platform, thread.tenant, thread.channel) == ("slack", tenant, channel)
+    return there and not interaction.withdrawn
