@@ -12,11 +12,14 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\n]*\)")
 _AUTOLINK = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^<>\s]*)>", re.IGNORECASE)
 _DEFINITION = re.compile(r"^([ >*+-]*\[[^\[\]\n]+\]):", re.MULTILINE)
 _ADDRESS = re.compile(
-    r"\\*"
+    r"(?<!\\)\\*+"
     r"(?:[a-z][a-z0-9+.-]{0,31}://[^\s<>]+"
-    r"|(?<![\w@])(?:[a-z0-9_-]+\.)+[a-z]{2,}(?![\w@])(?:[:/?#][^\s<>]*)?)",
+    r"|(?<![\w@])[a-z0-9_][a-z0-9_-]{0,62}+\.(?:[a-z0-9_-]{1,63}+\.){0,9}[a-z]{2,63}(?![\w@])"
+    r"(?:[:/?#][^\s<>]*)?)",
     re.IGNORECASE,
 )
+"""What anybody writes is searched, so the time must not grow with the square of its length: a name
+has labels of 63 characters, and of very many labels only the last ones need be found."""
 _LONE_BACKTICK = "\u02cb"
 _TRAILING = ".,;:!?)]}'\"*_\\"
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,3 +108,20 @@ def test_text_is_clipped_at_a_word() -> None:
     assert clip("one two\nthree", 9) == "one two\u2026"
     assert clip("one two", 9) == "one two"
     assert len(clip("x" * 50, 9)) == 9
+
+
+@pytest.mark.parametrize(
+    "piece", ["\\", "0.", "a.", "-", "a-", f"{'-' * 63}.", "deadbeef-", "x.y@"]
+)
+def test_what_somebody_wrote_at_length_does_not_hold_up_everybody(piece: str) -> None:
+    text = piece * (40_000 // len(piece))
+    began = time.process_time()
+    disarm(text)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("after", ["", ".aa" * 200, ".x" * 200, ".1", "-", f".{'x' * 63}"])
+@pytest.mark.parametrize("before", ["", "\\\\", "a..", "--", "x." * 200, f"{'x' * 63}."])
+def test_an_address_is_inert_between_what_looks_like_one(before: str, after: str) -> None:
+    inert = re.sub(r"`[^`]*`", " ", disarm(f"{before}evil.example{after}"))
+    assert not re.search(r"[a-z0-9-]\.[a-z]{2,}(?!\w)", inert)

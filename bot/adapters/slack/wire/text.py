@@ -8,7 +8,9 @@ from bot.rendering.markdown import outside_code
 
 _TOKEN = re.compile(r"<([^<>\n]+)>")
 _QUOTE = re.compile(r"^( {0,3}(?:> ?)+)(.*)$", re.DOTALL)
-_BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_BOLD = re.compile(r"\*\*(?=\S)(.{1,1000}?)(?<=\S)\*\*")
+"""Bounded, or marks that nothing closes take a time that grows with the square of their number."""
+
 _HEADING = re.compile(r"^ {0,3}#{1,6} +(.+?) *#*$", re.MULTILINE)
 
 
