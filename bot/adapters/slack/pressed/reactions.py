@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
@@ -63,6 +64,7 @@ class Reactions:
         self._parts = parts
         self._reasons = reasons
         self._errands = errands
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("reaction_added")(self._added)
@@ -102,8 +104,16 @@ class Reactions:
         if not await self._subjects.may_act(interaction.message, thumb.user):
             log.info("slack.reaction_of_nobody", interaction_id=interaction.id)
             return
-        notes, tenant = self._office.notes, self._office.tenant
         key = f"slack:thumb:{interaction.id}:{thumb.user}"
+        turn = self._turns.setdefault(key, asyncio.Lock())
+        async with turn:
+            await self._newest(key, thumb, interaction, given=given)
+
+    async def _newest(
+        self, key: str, thumb: Thumb, interaction: Interaction, *, given: bool
+    ) -> None:
+        """Count what a person did, unless something that they did later was counted."""
+        notes, tenant = self._office.notes, self._office.tenant
         last = await notes.get(tenant, key)
         if last is not None and _moment(last) >= _moment(thumb.at):
             return

@@ -11,6 +11,7 @@ import pytest
 from bot.adapters.slack.pressed.reactions import thumb_of
 from bot.adapters.slack.wire.events import Us
 from bot.errors import StoreUnavailable
+from bot.store.notes import StoredNotes
 from bot.types import InteractionId, Outcome, Reply
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.slack.answering import Bot
@@ -171,6 +172,26 @@ async def test_the_last_reaction_counts_in_whatever_order_and_however_often_it_i
     await alice.react(reply, "+1")
     await deliver(alice.door, alice.held, times=2, shuffled=random.Random(seed))  # noqa: S311 - an order, no secret
     assert await bot.votes(asked.id) == {ALICE: "up"}
+
+
+async def test_the_last_reaction_counts_when_all_are_told_at_once(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = await bot.answered()
+    alice, reply = bot.person(), bot.reply(asked)
+    get = StoredNotes.get
+
+    async def slow(notes: StoredNotes, tenant: str, key: str) -> str | None:
+        noted = await get(notes, tenant, key)
+        await asyncio.sleep(0.05)
+        return noted
+
+    monkeypatch.setattr(StoredNotes, "get", slow)
+    alice.held = []
+    await alice.react(reply, "+1")
+    await alice.unreact(reply, "+1")
+    await deliver(alice.door, list(reversed(alice.held)), at_once=True)
+    assert await bot.votes(asked.id) == {}
 
 
 async def test_a_private_answer_is_judged_by_its_asker(bot: Bot) -> None:
