@@ -65,6 +65,11 @@ class Reasons:
         place = Place(thread.channel, thread.id, since=thread.id)
         await self._poster.post_ephemeral(place, user, words.asking(interaction_id))
 
+    async def ask_at(self, url: str, interaction_id: InteractionId) -> None:
+        """Ask it at the address that came with a press. Raises DeliveryFailed."""
+        richest = words.asking(interaction_id)[0]
+        await self._asides.tell(url, richest.text, richest.blocks)
+
     async def _give(self, press: Press) -> None:
         code, _, value = press.value.partition(":")
         interaction_id = interaction_named(value)

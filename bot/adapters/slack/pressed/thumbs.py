@@ -10,7 +10,9 @@ from bot.adapters.slack.pressed.reasons import Reasons
 from bot.adapters.slack.pressed.subjects import Subjects
 from bot.adapters.slack.wire.actions import FEEDBACK
 from bot.errors import FeedbackInvalid, InteractionUnknown
-from bot.judging import Judging, Vote
+from bot.feedback import Vote
+from bot.judging import Judging
+from bot.types import Interaction
 
 _THANKS = "Thanks, I'm glad it helped."
 _NOTHING_TO_JUDGE = "There is no answer to judge here any more."
@@ -53,5 +55,11 @@ class Thumbs:
         if vote == "up":
             self._presses.tell(press, _THANKS)
         else:
-            asking = self._reasons.ask(interaction.message.thread, press.user, interaction_id)
-            self._errands.run(asking, what="asked for a reason")
+            self._errands.run(self._asked(press, interaction), what="asked for a reason")
+
+    async def _asked(self, press: Press, interaction: Interaction) -> None:
+        """Ask what was wrong; where a command was answered there is no thread, and no bot."""
+        if interaction.message.reply_to:
+            await self._reasons.ask_at(press.response_url, interaction.id)
+        else:
+            await self._reasons.ask(interaction.message.thread, press.user, interaction.id)

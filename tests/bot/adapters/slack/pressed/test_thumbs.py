@@ -75,6 +75,19 @@ async def test_a_thumb_down_is_asked_about_and_the_question_becomes_its_outcome(
     assert "What was wrong" not in bot.whispered()[0].shown
 
 
+async def test_below_a_commands_answer_it_is_asked_where_the_bot_is_not(bot: Bot) -> None:
+    alice = bot.person()
+    bot.slack.channels.discard(HELP)
+    await alice.command(HELP, "/frontdesk", "ask vpn down?")
+    answer = await bot.told("Restart the client")
+    await alice.click(answer, DOWN)
+    await alice.click(await bot.told("What was wrong"), "It's outdated")
+    await bot.told("noted")
+    named = bot.said.asked[0].interaction_id
+    given = await _given(bot, named)
+    assert (given.vote, given.reason) == ("down", "outdated")
+
+
 @pytest.mark.parametrize("way", ["Something else\u2026", "Say more\u2026"])
 async def test_words_of_ones_own_are_kept_with_the_vote(bot: Bot, way: str) -> None:
     asked = await bot.answered()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.adapters.slack.workspace.state import Workspace
 
 _EDIT_TEXT_LIMIT = 4_000
+_TS = re.compile(r"[0-9]+\.[0-9]+")
 _UNFURLS = ("unfurl_links", "unfurl_media")
 
 
@@ -73,6 +75,8 @@ def permalink(_: Workspace, arguments: dict[str, Any]) -> web.Response:
 def set_status(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     if len(arguments.get("loading_messages") or []) > 10:
         return error("invalid_arguments", "at most 10 loading_messages")
+    if not _TS.fullmatch(arguments["thread_ts"]):
+        return error("invalid_thread_ts")
     slack.statuses.append(arguments["status"])
     return ok()
 
@@ -90,6 +94,8 @@ def set_session(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
 def set_prompts(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     if not 1 <= len(arguments["prompts"]) <= 4:
         return error("invalid_arguments", "1 to 4 prompts")
+    if "thread_ts" in arguments:
+        return ok()  # Of an app with an agent view, Slack says that all is well and shows nothing.
     if arguments["channel_id"] not in slack.channels:
         return error("channel_not_found")
     slack.prompts.append(arguments)
@@ -116,6 +122,8 @@ def absent(slack: Workspace, channel: str) -> str:
 
 
 def _unfit(slack: Workspace, payload: Mapping[str, Any]) -> str:
+    if not _TS.fullmatch(payload.get("thread_ts") or "1.1"):
+        return "invalid_thread_ts"
     return _unfit_metadata(payload) or refusal(payload, slack.block_types)
 
 

@@ -24,6 +24,13 @@ async def test_an_edit_keeps_blocks_and_metadata_unless_given(
     assert post.edited
 
 
+async def test_a_thread_has_the_ts_of_a_message(slack: FakeSlack, api: AsyncWebClient) -> None:
+    await refused(
+        api.chat_postMessage(channel=HELP, text="x", thread_ts="command:1"), "invalid_thread_ts"
+    )
+    assert not slack.posts
+
+
 async def test_an_edit_is_judged_as_a_post_is(slack: FakeSlack, api: AsyncWebClient) -> None:
     ts = (await posted(api, slack)).ts
     await refused(api.chat_update(channel=HELP, ts=ts, text="x" * 4_001), "msg_too_long")
