@@ -46,7 +46,7 @@ class Inbox(Protocol):
         ...
 
     async def amend(self, message: Message) -> None:
-        """Replace the text of a message that is not answered yet."""
+        """Replace the text of a message that is not answered yet; and its files, if it has any."""
         ...
 
     async def cancel(self, interaction_id: InteractionId) -> None:
@@ -238,7 +238,7 @@ class Worklist(Protocol):
         ...
 
     async def amend(self, message: Message) -> bool:
-        """Replace the text while no outcome is recorded; return whether it was."""
+        """Replace the text, and files by files, while no outcome is there; return whether."""
         ...
 
     async def cancel(self, interaction_id: InteractionId) -> Interaction:

@@ -123,14 +123,16 @@ class StoredWork:
             row = (await connection.execute(queries.held(message.interaction_id))).first()
             if row is None:
                 return False
-            kept = replace(self._rows.interaction(row).message, text=message.text)
+            before = self._rows.interaction(row).message
+            files = message.attachments or before.attachments
+            kept = replace(before, text=message.text, attachments=files)
             statement = queries.replace_message(message.interaction_id, self._rows.message(kept))
             return bool((await connection.execute(statement)).rowcount)
 
     async def cancel(self, interaction_id: InteractionId) -> Interaction:
         async with self._transactions.writing(urgent=True) as connection:
             interaction = await self._held(connection, interaction_id)
-            if interaction.status in {"cancelling", "cancelled"}:
+            if interaction.withdrawn:
                 return interaction
             blank = self._rows.message(_blanked(interaction.message))
             await connection.execute(queries.forget(interaction_id, blank, moment()))
@@ -199,7 +201,7 @@ class StoredWork:
 
     async def _claimed(self, connection: AsyncConnection, interaction: Interaction) -> Interaction:
         recorded = await self._held(connection, interaction.id)
-        withdrawn = recorded.status in {"cancelling", "cancelled"}
+        withdrawn = recorded.withdrawn
         if withdrawn or recorded.claim != interaction.claim:
             raise ClaimLost(
                 f"Interaction {interaction.id!r} is {recorded.status} and claimed as "

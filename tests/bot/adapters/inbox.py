@@ -37,7 +37,10 @@ class KeepingInbox:
     async def amend(self, message: Message) -> None:
         kept = self.messages.get(message.interaction_id)
         if kept is not None:
-            self.messages[message.interaction_id] = replace(kept, text=message.text)
+            files = message.attachments or kept.attachments
+            self.messages[message.interaction_id] = replace(
+                kept, text=message.text, attachments=files
+            )
 
     async def cancel(self, interaction_id: InteractionId) -> None:
         """Forget a message; it is not kept again when it is sent again."""

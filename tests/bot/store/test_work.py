@@ -12,6 +12,7 @@ from bot.errors import ClaimLost, InteractionUnknown
 from bot.store import Store
 from bot.types import (
     Activity,
+    Attachment,
     Claim,
     Escalation,
     Feedback,
@@ -136,6 +137,16 @@ async def test_an_edited_message_replaces_the_first_until_it_is_answered(store: 
 
     turns = await store.interactions.history(opened.message.thread, numbered(2), 10)
     assert turns[0] == Turn("user", "first")
+
+
+async def test_an_amendment_brings_files_and_takes_none_away(store: Store) -> None:
+    log = Attachment("vpn.log", "text/plain", 9, "https://files.example/vpn.log")
+    opened = await store.work.open(message("first"), "me")
+    await store.work.amend(replace(message("first"), attachments=(log,)))
+    await store.work.amend(message("second"))
+
+    kept = (await recorded(store, opened.id)).message
+    assert (kept.text, kept.attachments) == ("second", (log,))
 
 
 async def test_editing_what_was_never_asked_changes_nothing(store: Store) -> None:

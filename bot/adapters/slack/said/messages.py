@@ -11,6 +11,7 @@ from bot.adapters.slack.home.identity import Introducer
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.wire.events import Event, Heard, heard
 from bot.office import Office
+from bot.types import Message
 
 ACCEPT_SECONDS = 2.5
 """Slack takes an answer within 3 s; after this it had better try again."""
@@ -41,8 +42,8 @@ class Messages:
             if not await self._is_for_us(said):
                 return
             await self._office.inbox.accept(said.message)
-            if event.get("edited"):
-                # Where only mentions are sent, an edit is a mention again, with the same ts.
+            # Where only mentions are sent, an edit is a mention again, with the same ts.
+            if event.get("edited") or await self._brings_files(said.message):
                 await self._office.inbox.amend(said.message)
 
     def heard(self, body: Event, event: Event) -> Heard | None:
@@ -53,6 +54,16 @@ class Messages:
             us=self._own.us(body),
             received_at=datetime.now(UTC),
         )
+
+    async def _brings_files(self, message: Message) -> bool:
+        """Tell whether files come along that the question is kept without.
+
+        Slack leaves them out of some mentions; the channel's copy of the message has them.
+        """
+        if not message.attachments:
+            return False
+        kept = await self._office.interactions.get(message.interaction_id)
+        return kept is not None and not kept.message.attachments
 
     async def _is_for_us(self, said: Heard) -> bool:
         hearing, message = self._office.hearing, said.message

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from bot.adapters.slack import SlackChannel
 from bot.office import Office
-from bot.types import Policy
+from bot.ports import ReportStage
+from bot.store import Store
+from bot.types import Inquiry, Outcome, Policy
 from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.outcomes import ANSWER, TRACE
+from tests.bot.adapters.slack.answering import bot_at, named
 from tests.bot.adapters.slack.server import FakeSlack
-from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.visitor import Visitor, deliver
 from tests.bot.adapters.slack.workspace.files import StoredFile
 from tests.bot.adapters.slack.workspace.names import HELP, OTHER_BOT, SECRET_ROOM, SHARED, STRANGER
+from tests.bot.recorded import posted
 
 
 async def allow(office: Office, policy: Policy, channel: str = HELP) -> None:
     await office.policies.set("acme", f"slack:{channel}", policy, actor="cli:test")
+
+
+class Reads:
+    """A desk that notes the files of what it is asked, and waits until it may answer."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.read: list[list[str]] = []
+
+    async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
+        self.read.append([each.name for each in inquiry.message.attachments])
+        await self.gate.wait()
+        return Outcome(ANSWER, TRACE)
 
 
 def all_well(visitor: Visitor) -> bool:
@@ -116,6 +137,28 @@ async def test_files_come_along_with_where_they_are(
     assert (read.name, read.media_type, read.size) == ("vpn.log", "text/plain", 9)
     assert read.place.startswith(slack.site)
     assert shut.place == ""
+
+
+@pytest.mark.parametrize("copy_first", [False, True])
+async def test_files_that_a_mention_comes_without_come_with_its_copy(
+    slack: FakeSlack, channel: SlackChannel, store: Store, *, copy_first: bool
+) -> None:
+    """Slack was seen to leave them out of mentions, whichever comes first."""
+    slack.sparse_mentions = True
+    desk = Reads()
+    async with bot_at(slack, channel, store, desk) as bot:
+        alice = bot.person()
+        alice.held = []
+        log = StoredFile("vpn.log", b"error 809")
+        ts = await alice.say(HELP, "what is this?", files=[log], mention=True)
+        for each in alice.held[::-1] if copy_first else alice.held:
+            await deliver(alice.door, [each], times=2)
+        desk.gate.set()
+        await posted(store, named(HELP, ts))
+
+    assert desk.read[-1] == ["vpn.log"]
+    assert len(desk.read) == (1 if copy_first else 2)
+    assert len(slack.answers(HELP, ts)) == 1
 
 
 async def test_an_edit_that_comes_as_a_mention_again_amends_the_question(

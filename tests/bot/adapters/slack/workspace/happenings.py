@@ -33,7 +33,8 @@ def said(slack: Workspace, post: Post) -> list[Event]:
     message = {**_message(post), **_origin(who), "event_ts": post.ts, "channel": post.channel}
     events = []
     if MENTION in message["text"] and not room.is_im and _hears(slack, room, "app_mention"):
-        mention = {key: value for key, value in message.items() if key != "subtype"}
+        left_out = {"subtype", "files"} if slack.sparse_mentions else {"subtype"}
+        mention = {key: value for key, value in message.items() if key not in left_out}
         events.append({**mention, "type": "app_mention"})
     if _hears(slack, room, _SUBSCRIPTIONS[room.kind]):
         events.append({**message, "channel_type": room.kind})

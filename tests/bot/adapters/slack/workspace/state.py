@@ -42,7 +42,8 @@ class Workspace:
     The bot is a member of ``channels``, which are ``rooms`` seen as a set. ``page_size`` is the
     most that one list returns, whatever is asked for; ``gone`` are questions that their askers
     deleted. ``sessions`` are how threads stand, by channel and ts: Stop is shown in some.
-    ``subscribed`` are the events that the app is sent. ``lost`` is the error that every call gets
+    ``subscribed`` are the events that the app is sent; ``sparse_mentions`` leaves files out of
+    mentions, as Slack was seen to do. ``lost`` is the error that every call gets
     once the app is removed. ``now`` is the clock for all that runs out, in seconds.
     """
 
@@ -65,6 +66,7 @@ class Workspace:
     subscribed: set[str] = field(default_factory=lambda: set(EVENTS))
     app_token: str = names.APP_TOKEN
     strict_rates: bool = False
+    sparse_mentions: bool = False
     refused_for_rate: int = 0
     lost: str = ""
     url: str = ""
