@@ -42,7 +42,6 @@ _RATES = {
     "chat.update": _TIER_3,
     "conversations.history": _TIER_3,
     "conversations.info": _TIER_3,
-    "conversations.members": _TIER_4,
     "conversations.open": _TIER_3,
     "conversations.replies": _TIER_3,
     "reactions.add": _TIER_3,
@@ -51,7 +50,6 @@ _RATES = {
     "users.info": _TIER_4,
     "users.lookupByEmail": _TIER_3,
     "views.open": _TIER_4,
-    "views.push": _TIER_4,
     "views.update": _TIER_4,
 }
 

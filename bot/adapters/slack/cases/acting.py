@@ -9,10 +9,10 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.cases.card import BUTTONS
-from bot.adapters.slack.cases.cards import READERS
 from bot.adapters.slack.cases.case_forms import decline_form, reply_form
 from bot.adapters.slack.cases.experts import Experts
-from bot.adapters.slack.pressed.pressing import Declined, Press, Presses, interaction_named
+from bot.adapters.slack.home.readers import EVERYBODY
+from bot.adapters.slack.pressed.pressing import GONE, Declined, Press, Presses, interaction_named
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.text import escaped
 from bot.errors import ActRefused, InteractionUnknown
@@ -21,8 +21,6 @@ from bot.escalations.types import Act, Actor, Case
 from bot.escalations.view import CaseView
 from bot.types import Interaction, InteractionId, Message, PostedRef
 from rag.types import Principal
-
-GONE = "That question isn't here any more, so there is nothing left to do about it."
 
 
 class Works(Protocol):
@@ -128,7 +126,7 @@ class CaseButtons:
 
     async def _shown(self, message: Message) -> None:
         try:
-            view = await self._works.shown(self._tenant, message.interaction_id, READERS)
+            view = await self._works.shown(self._tenant, message.interaction_id, EVERYBODY)
             await self._cards.show(message, view)
         finally:
             self._refreshing.discard(message.interaction_id)

@@ -12,6 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.cases.card import Ways, card
+from bot.adapters.slack.home.readers import EVERYBODY
 from bot.adapters.slack.showing.editing import Editor
 from bot.adapters.slack.showing.lookup import Lookup
 from bot.adapters.slack.showing.permalinks import Permalinks
@@ -23,10 +24,6 @@ from bot.escalations.ports import SeesCases
 from bot.escalations.view import CaseView, bare_view
 from bot.ports import Notes
 from bot.types import Delivery, InteractionId, Message, PostedRef
-from rag.types import EVERYONE
-
-READERS = frozenset({EVERYONE})
-"""A channel reads what everyone may read."""
 
 _REMEMBERED = 1_000
 
@@ -138,7 +135,7 @@ class Cards:
         if self._sees is None:
             return None
         try:
-            return await self._sees.shown(message.thread.tenant, message.interaction_id, READERS)
+            return await self._sees.shown(message.thread.tenant, message.interaction_id, EVERYBODY)
         except BotError as error:
             log.warning("slack.case_not_seen", why=str(error))
             return None

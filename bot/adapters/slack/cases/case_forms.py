@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.adapters.slack.showing.blocks import section
+from bot.adapters.slack.showing.blocks import section, words
 from bot.adapters.slack.wire.actions import DECLINE_FORM, REPLY_FORM
 from bot.adapters.slack.wire.text import escaped, mrkdwn
 from bot.escalations.casework import LONGEST_REPLY
@@ -41,9 +41,9 @@ def _form(case: Case, name: str, *, title: str, label: str, hint: str) -> dict[s
         "type": "modal",
         "callback_id": name,
         "private_metadata": case.interaction_id,
-        "title": _words(title),
-        "submit": _words("Send"),
-        "close": _words("Cancel"),
+        "title": words(title),
+        "submit": words("Send"),
+        "close": words("Cancel"),
         "blocks": [dict(section(split(quoted, 2 * _SHOWN)[0])), _input(label, hint)],
     }
 
@@ -59,11 +59,7 @@ def _input(label: str, hint: str) -> dict[str, object]:
     return {
         "type": "input",
         "block_id": FIELD,
-        "label": _words(label),
-        "hint": _words(hint),
+        "label": words(label),
+        "hint": words(hint),
         "element": element,
     }
-
-
-def _words(text: str) -> dict[str, object]:
-    return {"type": "plain_text", "text": text, "emoji": False}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.slack.calling.answers import UNSEEN
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.cases.cards import Cards
@@ -15,7 +16,7 @@ from bot.adapters.slack.cases.reminders import link, reminder
 from bot.adapters.slack.cases.telling import notice_label, parts_of
 from bot.adapters.slack.showing.lookup import Lookup
 from bot.adapters.slack.showing.posting import Poster
-from bot.adapters.slack.wire.labels import CARD, Label, Place, Posted, ts_of
+from bot.adapters.slack.wire.labels import CARD, Label, Place, Posted, since, ts_of
 from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.escalations.ports import SeesCases
 from bot.escalations.types import Case, Notice
@@ -23,12 +24,6 @@ from bot.escalations.view import CaseView
 from bot.ports import Notes
 from bot.rendering.rendering import hand_over
 from bot.types import Delivery, Escalation, InteractionId, Message, PostedRef
-
-_UNSEEN = frozenset({"channel_not_found", "not_in_channel"})
-"""The bot isn't in the channel, so no card of its is there that it could look for."""
-
-_SKEW = timedelta(minutes=1)
-"""Slack's clock may be so much behind ours; its messages are sought by their time."""
 
 _PART = "1"
 
@@ -96,7 +91,7 @@ class People:
         channel = shown.channel if shown else self._channel
         if channel is None:
             return None
-        place = Place(channel, None, since=f"{(case.opened_at - _SKEW).timestamp():.6f}")
+        place = Place(channel, None, since=since(case.opened_at))
         looks = notice.attempts > 0 or shown is None or not shown.id
         there = await self._posted(place, notice) if looks else ()
         told = parts_of(notice, there).get(_PART)
@@ -141,7 +136,7 @@ class People:
         try:
             return await self._lookup.search(place, case_id)
         except (NotPermitted, NeverPermitted) as error:
-            if error.code in _UNSEEN:
+            if error.code in UNSEEN:
                 return ()
             raise
 

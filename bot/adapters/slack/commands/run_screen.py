@@ -14,13 +14,10 @@ from bot.adapters.slack.showing.editing import Editor
 from bot.adapters.slack.showing.lookup import Lookup
 from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.showing.render import Forms
-from bot.adapters.slack.wire.labels import Label, Place
+from bot.adapters.slack.wire.labels import Label, Place, since
 from bot.capabilities import Introduces
 from bot.errors import DeliveryRefused
 from bot.types import InteractionId, Message, Person, PostedRef, Thread
-
-_SKEW_SECONDS = 60.0
-"""Slack's clock may be so much behind ours."""
 
 _PART = "run"
 
@@ -79,7 +76,8 @@ class RunScreen:
 
 
 def _place(shown: RunShown) -> Place:
-    return Place(shown.place, None, since=f"{shown.ordered_at - _SKEW_SECONDS:.6f}")
+    ordered_at = datetime.fromtimestamp(shown.ordered_at, UTC)
+    return Place(shown.place, None, since=since(ordered_at))
 
 
 def _name(shown: RunShown) -> InteractionId:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from bot.adapters.slack.calling.answers import UNSEEN
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.home.checking_admins import admins_part
@@ -24,7 +25,6 @@ _SOCKET_CURE = (
     "Information > App-Level Tokens), and switch Socket Mode on."
 )
 _INVITE = "Invite the bot there: /invite @Frontdesk"
-_UNSEEN = frozenset({"channel_not_found", "not_in_channel"})
 
 
 class Checking:
@@ -85,7 +85,7 @@ class Checking:
                 "conversations.info", lambda: self._client.conversations_info(channel=channel)
             )
         except (NotPermitted, NeverPermitted) as error:
-            if error.code not in _UNSEEN:
+            if error.code not in UNSEEN:
                 return Part(name, "failed", str(error))
             unseen = f"{channel} is not there, or private and without the bot."
             return Part(name, "failed", unseen, f"Correct SLACK_ESCALATION_CHANNEL. {_INVITE}")

@@ -8,6 +8,7 @@ from bot.types import Message
 from rag.types import EVERYONE, Principal
 
 EVERYBODY = frozenset({EVERYONE})
+"""A channel reads what everyone may read."""
 
 
 class Readers:

@@ -20,6 +20,7 @@ from bot.errors import BotError, DeliveryFailed
 from bot.types import InteractionId
 
 LATER = "That didn't work just now. Please try again in a minute."
+GONE = "That question isn't here any more, so there is nothing left to do about it."
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 log = structlog.get_logger(__name__)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from bot.adapters.slack.pressed.pressing import Declined
+from bot.adapters.slack.pressed.pressing import GONE, Declined
 from bot.ports import Interactions
 from bot.types import Interaction, InteractionId, Message
 
-_GONE = "That question isn't here any more, so there is nothing left to do about it."
 _COLLEAGUES = "Only colleagues can do this here."
 
 
@@ -37,10 +36,10 @@ class Subjects:
         """
         interaction = await self._interactions.get(interaction_id)
         if interaction is None or not _is_there(interaction, self._tenant, channel):
-            raise Declined(_GONE)
+            raise Declined(GONE)
         message = interaction.message
         if message.private and message.author.id != user:
-            raise Declined(_GONE)
+            raise Declined(GONE)
         return interaction
 
     async def acted_on(self, interaction_id: InteractionId, user: str, channel: str) -> Interaction:

@@ -6,6 +6,7 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.pressed.pressing import Declined, Press, Presses, interaction_named
+from bot.adapters.slack.pressed.reason_words import NOTHING_TO_JUDGE
 from bot.adapters.slack.pressed.reasons import Reasons
 from bot.adapters.slack.pressed.subjects import Subjects
 from bot.adapters.slack.wire.actions import FEEDBACK
@@ -15,7 +16,6 @@ from bot.judging import Judging
 from bot.types import Interaction
 
 _THANKS = "Thanks, I'm glad it helped."
-_NOTHING_TO_JUDGE = "There is no answer to judge here any more."
 _VOTES: dict[str, Vote] = {"up": "up", "down": "down"}
 
 
@@ -46,12 +46,12 @@ class Thumbs:
         named, _, value = press.value.partition(":")
         vote, interaction_id = _VOTES.get(named), interaction_named(value)
         if vote is None:
-            raise Declined(_NOTHING_TO_JUDGE)
+            raise Declined(NOTHING_TO_JUDGE)
         interaction = await self._subjects.acted_on(interaction_id, press.user, press.channel)
         try:
             await self._judging.vote(self._tenant, interaction_id, press.user, vote)
         except (FeedbackInvalid, InteractionUnknown) as error:
-            raise Declined(_NOTHING_TO_JUDGE) from error
+            raise Declined(NOTHING_TO_JUDGE) from error
         if vote == "up":
             self._presses.tell(press, _THANKS)
         else:

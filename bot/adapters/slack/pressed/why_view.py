@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bot.adapters.slack.showing.blocks import SECTION_LIMIT, Block, context, section
+from bot.adapters.slack.showing.blocks import SECTION_LIMIT, Block, context, section, words
 from bot.adapters.slack.wire.actions import WHY_VIEW
 from bot.adapters.slack.wire.text import escaped, escaped_label
 from bot.rendering.markdown import clip, split
@@ -76,11 +76,7 @@ def _modal(title: str, blocks: Sequence[Block]) -> Mapping[str, object]:
     return {
         "type": "modal",
         "callback_id": WHY_VIEW,
-        "title": _plain(clip(title, _TITLE_LIMIT)),
-        "close": _plain("Close"),
+        "title": words(clip(title, _TITLE_LIMIT)),
+        "close": words("Close"),
         "blocks": list(blocks),
     }
-
-
-def _plain(text: str) -> Block:
-    return {"type": "plain_text", "text": text, "emoji": False}

@@ -10,6 +10,7 @@ from typing import Literal
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.slack.calling.answers import OF_ONE_THREAD
 from bot.adapters.slack.calling.calls import PATIENCE_SECONDS, Caller
 from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted, RateLimited
@@ -19,15 +20,6 @@ from bot.types import Message, Thread
 
 _REMEMBERED = 2_000
 _PAUSE_SECONDS = 600.0
-_OF_THIS_THREAD = frozenset(
-    {
-        "channel_not_found",
-        "invalid_thread_ts",
-        "message_not_found",
-        "not_in_channel",
-        "thread_not_found",
-    }
-)
 
 log = structlog.get_logger(__name__)
 
@@ -114,7 +106,7 @@ class Sessions:
                 patience_seconds=0.0 if begins else PATIENCE_SECONDS,
             )
         except (NotPermitted, NeverPermitted) as error:
-            if error.code not in _OF_THIS_THREAD:
+            if error.code not in OF_ONE_THREAD:
                 self._again_at = self._clock() + _PAUSE_SECONDS
             log.info("slack.session_unavailable", error=str(error))
             return False

@@ -11,6 +11,7 @@ import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from bot.adapters.slack.calling.answers import OF_ONE_THREAD
 from bot.adapters.slack.calling.calls import PATIENCE_SECONDS, Caller
 from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
@@ -25,15 +26,6 @@ from bot.types import Activity, Message
 _EYES = "eyes"
 _REMEMBERED = 2_000
 _STATUS_PAUSE_SECONDS = 600.0
-_OF_THIS_THREAD = frozenset(
-    {
-        "channel_not_found",
-        "invalid_thread_ts",
-        "message_not_found",
-        "not_in_channel",
-        "thread_not_found",
-    }
-)
 _AS_WISHED = frozenset({"already_reacted", "no_reaction"})
 _LOADING = ("Looking at the pages\u2026", "Still at it\u2026", "Checking what I found\u2026")
 
@@ -121,7 +113,7 @@ class Status:
                 patience_seconds=0.0,
             )
         except (NotPermitted, NeverPermitted) as error:
-            if error.code not in _OF_THIS_THREAD:
+            if error.code not in OF_ONE_THREAD:
                 self._again_at = self._clock() + _STATUS_PAUSE_SECONDS
             log.info("slack.status_unavailable", error=str(error))
             return False

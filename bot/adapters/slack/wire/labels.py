@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bot.types import Delivery, InteractionId, Message
 
@@ -79,7 +79,12 @@ def ts_of(message: Message) -> str:
     ts = message.id.partition(":")[0]
     if _TS.fullmatch(ts):
         return ts
-    return f"{(message.received_at - _SKEW).timestamp():.6f}"
+    return since(message.received_at)
+
+
+def since(at: datetime) -> str:
+    """Return the ts after which Slack lists whatever was posted at a time, or later."""
+    return f"{(at - _SKEW).timestamp():.6f}"
 
 
 def is_ts(id_: str) -> bool:
