@@ -94,7 +94,7 @@ class SlackChannel:
         self._checking = Checking(client, caller, self.own, self.colleagues, settings)
         self.introducer = Introducer(client, caller, self.colleagues)
         self._files = Files(client)
-        self._errands = Errands()
+        self.errands = Errands()
         # What only one person sees takes fewer kinds of blocks: each learns for itself.
         aside = Poster(client, caller)
         self._people = People(
@@ -108,8 +108,8 @@ class SlackChannel:
         self._replies = Replies(Poster(client, caller), Lookup(client, caller), self._people)
         self._responses = Responses(client, caller, notes, aside, self._people)
         self._whispers = Whispers(aside)
-        self.sessions = Sessions(client, caller, self._errands)
-        self._status = Status(client, caller, notes, self._errands, self.sessions)
+        self.sessions = Sessions(client, caller, self.errands)
+        self._status = Status(client, caller, notes, self.errands, self.sessions)
         self._turns = Turns(lambda channel: caller.opening("chat.postMessage", channel))
 
     @property
@@ -125,7 +125,7 @@ class SlackChannel:
             try:
                 yield
             finally:
-                await self._errands.finish()
+                await self.errands.finish()
                 self.client.session = None
 
     async def check(self) -> Part:

@@ -14,7 +14,6 @@ from bot.adapters.slack.arriving.dispatch import bolt_app
 from bot.adapters.slack.arriving.intake import Intake
 from bot.adapters.slack.arriving.socket_mode import Patience, Socket
 from bot.adapters.slack.arriving.tenancy import Tenancy
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.commands.ordering import followers_of
 from bot.adapters.slack.joining import listeners
@@ -36,12 +35,12 @@ def mount(
 
     With an app-level token events come over a socket, and nothing is served.
     """
-    settings, errands = channel.settings, Errands()
+    settings, errands = channel.settings, channel.errands
     followers = followers_of(channel, office)
     takers = listeners(channel, office, own=channel.own, errands=errands, followers=followers)
     bolt = bolt_app(settings, takers)
     intake = Intake(bolt, Tenancy(settings.slack_team_id, channel.own))
-    app.cleanup_ctx.append(Presence(channel, errands).running)
+    app.cleanup_ctx.append(Presence(channel).running)
     app.cleanup_ctx.append(followers.running)
     if settings.slack_app_token is not None:
         Socket(
@@ -78,16 +77,16 @@ class Endpoint:
 class Presence:
     """What lasts as long as the server runs."""
 
-    def __init__(self, channel: SlackChannel, errands: Errands) -> None:
+    def __init__(self, channel: SlackChannel) -> None:
         self._channel = channel
-        self._errands = errands
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
         """Hold the session, and learn meanwhile who the bot is."""
         async with self._channel.session():
             keeping = asyncio.create_task(self._channel.own.keep())
             yield
-            await self._errands.finish()
+            # Errands may ask who the bot is.
+            await self._channel.errands.finish()
             keeping.cancel()
             with suppress(asyncio.CancelledError):
                 await keeping

@@ -28,11 +28,12 @@ class Errands:
         task.add_done_callback(self._tasks.discard)
 
     async def finish(self) -> None:
-        """Wait for what is under way, three seconds at most."""
+        """Wait for what is under way, three seconds at most; what is late has ended then, too."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=_STOP_SECONDS)
             for task in late:
                 task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
 
 async def _done(errand: Coroutine[Any, Any, object], what: str) -> None:
