@@ -48,7 +48,12 @@ _NEVER = frozenset(
 UNSEEN = frozenset({"channel_not_found", "not_in_channel"})
 """The bot isn't in the channel, so nothing of its is there that it could look for."""
 
-OF_ONE_THREAD = UNSEEN | {"invalid_thread_ts", "message_not_found", "thread_not_found"}
+OF_ONE_THREAD = UNSEEN | {
+    "invalid_thread_ts",
+    "message_not_found",
+    "method_not_supported_for_channel_type",
+    "thread_not_found",
+}
 """What is said of one thread, and not of what the workspace has."""
 
 _INSTALL = "Install the app again and set SLACK_BOT_TOKEN to its new token."

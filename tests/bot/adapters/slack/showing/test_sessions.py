@@ -124,6 +124,19 @@ async def test_a_workspace_without_sessions_is_asked_again_after_ten_minutes(
     assert len([post for post in slack.posts if post.by_bot]) == 3
 
 
+@pytest.mark.parametrize("error", ["invalid_thread_ts", "method_not_supported_for_channel_type"])
+async def test_a_place_without_sessions_says_nothing_of_others(
+    slack: FakeSlack, channel: SlackChannel, error: str
+) -> None:
+    slack.fail(SESSION, Fault(error=error))
+    async with channel.session():
+        for number in range(2):
+            await channel.progress(elsewhere(number), SEARCHING, None)
+            await until(lambda seen=number + 1: len(told(slack)) == seen)
+
+    assert "processing" in slack.sessions.values()
+
+
 async def test_a_herd_of_questions_waits_for_no_session(
     slack: FakeSlack, channel: SlackChannel, waits: list[float]
 ) -> None:

@@ -114,7 +114,9 @@ async def test_a_workspace_without_status_lines_is_asked_again_after_ten_minutes
     assert slack.calls.count(STATUS) == 1
 
 
-@pytest.mark.parametrize("error", ["thread_not_found", "invalid_thread_ts"])
+@pytest.mark.parametrize(
+    "error", ["thread_not_found", "invalid_thread_ts", "method_not_supported_for_channel_type"]
+)
 async def test_a_thread_without_a_status_line_says_nothing_of_others(
     slack: FakeSlack, channel: SlackChannel, error: str
 ) -> None:
