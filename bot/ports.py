@@ -238,7 +238,10 @@ class Worklist(Protocol):
         ...
 
     async def amend(self, message: Message) -> bool:
-        """Replace the text, and files by files, while no outcome is there; return whether."""
+        """Replace the text, and files by files, while no outcome is there; return whether.
+
+        Only whoever asked a question changes it.
+        """
         ...
 
     async def cancel(self, interaction_id: InteractionId) -> Interaction:

@@ -124,6 +124,9 @@ class StoredWork:
             if row is None:
                 return False
             before = self._rows.interaction(row).message
+            if before.author.id != message.author.id:
+                # Somebody asked about another's message: what that one makes of it is not asked.
+                return False
             files = message.attachments or before.attachments
             kept = replace(before, text=message.text, attachments=files)
             statement = queries.replace_message(message.interaction_id, self._rows.message(kept))

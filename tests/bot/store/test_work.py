@@ -19,6 +19,7 @@ from bot.types import (
     InteractionId,
     Message,
     Outcome,
+    Person,
     PostedRef,
     Route,
     Stage,
@@ -147,6 +148,13 @@ async def test_an_amendment_brings_files_and_takes_none_away(store: Store) -> No
 
     kept = (await recorded(store, opened.id)).message
     assert (kept.text, kept.attachments) == ("second", (log,))
+
+
+async def test_nobody_changes_what_another_asked(store: Store) -> None:
+    opened = await store.work.open(message("first"), "me")
+
+    assert not await store.work.amend(replace(message("mine"), author=Person("mallory")))
+    assert (await recorded(store, opened.id)).message.text == "first"
 
 
 async def test_editing_what_was_never_asked_changes_nothing(store: Store) -> None:
