@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from urllib.parse import urlsplit
 
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.showing.blocks import Block
+from bot.adapters.slack.wire.reply_to import is_slacks
 from bot.errors import DeliveryFailed, DeliveryRefused
 
-_SLACKS_OWN = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 _TIMEOUT = aiohttp.ClientTimeout(total=10)
 _GONE = frozenset({403, 404, 410})
 _WELL = 300
@@ -40,7 +39,7 @@ class Asides:
         await self._post(url, {**_shown(text, blocks), "replace_original": True})
 
     async def _post(self, url: str, payload: dict[str, object]) -> None:
-        if _host(url) not in {*_SLACKS_OWN, _host(self._client.base_url)}:
+        if not is_slacks(url, self._client.base_url):
             raise DeliveryRefused("The address to answer at is not Slack's. Nothing was sent.")
         try:
             status = await self._status(url, payload)
@@ -60,13 +59,6 @@ class Asides:
                 session.post(url, json=payload, timeout=_TIMEOUT, allow_redirects=False)
             )
             return answer.status
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _shown(text: str, blocks: Sequence[Block]) -> dict[str, object]:

@@ -20,7 +20,7 @@ from bot.adapters.slack.showing.posting import Poster, blocks_of
 from bot.adapters.slack.showing.render import Form, Forms
 from bot.adapters.slack.showing.replies import shown
 from bot.adapters.slack.wire.labels import Place, label, ts_of
-from bot.adapters.slack.wire.reply_to import response_url_of
+from bot.adapters.slack.wire.reply_to import is_slacks, response_url_of
 from bot.errors import DeliveryFailed
 from bot.escalations.handover import unheard
 from bot.ports import Notes
@@ -117,6 +117,8 @@ class Responses:
         return str(opened["channel"]["id"])
 
     async def _respond(self, url: str, form: Form) -> None:
+        if not is_slacks(url, self._client.base_url):
+            raise NeverPermitted("The address to answer at is not Slack's.", "not_slacks")
         webhook = AsyncWebhookClient(
             url,
             timeout=int(self._client.timeout),

@@ -107,6 +107,19 @@ async def test_an_address_that_is_closed_is_replaced_by_a_direct_message(
 
 
 @pytest.mark.parametrize(
+    "url",
+    ["https://evil.example/x", "http://hooks.slack.com/x", "https://hooks.slack.com:1/x", "["],
+)
+async def test_no_answer_goes_to_an_address_that_is_not_slacks(
+    slack: FakeSlack, channel: SlackChannel, url: str
+) -> None:
+    asked_there = replace(asked(slack), reply_to=json.dumps({"response_url": url}))
+    ref = await channel.deliver(delivery(asked_there, ANSWER))
+    assert ref.channel == "D0ALICE00"
+    assert "response_url" not in slack.calls
+
+
+@pytest.mark.parametrize(
     "fault", [LOST, Fault(status=500, after=True), Fault(status=502, page="x")]
 )
 async def test_what_may_have_got_through_is_not_sent_again(
