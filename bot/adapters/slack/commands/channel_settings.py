@@ -32,7 +32,10 @@ _DIRECT = (
     "A direct conversation has no settings. Say this in the channel that they are for: "
     "/frontdesk settings"
 )
-_NOT_THERE = "I'm not in that channel. Invite me there first, or choose another."
+_NOT_THERE = (
+    "I'm not in that channel, or another company shares it. Invite me there first, or choose "
+    "another."
+)
 _FIRST: Field = "answers"
 """Where it is said what is wrong with no single field."""
 
@@ -100,10 +103,13 @@ class SettingsForms:
         return {_FIRST: saved.text} if isinstance(saved, Refused) else saved.text
 
     async def _is_out_of_reach(self, chosen: Filled, before: Policy) -> bool:
-        """Tell whether people would be asked, from now on, where the bot is not."""
-        if chosen.people == before.people or not is_listed(chosen.people):
+        """Tell whether people would be asked, from now on, where the bot is not, or others read.
+
+        The form offers only channels of one's own; what comes back from a client may be anything.
+        """
+        if chosen.people in {before.people, ""}:
             return False
-        return not await self.rooms.is_member(chosen.people)
+        return not (is_listed(chosen.people) and await self.rooms.is_own(chosen.people))
 
     async def _tell(self, user: str, response_url: str, text: str) -> None:
         """Say it where the command was given; in a direct message if that is too long ago."""

@@ -8,6 +8,7 @@ from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.showing.posting import blocks_of
 from bot.adapters.slack.showing.render import Form
+from bot.adapters.slack.wire.events import Event
 
 
 class Rooms:
@@ -19,13 +20,13 @@ class Rooms:
 
     async def is_member(self, channel: str) -> bool:
         """Tell whether the bot is in a channel; where it may not even look, it is not."""
-        try:
-            answer = await self._caller.call(
-                "conversations.info", lambda: self._client.conversations_info(channel=channel)
-            )
-        except (NotPermitted, NeverPermitted):
-            return False
-        return bool((answer.get("channel") or {}).get("is_member"))
+        return bool((await self._told(channel)).get("is_member"))
+
+    async def is_own(self, channel: str) -> bool:
+        """Tell whether the bot is in a channel that no other company shares, or is about to."""
+        told = await self._told(channel)
+        shared = told.get("is_ext_shared") or told.get("is_pending_ext_shared")
+        return bool(told.get("is_member")) and not shared
 
     async def is_direct_with(self, channel: str, user: str) -> bool:
         """Tell whether this is the direct conversation of a person with the bot."""
@@ -52,3 +53,13 @@ class Rooms:
             channel=channel,
         )
         return str(answer["ts"])
+
+    async def _told(self, channel: str) -> Event:
+        """Return what Slack tells of a channel; nothing where the bot may not even look."""
+        try:
+            answer = await self._caller.call(
+                "conversations.info", lambda: self._client.conversations_info(channel=channel)
+            )
+        except (NotPermitted, NeverPermitted):
+            return {}
+        return answer.get("channel") or {}

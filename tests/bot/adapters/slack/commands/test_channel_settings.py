@@ -25,6 +25,7 @@ from tests.bot.adapters.slack.workspace.names import (
     ELSEWHERE,
     HELP,
     PEOPLE,
+    SHARED,
 )
 from tests.bot.adapters.slack.workspace.posts import with_ids
 from tests.bot.adapters.slack.workspace.views import View, view_problem
@@ -117,12 +118,25 @@ async def test_people_are_not_asked_where_the_bot_is_not(alice: Visitor, store: 
     view = await opened(alice)
     answer = await alice.submit(view, {"people": ELSEWHERE})
 
-    assert answer["errors"] == {
-        "people": "I'm not in that channel. Invite me there first, or choose another."
-    }
+    assert "I'm not in that channel" in answer["errors"]["people"]
     assert await of(store) is None
     alice.workspace.channels.add(ELSEWHERE)
     assert await alice.submit(view, {"people": ELSEWHERE}) == {}
+
+
+@pytest.mark.parametrize("place", [SHARED, DIRECT, BOB, "#help"])
+async def test_people_are_not_asked_where_another_company_or_one_person_reads(
+    alice: Visitor, store: Store, place: str
+) -> None:
+    view = await opened(alice)
+    view.values = initial(with_ids(view.payload["blocks"]))
+    view.values["people"] = {
+        "people": {"type": "conversations_select", "selected_conversation": place}
+    }
+    answer = await alice.submit(view)
+
+    assert "another company shares it" in answer["errors"]["people"]
+    assert await of(store) is None
 
 
 async def test_what_is_not_offered_is_wrong_by_its_field(
