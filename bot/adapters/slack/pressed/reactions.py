@@ -14,6 +14,7 @@ from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.pressed.parts import AnswerParts
 from bot.adapters.slack.pressed.reasons import Reasons
 from bot.adapters.slack.pressed.subjects import Subjects
+from bot.adapters.slack.said.edits import moment
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.wire.events import Event, Us, id_at, object_at, text_at, ts_at
 from bot.errors import FeedbackInvalid, InteractionUnknown
@@ -115,7 +116,7 @@ class Reactions:
         """Count what a person did, unless something that they did later was counted."""
         notes, tenant = self._office.notes, self._office.tenant
         last = await notes.get(tenant, key)
-        if last is not None and _moment(last) >= _moment(thumb.at):
+        if last is not None and moment(last) >= moment(thumb.at):
             return
         try:
             await self._vote(thumb, interaction, given=given)
@@ -143,9 +144,3 @@ def thumb_of(event: Event, us: Us) -> Thumb | None:
     if vote is None or not (user and channel and ts and at and ours):
         return None
     return Thumb(user, channel, ts, vote, at)
-
-
-def _moment(ts: str) -> tuple[int, int]:
-    """Return a ts as it is ordered."""
-    seconds, _, rest = ts.partition(".")
-    return int(seconds), int(rest)

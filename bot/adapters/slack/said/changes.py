@@ -50,7 +50,8 @@ class Changes:
         async with asyncio.timeout(ACCEPT_SECONDS):
             if not now.message.overheard:
                 await self._office.inbox.accept(now.message)
-            await self._office.inbox.amend(now.message)
+            at = ts_at(object_at(after, "edited"), "ts") or ts_at(event, "event_ts")
+            await self._messages.edits.amend(now.message, at)
 
     async def _deleted(self, body: dict[str, object], event: dict[str, object]) -> None:
         before = object_at(event, "previous_message")

@@ -9,7 +9,8 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.home.identity import Introducer
 from bot.adapters.slack.home.own import Own
-from bot.adapters.slack.wire.events import Event, Heard, heard
+from bot.adapters.slack.said.edits import Edits
+from bot.adapters.slack.wire.events import Event, Heard, heard, object_at, ts_at
 from bot.office import Office
 from bot.types import Message
 
@@ -28,6 +29,7 @@ class Messages:
         self._own = own
         self._office = office
         self._introducer = introducer
+        self.edits = Edits(office)
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("app_mention")(self._take)
@@ -44,7 +46,8 @@ class Messages:
             await self._office.inbox.accept(said.message)
             # Where only mentions are sent, an edit is a mention again, with the same ts.
             if event.get("edited") or await self._brings_files(said.message):
-                await self._office.inbox.amend(said.message)
+                at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
+                await self.edits.amend(said.message, at)
 
     def heard(self, body: Event, event: Event) -> Heard | None:
         """Return what an event says to this company's bot."""

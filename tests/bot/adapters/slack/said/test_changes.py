@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
+
 from bot.store import Store
-from bot.types import InteractionId, Message, Person, Thread
+from bot.types import InteractionId, Message, Outcome, Person, Thread
 from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.slack.answering import Bot, Says, named
 from tests.bot.adapters.slack.events import direct, envelope
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor, deliver
-from tests.bot.adapters.slack.workspace.names import BOT_USER, HELP
+from tests.bot.adapters.slack.workspace.names import BOT_USER, DIRECT, HELP
 
 MENTION = f"<@{BOT_USER}>"
 
@@ -110,6 +114,39 @@ async def test_in_whatever_order_they_come_the_newest_words_stand_and_what_is_go
         texts = {message.id: message.text for message in inbox.messages.values()}
         assert texts.get(edited) == "wifi?"
         assert gone not in texts
+
+
+@pytest.mark.parametrize("mention", [False, True])
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_the_last_of_several_edits_stands_in_whatever_order_they_come(
+    bot: Bot,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    mention: bool,
+    at_once: bool,
+) -> None:
+    thought = asyncio.Event()
+
+    async def think(says: Says, *_: object) -> Outcome:
+        await thought.wait()
+        return says.outcome
+
+    monkeypatch.setattr(Says, "handle", think)
+    alice, place, named_it = bot.person(), HELP if mention else DIRECT, MENTION if mention else ""
+    for seed in range(5):
+        alice.held = []
+        ts = await alice.say(place, "vpn?", mention=mention)
+        for words in ("wifi?", "printer?"):
+            await alice.edit(ts, f"{named_it} {words}".strip())
+        order = random.Random(seed)  # noqa: S311 - an order, no secret
+        if at_once:
+            await deliver(alice.door, order.sample(alice.held, len(alice.held)), at_once=True)
+        else:
+            await deliver(alice.door, alice.held, times=2, shuffled=order)
+        kept = await bot.store.interactions.get(named(place, ts))
+        assert kept is not None
+        assert kept.message.text == "printer?"
+    thought.set()
 
 
 async def test_what_was_pressed_below_a_question_goes_with_it(

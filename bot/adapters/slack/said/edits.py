@@ -1,0 +1,47 @@
+"""Edits of a question in the order in which they were made, however Slack sends them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from weakref import WeakValueDictionary
+
+from bot.office import Office
+from bot.types import Interaction, Message
+
+
+class Edits:
+    """Amends questions; an edit that is older than the last one changes no word.
+
+    Slack sends events in any order, and again what it was not answered. When a question was
+    edited last is noted, for all processes.
+    """
+
+    def __init__(self, office: Office) -> None:
+        self._office = office
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def amend(self, message: Message, at: str) -> None:
+        """Take a question as it read at ``at``, which is a ts; files come along in any case."""
+        turn = self._turns.setdefault(message.interaction_id, asyncio.Lock())
+        async with turn:
+            kept = await self._office.interactions.get(message.interaction_id)
+            if kept is None or not at:
+                await self._office.inbox.amend(message)
+            else:
+                await self._newest(message, at, kept)
+
+    async def _newest(self, message: Message, at: str, kept: Interaction) -> None:
+        notes, tenant, key = self._office.notes, self._office.tenant, f"slack:edited:{kept.id}"
+        last = await notes.get(tenant, key)
+        if last is None or moment(last) < moment(at):
+            await self._office.inbox.amend(message)
+            await notes.put(tenant, key, at, interaction_id=kept.id)
+        elif message.attachments and not kept.message.attachments:
+            await self._office.inbox.amend(replace(message, text=kept.message.text))
+
+
+def moment(ts: str) -> tuple[int, int]:
+    """Return a ts as it is ordered."""
+    seconds, _, rest = ts.partition(".")
+    return int(seconds), int(rest)
