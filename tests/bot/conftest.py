@@ -1,4 +1,4 @@
-"""A record in a temporary directory; a PostgreSQL for those who ask for one."""
+"""A record in a temporary directory; a PostgreSQL, or a Slack, for those who ask for one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bot.database_url import with_driver
 from bot.store import Store, sqlite_url
 from bot.store.store import migrate, unopened
 from tests import postgres as postgresql
+from tests.bot.adapters.slack.server import FakeSlack
 
 TEMPLATE = "migrated"
 
@@ -57,3 +58,9 @@ def empty_postgres_url(postgres: postgresql.Server) -> Iterator[str]:
     name = f"test_{uuid4().hex}"
     yield postgres.create(name)
     postgres.drop(name)
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[FakeSlack]:
+    async with FakeSlack().serving() as workspace:
+        yield workspace

@@ -47,12 +47,6 @@ async def data_dir(index: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack().serving() as workspace:
-        yield workspace
-
-
-@pytest.fixture
 def on_slack(slack: FakeSlack, data_dir: Path) -> Settings:
     return settings_for(
         data_dir,

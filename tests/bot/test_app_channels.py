@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from bot.config import Settings
 from bot.store import Store, open_store, sqlite_url
 from bot.types import NO_MODEL, Interaction, Policy
@@ -26,12 +24,6 @@ PEOPLE = "C0PEOPLE0"
 GUEST = "U0GUEST00"
 LOG = StoredFile("vpn.log", b"start\nTunnelError: error 809, UDP port 4500 is blocked\nend\n")
 PICTURE = StoredFile("screen.png", b"\x89PNG", "image/png")
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack().serving() as workspace:
-        yield workspace
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -26,12 +25,6 @@ HELP = "C0HELP000"
 PEOPLE = "C0PEOPLE0"
 ASKED = events.mention("human")
 THREAD = str(ASKED["ts"])
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack().serving() as workspace:
-        yield workspace
 
 
 @pytest.fixture
@@ -120,7 +113,7 @@ async def test_of_all_who_claim_at_once_on_slack_the_board_and_the_api_one_has_i
         await until(lambda: len([p for p in slack.posts if p.only_for]) >= 5 * len(losers))
         await until(lambda: f"*Claimed by {name}*" in card.shown)
 
-    whispers = {user: [p.shown for p in slack.posts if p.only_for == user] for user in losers}
+    whispers = {user: [p.shown for p in slack.whispered(user)] for user in losers}
     said = f"{name} has it already. Leave it to them, or ask them to release it."
     assert {tuple(each) for each in whispers.values()} == {(said,) * 5}
     refused = {answer.status for answer in answers}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.names import HELP
 from tests.bot.house import LIKELY, LOW, house, until, write_index
 from tests.bot.server import settings_for
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack().serving() as workspace:
-        yield workspace
 
 
 @pytest.fixture

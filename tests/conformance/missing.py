@@ -12,7 +12,6 @@ from types import MappingProxyType
 _PEOPLE = ("escalated: people see it", "escalation offered: people don't see it yet")
 _ASKED_FOR = "human: people see it"
 _WHISPER = "permission-limited, with a private addition"
-_FEEDBACK = tuple(f"feedback: {what}" for what in ("up", "down", "changed", "removed"))
 _IN_TIME = ("edited while it is worked on", "deleted while it is worked on")
 
 _IN_ORDER = "all steps are told in their order"

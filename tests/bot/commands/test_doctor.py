@@ -5,7 +5,6 @@ What each line says is in tests/bot/adapters/slack/test_checking.py.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -17,12 +16,6 @@ from tests.bot.adapters.slack.workspace import names
 from tests.bot.server import settings_for
 
 LINES = ("Slack", "Slack events", "Slack people", "Slack admins")
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack().serving() as workspace:
-        yield workspace
 
 
 @pytest.fixture

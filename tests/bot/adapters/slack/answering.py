@@ -119,7 +119,7 @@ class Bot:
 
     def whispered(self, user: str = ALICE) -> list[Post]:
         """Return what is shown to one person alone."""
-        return [post for post in self.slack.posts if post.only_for == user]
+        return self.slack.whispered(user)
 
     async def told(self, words: str, user: str = ALICE) -> Post:
         """Wait until somebody alone is told something; return it."""

@@ -25,12 +25,6 @@ from tests.bot.offices import office_over
 
 
 @pytest.fixture
-async def slack() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack().serving() as workspace:
-        yield workspace
-
-
-@pytest.fixture
 def settings(slack: FakeSlack) -> Settings:
     return load_settings(
         _env_file=None,

@@ -45,7 +45,7 @@ class Scene:
 
     def whispered(self, user_id: str) -> list[str]:
         """Return what only one person was shown."""
-        return [post.shown for post in self.slack.posts if post.only_for == user_id]
+        return [post.shown for post in self.slack.whispered(user_id)]
 
     async def ask(
         self, message: Message | None = None, response: Escalation = HANDED_OVER

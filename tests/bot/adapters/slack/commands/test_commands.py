@@ -45,7 +45,7 @@ def settings(settings: Settings) -> Settings:
 
 def seen(slack: FakeSlack, user: str = ALICE) -> str:
     """Return what only one person sees, the newest last."""
-    return "\n".join(post.shown for post in slack.posts if post.only_for == user)
+    return "\n".join(post.shown for post in slack.whispered(user))
 
 
 async def test_a_question_is_looked_for_at_once_and_answered_to_its_asker_alone(bot: Bot) -> None:

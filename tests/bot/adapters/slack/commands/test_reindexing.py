@@ -51,7 +51,7 @@ def write_many(pages: Path) -> None:
 
 
 def whispered(slack: FakeSlack, user: str = ALICE) -> str:
-    return "\n".join(post.shown for post in slack.posts if post.only_for == user)
+    return "\n".join(post.shown for post in slack.whispered(user))
 
 
 async def shows(slack: FakeSlack, words: str, channel: str = HELP) -> Post:

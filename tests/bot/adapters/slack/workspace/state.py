@@ -131,6 +131,10 @@ class Workspace:
         """Return what one person sees in a channel, threads and whispers included."""
         return [p for p in self.in_channel(channel) if p.only_for in {None, user}]
 
+    def whispered(self, user: str) -> list[Post]:
+        """Return what only one person was shown, anywhere, the newest last."""
+        return [p for p in self.posts if p.only_for == user]
+
     def say(self, channel: str, thread_ts: str | None, count: int) -> None:
         """Have people write messages, ``count`` of them."""
         for number in range(count):
