@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from bot.adapters.slack.pressed.pressing import GONE, Declined
+from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.ports import Interactions
 from bot.types import Interaction, InteractionId, Message
 
@@ -61,5 +62,7 @@ class Subjects:
 
 def _is_there(interaction: Interaction, tenant: str, channel: str) -> bool:
     thread = interaction.message.thread
-    there = (thread.platform, thread.tenant, thread.channel) == ("slack", tenant, channel)
+    # What was asked by command may be answered in a direct message; it is its asker's anywhere.
+    where = channel if response_url_of(interaction.message) else thread.channel
+    there = (thread.platform, thread.tenant, where) == ("slack", tenant, channel)
     return there and not interaction.withdrawn

@@ -25,7 +25,7 @@ from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.adapters.slack.answering import PAGE, Bot
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.server import FakeSlack, Fault
-from tests.bot.adapters.slack.workspace.names import ALICE, BOB, DIRECT
+from tests.bot.adapters.slack.workspace.names import ALICE, BOB, DIRECT, HELP
 from tests.bot.adapters.slack.workspace.views import view_problem
 from tests.bot.house import until
 
@@ -181,3 +181,19 @@ def test_small_modals_are_taken(view: dict[str, object]) -> None:
 
 def _modals(slack: FakeSlack) -> Modals:
     return Modals(AsyncWebClient(token="xoxb-test", base_url=slack.url), Clock().caller())
+
+
+async def test_an_answer_to_a_command_is_explained_also_in_the_direct_message_it_came_by(
+    bot: Bot,
+) -> None:
+    await bot.person().command(HELP, "/frontdesk", "ask vpn down?")
+    await until(lambda: bot.said.asked)
+    (asked,) = bot.said.asked
+    await until(lambda: any(post.labels for post in bot.whispered()))
+    for user, place in ((BOB, HELP), (BOB, bot.person(BOB).direct)):
+        made_up = bot.pressed(place, WHY, asked.interaction_id, user)
+        await bot.person(user).door.interact(made_up)
+        await bot.told("isn't here any more", user)
+    assert not bot.slack.open_views
+    await bot.person().door.interact(bot.pressed(bot.person().direct, WHY, asked.interaction_id))
+    assert await bot.modal()
