@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -46,6 +48,15 @@ def test_any_bytes_are_text_without_controls_or_none(content: bytes) -> None:
     except NotText:
         return
     assert not set(text) & {"\x00", "\x1b", "\r"}
+
+
+@pytest.mark.parametrize("content", [b"\x00", b"\x1b[", b"\r"])
+def test_two_megabytes_of_noise_hold_up_nobody(content: bytes) -> None:
+    noise = content * (2_000_000 // len(content))
+    began = time.process_time()
+    with suppress(NotText):
+        decoded(noise)
+    assert time.process_time() - began < 0.4
 
 
 @given(st.text(max_size=3000), st.integers(0, 1500))
