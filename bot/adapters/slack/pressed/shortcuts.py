@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from weakref import WeakValueDictionary
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
@@ -40,6 +41,7 @@ class Shortcuts:
         self._rooms = rooms
         self._asides = asides
         self._errands = errands
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.message_shortcut(ASK_SHORTCUT)(self._take)
@@ -81,8 +83,13 @@ class Shortcuts:
 
     async def _directly(self, pointed: Pointed) -> str:
         """Ask in a direct message; how it is opened is noted, so that it is opened once."""
-        tenant, notes = self._office.tenant, self._office.notes
         key = f"slack:pointed:{pointed.user}:{pointed.channel}:{pointed.ts}"
+        turn = self._turns.setdefault(key, asyncio.Lock())
+        async with turn:
+            return await self._once(key, pointed)
+
+    async def _once(self, key: str, pointed: Pointed) -> str:
+        tenant, notes = self._office.tenant, self._office.notes
         if await notes.get(tenant, key) is not None:
             return _DIRECTLY_ALREADY
         place = await self._rooms.direct(pointed.user)

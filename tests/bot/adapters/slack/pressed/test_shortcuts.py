@@ -122,6 +122,16 @@ async def test_a_message_elsewhere_is_asked_once_by_each(bot: Bot) -> None:
     assert [each.author.id for each in bot.said.asked] == [ALICE, BOB]
 
 
+async def test_who_chooses_it_twice_at_once_has_asked_once(bot: Bot) -> None:
+    ts = await bot.person(BOB).say(ELSEWHERE, "vpn down?")
+    alice = bot.person()
+    await asyncio.gather(*(alice.shortcut(ts, ASK_SHORTCUT) for _ in range(2)))
+    await until(lambda: len(bot.slack.in_channel(HERS)) >= 2)
+    await bot.told("asked me about that already")
+    assert len(bot.slack.in_channel(HERS)) == 2
+    assert len(bot.said.asked) == 1
+
+
 async def test_in_the_direct_conversation_it_stays_private(bot: Bot) -> None:
     post = bot.slack.write(BOT_USER, DIRECT, {"text": "Restart the client."})
     await bot.person().shortcut(post, ASK_SHORTCUT)
