@@ -41,7 +41,7 @@ def mount(
     bolt = bolt_app(settings, takers)
     intake = Intake(bolt, Tenancy(settings.slack_team_id, channel.own))
     app.cleanup_ctx.append(Presence(channel).running)
-    app.cleanup_ctx.append(followers.running)
+    followers.mount(app)
     if settings.slack_app_token is not None:
         Socket(
             intake,

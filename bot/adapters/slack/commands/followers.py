@@ -41,16 +41,26 @@ class Followers:
         self._screen = screen
         self._time = time
         self._following: dict[str, asyncio.Task[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
 
-    async def running(self, _: web.Application) -> AsyncIterator[None]:
-        """Go on with what is left, until the server stops; then leave it to others."""
-        stopping = asyncio.Event()
-        looking = asyncio.create_task(self._look(stopping))
+    def mount(self, app: web.Application) -> None:
+        """Go on with what is left once everything has started: the record is open then."""
+        app.cleanup_ctx.append(self._running)
+        app.on_startup.append(self._begin_looking)
+
+    async def _begin_looking(self, _: web.Application) -> None:
+        self._looking = asyncio.create_task(self._look())
+
+    async def _running(self, _: web.Application) -> AsyncIterator[None]:
+        """Leave it to others when the server stops."""
         yield
-        stopping.set()
-        # A look is a moment's reading, which is better finished than cut.
-        await asyncio.wait([looking], timeout=_LOOK_ENDS_SECONDS)
-        await _stopped([looking, *self._following.values()])
+        self._stopping.set()
+        if self._looking is not None:
+            # A look is a moment's reading, which is better finished than cut.
+            await asyncio.wait([self._looking], timeout=_LOOK_ENDS_SECONDS)
+            await _stopped([self._looking])
+        await _stopped(self._following.values())
 
     async def begin(
         self, run_id: str, *, user: str, channel: str, elsewhere: Callable[[], None]
@@ -119,9 +129,9 @@ class Followers:
             else:
                 trouble.note(None)
 
-    async def _look(self, stopping: asyncio.Event) -> None:
+    async def _look(self) -> None:
         trouble = Trouble("slack.runs_left")
-        while not stopping.is_set():
+        while not self._stopping.is_set():
             try:
                 await self._adopt()
             except StoreUnavailable as error:
@@ -129,7 +139,7 @@ class Followers:
             else:
                 trouble.note(None)
             pausing = asyncio.ensure_future(self._time.pause(LOOK_SECONDS))
-            stopped = asyncio.create_task(stopping.wait())
+            stopped = asyncio.create_task(self._stopping.wait())
             await asyncio.wait([pausing, stopped], return_when="FIRST_COMPLETED")
             for each in (pausing, stopped):
                 each.cancel()

@@ -68,8 +68,14 @@ class Theatre:
     async def process(self, owner: str = "local") -> AsyncIterator[Followers]:
         """Run a process until the block ends; then it stops in order."""
         followers = self.followers(owner)
-        async with asynccontextmanager(followers.running)(web.Application()):
+        app = web.Application()
+        followers.mount(app)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        try:
             yield followers
+        finally:
+            await runner.cleanup()
 
     async def order(self, followers: Followers, channel: str = HELP) -> None:
         await followers.begin("r1", user=ALICE, channel=channel, elsewhere=self.gone_elsewhere)

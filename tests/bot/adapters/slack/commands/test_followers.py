@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from structlog.testing import capture_logs
 
-from bot.adapters.slack import SlackChannel
+from bot.adapters.slack import SlackChannel, mount
 from bot.adapters.slack.commands.run_notes import SILENT_SECONDS
-from bot.store import Store
+from bot.store import Store, prepare, sqlite_url, unopened
+from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.following import FAILED, Theatre, clock, hurried
 from tests.bot.adapters.slack.server import FakeSlack, Fault
 from tests.bot.adapters.slack.workspace.names import (
@@ -21,6 +28,7 @@ from tests.bot.adapters.slack.workspace.names import (
     SHARED,
 )
 from tests.bot.house import until
+from tests.bot.offices import office_over
 from tests.bot.orders.fakes import RUNNING
 from tests.bot.shelves import RUN
 
@@ -243,3 +251,24 @@ async def test_a_server_that_was_only_slow_shows_nothing_once_another_has_taken_
     (post,) = theatre.posts()
     assert "1 of 4 pages" in post.shown
     assert (await theatre.noted()).owner == "b", "it was not released by whom it is not"
+
+
+async def test_what_is_left_is_looked_for_once_the_record_is_open(
+    channel: SlackChannel, tmp_path: Path
+) -> None:
+    url = sqlite_url(tmp_path)
+    record = unopened(url)
+
+    async def opens(_: web.Application) -> AsyncIterator[None]:
+        await asyncio.sleep(0.1)
+        await prepare(url)
+        yield
+        await record.close()
+
+    app = web.Application()
+    mount(app, channel, office_over(record, KeepingInbox(), tenant="acme"))
+    app.cleanup_ctx.append(opens)
+    with capture_logs() as logged:
+        async with TestClient(TestServer(app, host="127.0.0.1")):
+            await asyncio.sleep(0.1)
+    assert not [each for each in logged if each["event"].startswith("slack.runs_left")]
