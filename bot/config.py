@@ -353,7 +353,13 @@ def _check_slack(settings: Settings) -> None:
             "SLACK_APP_TOKEN=(hidden) is no app-level token, which begins with xapp-. Make one "
             "under Basic Information > App-Level Tokens, with the scope connections:write."
         )
-    if bot is None and (app is not None or settings.slack_signing_secret is not None):
+    secret = settings.slack_signing_secret
+    if secret is not None and not secret.get_secret_value().strip():
+        raise SettingInvalid(
+            "SLACK_SIGNING_SECRET is blank, so anyone could sign as Slack. Copy it from Basic "
+            "Information > App Credentials, or unset it."
+        )
+    if bot is None and (app is not None or secret is not None):
         raise SettingInvalid(
             "SLACK_SIGNING_SECRET or SLACK_APP_TOKEN is set and SLACK_BOT_TOKEN is not. Set it "
             "(OAuth & Permissions), or unset the other."

@@ -85,6 +85,7 @@ def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"SLACK_BOT_TOKEN": "xoxb-1"}, "SLACK_APP_TOKEN"),
         ({"SLACK_BOT_TOKEN": "xapp-1", "SLACK_APP_TOKEN": "xapp-1"}, "begins with xoxb-"),
         ({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xoxb-1"}, "connections:write"),
+        ({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": " "}, "anyone could sign"),
         ({"SLACK_TEAM_ID": "acme"}, "SLACK_TEAM_ID='acme'"),
         ({"SLACK_OUTSIDERS": "no"}, "SLACK_OUTSIDERS='no'"),
         ({"MICROSOFT_APP_PASSWORD": "p"}, "MICROSOFT_APP_ID"),
