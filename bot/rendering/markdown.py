@@ -108,7 +108,7 @@ def _blocks(text: str) -> Iterator[str]:
         opening = _FENCE.match(line)
         if fence:
             lines.append(line)
-            if opening and _closes(line, fence):
+            if opening and closes(line, fence):
                 yield "\n".join(lines)
                 lines, fence = [], ""
         elif opening or not line.strip():
@@ -121,7 +121,8 @@ def _blocks(text: str) -> Iterator[str]:
         yield "\n".join([*lines, fence] if fence else lines)
 
 
-def _closes(line: str, fence: str) -> bool:
+def closes(line: str, fence: str) -> bool:
+    """Tell whether a line ends the code block that a fence opened."""
     bare = line.strip()
     return len(bare) >= len(fence) and set(bare) == {fence[0]}
 

@@ -76,10 +76,11 @@ def connect(
 
 
 class SlackChannel:
-    """Implements bot.ports.Channel and Withdraws, and bot.capabilities.TakesTurns.
+    """Implements bot.ports.Channel and Withdraws.
 
-    bot.escalations.ports has the other four: Tells, AsksPeople, ShowsCases and LinksBack. What each
-    does is in a file of its own.
+    Besides, all of bot.capabilities (TakesTurns, Introduces, Fetches, TellsState) and of
+    bot.escalations.ports what a platform may do: Tells, AsksPeople, ShowsCases and LinksBack. What
+    each does is in a file of its own.
     """
 
     def __init__(

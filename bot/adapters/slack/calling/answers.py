@@ -70,6 +70,7 @@ _CURES = {
     "restricted_action": _POSTING,
     "restricted_action_read_only_channel": _POSTING,
     "restricted_action_thread_only_channel": _POSTING,
+    "ekm_access_denied": _POSTING,
     "messages_tab_disabled": "Switch on the messages tab under App Home.",
 }
 _NAMED = re.compile(r"\bblocks/(\d+)\b")

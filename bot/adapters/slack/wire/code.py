@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from bot.rendering.markdown import closes
+
 _OPENING = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _INLINE = re.compile(r"(?<![`\\])(`{2,})(?!`)([^\n]+?)(?<!`)\1(?!`)")
 _FENCE = "```"
@@ -30,7 +32,7 @@ def _lines(text: str) -> Iterator[str]:
     fence = ""
     for line in text.split("\n"):
         opening = _OPENING.match(line)
-        if fence and _closes(line, fence):
+        if fence and closes(line, fence):
             fence = ""
             yield _FENCE
         elif fence:
@@ -42,11 +44,6 @@ def _lines(text: str) -> Iterator[str]:
             yield _INLINE.sub(_one_backtick, line)
     if fence:
         yield _FENCE
-
-
-def _closes(line: str, fence: str) -> bool:
-    bare = line.strip()
-    return len(bare) >= len(fence) and set(bare) == {fence[0]}
 
 
 def _one_backtick(code: re.Match[str]) -> str:
