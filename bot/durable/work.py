@@ -42,7 +42,7 @@ class Limits:
     concurrency: int = 16
     waiting: int = 2000
     deadline_seconds: float = 120.0
-    drain_seconds: float = 14.0
+    drain_seconds: float = 12.0
     delivery_hours: float = 24.0
 
 

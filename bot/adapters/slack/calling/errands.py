@@ -10,7 +10,7 @@ import structlog
 
 from bot.errors import BotError
 
-_STOP_SECONDS = 3.0
+_STOP_SECONDS = 2.0
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +28,7 @@ class Errands:
         task.add_done_callback(self._tasks.discard)
 
     async def finish(self) -> None:
-        """Wait for what is under way, three seconds at most; what is late has ended then, too."""
+        """Wait for what is under way, two seconds at most; what is late has ended then, too."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=_STOP_SECONDS)
             for task in late:

@@ -11,9 +11,9 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.commands.commanding import Command
+from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.commands.saying import said
 from bot.adapters.slack.commands.settings_form import filled, is_listed, saved_where, settings_view
-from bot.adapters.slack.home.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.pressing import LATER
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS

@@ -13,8 +13,8 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.commands.commanding import FRONTDESK, REINDEX, Command, command_of
+from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.commands.saying import said
-from bot.adapters.slack.home.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.pressed.pressing import LATER
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.posting import blocks_of

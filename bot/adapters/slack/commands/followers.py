@@ -20,7 +20,7 @@ BEAT_SECONDS = 5.0
 LOOK_SECONDS = 10.0
 """So often runs are sought whose process is gone."""
 
-_LOOK_ENDS_SECONDS = 2.0
+_LOOK_ENDS_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
 

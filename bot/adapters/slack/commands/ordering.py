@@ -12,11 +12,11 @@ from bot.adapters.slack.commands.channel_settings import SettingsForms
 from bot.adapters.slack.commands.commands import Commands
 from bot.adapters.slack.commands.followers import Followers
 from bot.adapters.slack.commands.newest_why import NewestWhy
+from bot.adapters.slack.commands.orderers import Orderers
 from bot.adapters.slack.commands.reindexing import Reindexing
 from bot.adapters.slack.commands.run_message import Time
 from bot.adapters.slack.commands.run_notes import RunNotes
 from bot.adapters.slack.commands.run_screen import RunScreen
-from bot.adapters.slack.home.orderers import Orderers
 from bot.adapters.slack.home.readers import Readers
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.pressing import Presses

@@ -12,9 +12,9 @@ from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.cases.reminders import link
 from bot.adapters.slack.commands.commanding import Command
 from bot.adapters.slack.commands.followers import Followers
+from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.commands.run_notes import RunShown
 from bot.adapters.slack.commands.saying import said
-from bot.adapters.slack.home.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.pressed.pressing import Declined, Press, Presses
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.permalinks import Permalinks
