@@ -15,7 +15,10 @@ WISH = "I'd like to ask a person, please."
 """What a button that asks for a person says for whoever pressed it; they wrote none of it."""
 
 _UNHEARD = "I couldn't reach the people who look after this. Please ask them directly."
-OFFERED = f"{OFFER} Reply \u201cyes\u201d."
+_BY_WORD = " Reply \u201cyes\u201d."
+_HERE = "they'll answer here."
+_DIRECTLY = "they'll answer you in a direct message."
+OFFERED = f"{OFFER}{_BY_WORD}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class EscalationWording:
 
     def _handed_over(self, platform: Platform, people: str) -> str:
         if platform in self.asks_people or (people and platform in self.asks_named):
-            return "I've asked the people who look after this; they'll answer here."
+            return f"I've asked the people who look after this; {_HERE}"
         return "I've put your question on the help desk's list for a person to answer."
 
 
@@ -76,6 +79,17 @@ def wish_about(question: str) -> str:
 def wished_about(said: str) -> str:
     """Return the question that a wish names, "" where it names none or is no such wish."""
     return said.removeprefix(WISH).strip() if said.startswith(WISH) else ""
+
+
+def aside(response: Response) -> Response:
+    """Return what is said to one person alone, below which nobody can write.
+
+    A button alone takes the offer of a person, and people answer in a direct message.
+    """
+    if not isinstance(response, Escalation):
+        return response
+    text = response.text.replace(_BY_WORD, "").replace(_HERE, _DIRECTLY)
+    return replace(response, text=text)
 
 
 def unheard(response: Response) -> Response:

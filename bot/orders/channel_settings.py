@@ -19,7 +19,7 @@ LONGEST_NAME = 200
 
 _ANSWERS: Mapping[AnswerMode, str] = {
     "mentions": "When I am mentioned",
-    "questions": "Also questions to nobody, if I am sure",
+    "questions": "Also questions addressed to nobody, if I am sure",
     "off": "Never",
 }
 _PAGES_WORDS = "The pages' own words, without a model"

@@ -15,20 +15,20 @@ def help_text(spelling: Spelling, *, admin: bool) -> str:
     command, reindexing = spelling.command, spelling.reindexing
     lines = [
         _WHAT,
-        f"{command}help: this",
+        f"{command}help: this list",
         f"{command}status: what I answer from, and how fresh it is",
     ]
     if command:
         lines[1:1] = [
             f"{command}ask QUESTION: only you see the answer",
-            f"{command}why: why I gave you the last answer here, or none",
+            f"{command}why: why your newest question here got the answer it got, or none",
         ]
     if admin:
         lines += [
             f"{command}settings: what this channel allows",
             f"{reindexing('SPACE')}: bring a space up to date; or the address of a page, or all",
-            f"{reindexing('SPACE', '--dry-run')}: only tell what would change",
-            f"{reindexing('status')}: how far it is",
-            f"{reindexing('cancel')}: stop it; what was written stays",
+            f"{reindexing('SPACE', '--dry-run')}: only say what would change",
+            f"{reindexing('status')}: how far the runs are",
+            f"{reindexing('cancel')}: stop a run; what it has written stays",
         ]
     return "\n".join(lines)

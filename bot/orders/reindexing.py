@@ -154,8 +154,8 @@ def _way_text(run: Run, by: Orderer) -> str:
 def _started(aim: Aim, order: ReindexOrder) -> str:
     what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
     if order.dry_run:
-        return f"{aim.how}I look what would change in {what}. Nothing is changed by that."
-    return f"{aim.how}I bring {what} up to date. Pages that did not change cost nothing."
+        return f"{aim.how}I'm looking at what would change in {what}. Nothing is changed by that."
+    return f"{aim.how}I'm bringing {what} up to date. Pages that did not change cost nothing."
 
 
 def _detail(order: ReindexOrder) -> str:

@@ -8,7 +8,7 @@ from bot.types import NO_MODEL, AnswerMode, Policy
 
 _ANSWERS: Mapping[AnswerMode, str] = {
     "mentions": "when it is mentioned",
-    "questions": "when it is mentioned, and questions to nobody if it is sure",
+    "questions": "when it is mentioned, and questions addressed to nobody if it is sure",
     "off": "never",
 }
 

@@ -85,8 +85,8 @@ def test_every_field_can_be_set_and_what_is_not_named_stays(
     assert main(["channels", "list"]) == 0
     listed = capsys.readouterr().out
     assert listed.startswith(
-        "slack:C1  all; answers: when it is mentioned, and questions to nobody if it is sure; "
-        "follow-ups: without a mention; model: none: in the pages' own words; "
+        "slack:C1  all; answers: when it is mentioned, and questions addressed to nobody if it is "
+        "sure; follow-ups: without a mention; model: none: in the pages' own words; "
         "other bots: may ask  (by cli"
     )
 

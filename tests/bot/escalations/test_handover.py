@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.escalations.handover import OFFER, EscalationWording, wish_about, wished_about
+from bot.escalations.handover import OFFER, EscalationWording, aside, wish_about, wished_about
 from bot.routing.intents.rules import Rules, Ruling
-from bot.types import EscalationReason, Intent, Platform
+from bot.types import Escalation, EscalationReason, Intent, Platform
 
 WORDING = EscalationWording(
     not_found="Not there.", uncertain="Not sure.", asks_people=frozenset({"slack"})
@@ -35,6 +35,19 @@ def test_in_private_a_person_is_offered_and_not_promised(reason: EscalationReaso
 
     assert OFFER in text
     assert "I've asked" not in text
+
+
+@pytest.mark.parametrize("private", [True, False])
+@pytest.mark.parametrize("reason", REASONS)
+def test_what_one_person_alone_sees_asks_for_no_reply_and_promises_none_there(
+    reason: EscalationReason, *, private: bool
+) -> None:
+    said = WORDING.text(reason, private=private, platform="slack")
+    text = aside(Escalation(said, reason=reason, question="vpn down?")).text
+
+    assert "Reply" not in text
+    assert "answer here" not in text
+    assert ("answer you in a direct message" in text) == ("answer here" in said)
 
 
 @given(st.text(max_size=6000))

@@ -101,7 +101,7 @@ def test_what_is_different_is_said_in_words() -> None:
     after = Policy(frozenset({"HR"}), "questions", True, "C9", NO_MODEL, True)  # noqa: FBT003 - as stored
 
     assert changes(Policy(), after, form()) == (
-        "I answer: also questions to nobody, if I am sure.",
+        "I answer: also questions addressed to nobody, if I am sure.",
         "In a thread that I am in, no mention is needed.",
         "I answer from HR.",
         "People are asked in C9.",

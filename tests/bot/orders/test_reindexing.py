@@ -61,7 +61,7 @@ async def refused(shelf: Shelf, target: Target) -> str:
         (
             PageAt("https://desk.example/pages/HR/a.md#top"),
             "HR",
-            "\u201ca\u201d is in the space HR. I bring the whole space HR up to date.",
+            "\u201ca\u201d is in the space HR. I'm bringing the whole space HR up to date.",
         ),
     ],
 )

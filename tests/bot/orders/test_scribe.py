@@ -47,9 +47,9 @@ async def test_what_is_ordered_is_done_told_and_audited(client: Client, settings
     status = await say(client, "status", "bea")
     saved = await say(client, "settings")
 
-    assert first[0].startswith("I bring the whole space IT up to date.")
+    assert first[0].startswith("I'm bringing the whole space IT up to date.")
     assert first[-1].startswith("Reindexing IT: done")
-    assert "in the space IT. I look what would change" in by_page[0]
+    assert "in the space IT. I'm looking at what would change" in by_page[0]
     assert f"{len(PAGES)} pages unchanged" in by_page[-1]
     assert "- IT: 3 pages, brought up to date less than a minute ago" in status[0]
     assert status[0].endswith(f"Frontdesk {__version__}")

@@ -23,6 +23,7 @@ from bot.adapters.slack.wire.actions import (
     CASE_REPLY,
     CASE_RESOLVE,
 )
+from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import called
@@ -116,6 +117,8 @@ def _who(message: Message, view: CaseView) -> str:
 
 def _where(message: Message, ways: Ways) -> str:
     asked = "Asked in a direct message" if message.private else "Asked in a channel"
+    if response_url_of(message):
+        asked = "Asked by a command"
     thread = f"<{ways.thread}|Open the thread>" if ways.thread else asked
     board = web_url(ways.board) if ways.board else None
     return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
@@ -155,7 +158,7 @@ def _linked(line: SourceLine, url: str) -> SourceLine:
 def _before(exchanges: Sequence[Exchange]) -> list[str]:
     if not exchanges:
         return []
-    return ["\n".join(["*Before that*", *map(_exchange, exchanges)])]
+    return ["\n".join(["*Said so far*", *map(_exchange, exchanges)])]
 
 
 def _exchange(exchange: Exchange) -> str:

@@ -23,6 +23,7 @@ from bot.adapters.slack.wire.labels import (
     ts_of,
 )
 from bot.adapters.slack.wire.reply_to import response_url_of
+from bot.errors import BotError
 from bot.escalations.offering import askers_offers
 from bot.escalations.ports import SeesCases
 from bot.escalations.types import Notice, State, Step
@@ -57,15 +58,18 @@ class Telling:
         self._rooms = Rooms(client, caller)
         self._lookup = Lookup(client, caller)
         self._last = LastNews(Editor(client, caller, self._poster), notes)
+        self._sees: SeesCases | None = None
 
     def attend(self, sees: SeesCases) -> None:
         """Learn where cases are seen."""
+        self._sees = sees
         self._last.attend(sees)
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         there = await self._there(message, notice) if notice.attempts else {}
         state = _THEN.get(notice.step)
-        parts = told(notice, askers_offers(state) if state else (), _question(message))
+        offers = askers_offers(state) if state else ()
+        parts = told(notice, offers, await self._question(message))
         place, ts = await self._place(message), ""
         for number, forms in enumerate(parts, start=1):
             part = str(number)
@@ -95,11 +99,21 @@ class Telling:
         replies = await self._lookup.search(await self._place(message), notice.interaction_id)
         return parts_of(notice, replies)
 
+    async def _question(self, message: Message) -> str:
+        """Return what is said of a question where it can't be seen above, else ""."""
+        if not response_url_of(message):
+            return ""
+        return f"You asked by command: {clip(await self._asked(message), _LONGEST_QUESTION)}"
 
-def _question(message: Message) -> str:
-    """Return what is said of a question where it can't be seen above, else ""."""
-    asked = clip(message.text, _LONGEST_QUESTION)
-    return f"You asked by command: {asked}" if response_url_of(message) else ""
+    async def _asked(self, message: Message) -> str:
+        """Return what people were asked: a button that asks for them says none of it."""
+        if self._sees is None:
+            return message.text
+        try:
+            view = await self._sees.bare(message.thread.tenant, message.interaction_id)
+        except BotError:
+            return message.text
+        return view.case.question
 
 
 def notice_label(notice: Notice, part: str, of: int) -> Label:

@@ -26,8 +26,8 @@ from bot.orders.orders import Orders
 from bot.orders.types import Orderer, Refused, ReindexOrder
 
 _ELSEWHERE = (
-    "I can't show in this channel how far it is, as I'm not in it, or as others than colleagues "
-    "read along. I've written to you directly."
+    "I can't show in this channel how far it is, because I'm not in it or because not only "
+    "colleagues read it. I've written to you directly."
 )
 
 log = structlog.get_logger(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from slack_sdk.web.async_client import AsyncWebClient
@@ -24,6 +25,7 @@ _SOCKET_CURE = (
     "Set SLACK_APP_TOKEN to a token of this app with the scope connections:write (Basic "
     "Information > App-Level Tokens), and switch Socket Mode on."
 )
+_CHANNEL = re.compile(r"[CG][A-Z0-9]+")
 _INVITE = "Invite the bot there: /invite @Frontdesk"
 
 
@@ -87,8 +89,7 @@ class Checking:
         except (NotPermitted, NeverPermitted) as error:
             if error.code not in UNSEEN:
                 return Part(name, "failed", str(error))
-            unseen = f"{channel} is not there, or private and without the bot."
-            return Part(name, "failed", unseen, f"Correct SLACK_ESCALATION_CHANNEL. {_INVITE}")
+            return _unseen(channel)
         except DeliveryFailed as error:
             return Part(name, "failed", str(error))
         return people_part(channel, answer.get("channel") or {})
@@ -119,6 +120,16 @@ def people_part(channel: str, room: dict[str, object]) -> Part:
         told = f"{shown}, which another company shares: it sees what colleagues ask."
         return Part(name, "ready", told, cure)
     return Part(name, "ready", f"asked in {shown}")
+
+
+def _unseen(channel: str) -> Part:
+    """Say what is wrong with a channel that Slack does not show."""
+    if not _CHANNEL.fullmatch(channel):
+        cure = "Set SLACK_ESCALATION_CHANNEL to the id: the channel's name > About > at the bottom."
+        return Part("Slack people", "failed", f"{channel} is no channel's id (C\u2026).", cure)
+    unseen = f"{channel} is not there, or private and without the bot."
+    cure = "Correct SLACK_ESCALATION_CHANNEL, or invite the bot there: /invite @Frontdesk"
+    return Part("Slack people", "failed", unseen, cure)
 
 
 def merged(parts: Sequence[Part]) -> Part:

@@ -22,7 +22,7 @@ from bot.adapters.slack.showing.replies import shown
 from bot.adapters.slack.wire.labels import Place, label, ts_of
 from bot.adapters.slack.wire.reply_to import is_slacks, response_url_of
 from bot.errors import DeliveryFailed
-from bot.escalations.handover import unheard
+from bot.escalations.handover import aside, unheard
 from bot.ports import Notes
 from bot.types import Delivery, Message, PostedRef, Response
 
@@ -156,7 +156,7 @@ class Responses:
 
     async def _response(self, delivery: Delivery, begun: int | None) -> Response:
         """Ask people first, where they are to be asked, unless an earlier attempt did."""
-        response = delivery.outcome.response
+        response = aside(delivery.outcome.response)
         asked = self._people.are_asked(delivery)
         if asked and begun is not None and await self._people.cards(delivery.message):
             return response

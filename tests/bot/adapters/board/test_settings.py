@@ -165,6 +165,6 @@ async def test_the_policies_of_channels_are_shown_field_by_field(
 
     page = await (await client.get("/board/settings")).text()
     assert "<code>slack:C1</code>" in page
-    assert "questions to nobody if it is sure" in page
+    assert "questions addressed to nobody if it is sure" in page
     assert "spaces: IT; people: &lt;C9&gt;; model: none" in page
     assert "Changed by: </span>cli:anna" in page

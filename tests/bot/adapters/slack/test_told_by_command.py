@@ -6,7 +6,9 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 
+from bot.escalations.handover import WISH
 from bot.types import Message, Thread
+from tests.bot.adapters.outcomes import HANDED_OVER
 from tests.bot.adapters.slack.questions import DIRECT, HELP, question
 from tests.bot.adapters.slack.scenes import Scene
 from tests.bot.adapters.slack.server import Fault
@@ -40,6 +42,19 @@ async def test_a_reply_of_people_goes_to_its_asker_and_not_into_the_channel(scen
     assert "*Anna Lopez* answered:\nRoom 3." in told.shown
     assert "You asked by command: vpn down?" in told.shown
     assert scene.slack.answers(HELP) == []
+
+
+async def test_a_wish_by_button_is_told_by_the_question_that_people_were_asked(
+    scene: Scene,
+) -> None:
+    asked = replace(by_command(scene), text=WISH)
+    await scene.ask(asked, replace(HANDED_OVER, question="vpn down?"))
+    assert "Asked by a command" in scene.card.shown
+    await scene.act("reply", text="Room 3.", id=asked.interaction_id)
+    await scene.news()
+
+    (told,) = scene.slack.answers(DIRECT)
+    assert "You asked by command: vpn down?" in told.shown
 
 
 async def test_told_twice_it_is_there_once(scene: Scene) -> None:

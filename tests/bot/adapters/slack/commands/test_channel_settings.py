@@ -71,7 +71,7 @@ async def test_an_admin_changes_everything_and_is_told_what_is_different(
     answer = await alice.submit(
         view,
         {
-            "answers": "Also questions to nobody, if I am sure",
+            "answers": "Also questions addressed to nobody, if I am sure",
             "follow_ups": ["on"],
             "spaces": ["HR"],
             "people": PEOPLE,

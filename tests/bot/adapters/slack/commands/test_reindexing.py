@@ -71,7 +71,7 @@ async def test_from_the_command_to_the_final_message(
         post = await shows(slack, "Reindexing IT: done")
 
     assert answer.seconds < 2.0
-    assert "I bring the whole space IT up to date." in whispered(slack)
+    assert "I'm bringing the whole space IT up to date." in whispered(slack)
     assert f"1 added, {len(PAGES)} changed" in post.shown
     assert slack.answers(HELP) == [post]
     assert post.labels == []
@@ -133,7 +133,7 @@ async def test_of_two_admins_at_once_one_begins_and_the_other_is_shown_how_far_i
         await alice.command(HELP, "/reindex", "cancel")
         await shows(slack, "cancelled")
 
-    began = [user for user in (ALICE, ANNA) if "I bring" in whispered(slack, user)]
+    began = [user for user in (ALICE, ANNA) if "I'm bringing" in whispered(slack, user)]
     assert len(began) == 1
     assert len(slack.answers(HELP)) == 1
     link = f"https://acme.slack.com/archives/{HELP}/p"

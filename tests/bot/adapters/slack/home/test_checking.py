@@ -95,6 +95,13 @@ async def test_a_channel_for_people_that_is_not_there_fails(settings: Settings) 
     assert "/invite" in part.cure
 
 
+async def test_a_name_in_the_place_of_a_channels_id_is_told_so(settings: Settings) -> None:
+    part = (await checked(settings, slack_escalation_channel="#people"))["Slack people"]
+
+    assert (part.state, part.detail) == ("failed", "#people is no channel's id (C\u2026).")
+    assert "About" in part.cure
+
+
 async def test_a_private_channel_for_people_without_the_bot_fails(
     slack: FakeSlack, settings: Settings
 ) -> None:

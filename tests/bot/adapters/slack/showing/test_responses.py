@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bot.adapters.slack import SlackChannel, connect
 from bot.config import Settings, load_settings
 from bot.errors import DeliveryFailed
+from bot.escalations.handover import OFFERED
 from bot.store import Store
 from bot.types import Delivery, Message, Response
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
@@ -56,6 +57,17 @@ async def test_a_command_is_answered_to_its_sender_alone(
     assert post.payload["replace_original"] is False
     assert post.payload["unfurl_links"] is post.payload["unfurl_media"] is False
     assert "chat.postMessage" not in slack.calls
+
+
+async def test_nobody_is_told_to_reply_where_no_reply_is_heard(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    offer = replace(HANDED_OVER, text=f"Not sure. {OFFERED}", consent_needed=True)
+    await channel.deliver(sent(slack, offer))
+    (post,) = slack.posts
+    assert "Not sure. Shall I ask a person?" in post.shown
+    assert "Reply" not in post.shown
+    assert "Yes, ask a person" in post.labels
 
 
 async def test_what_slack_refuses_with_200_is_not_taken_for_shown(
