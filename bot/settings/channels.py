@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+
+from pydantic import TypeAdapter
 
 from bot.types import NO_MODEL, AnswerMode, Policy
 
@@ -23,6 +26,15 @@ def in_words(policy: Policy) -> tuple[tuple[str, str], ...]:
         ("model", _model(policy)),
         ("other bots", "may ask" if policy.other_bots else "are not heard"),
     )
+
+
+def kept_in_words(text: str) -> str:
+    """Return a policy in words as the record's audit keeps it; any other text as it is."""
+    try:
+        policy = TypeAdapter(Policy).validate_python(json.loads(text)["value"])
+    except (ValueError, KeyError, TypeError):
+        return text
+    return "; ".join(f"{name}: {words}" for name, words in in_words(policy))
 
 
 def differences(policy: Policy) -> tuple[str, ...]:

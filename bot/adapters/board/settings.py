@@ -19,7 +19,7 @@ from bot.escalations.types import Act
 from bot.limits.usage import Pause
 from bot.observing.audit import masked
 from bot.records.sums import AuditRecord, PolicyRecord
-from bot.settings.channels import in_words
+from bot.settings.channels import in_words, kept_in_words
 from bot.settings.page import variable
 from bot.settings.source import Source
 from bot.types import Person
@@ -201,9 +201,9 @@ def _act(record: AuditRecord) -> ActView:
         at=record.at,
         actor=record.actor,
         who=short_actor(record.actor),
-        act=record.act,
+        act=record.act.replace("_", " "),
         subject=record.subject,
-        detail=record.detail,
+        detail=kept_in_words(record.detail) if record.act == "set policy" else record.detail,
         case=case,
     )
 

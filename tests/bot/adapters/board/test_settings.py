@@ -168,3 +168,18 @@ async def test_the_policies_of_channels_are_shown_field_by_field(
     assert "questions addressed to nobody if it is sure" in page
     assert "spaces: IT; people: &lt;C9&gt;; model: none" in page
     assert "Changed by: </span>cli:anna" in page
+
+
+async def test_what_was_done_is_said_in_words_and_not_as_it_is_kept(
+    store: Store, client: Client
+) -> None:
+    await store.policies.set("default", "slack:C1", Policy(answers="off"), actor="cli:anna")
+    await store.audits.append("default", "web:admin token", "sign_in", "", detail="admin")
+    await store.audits.append("default", "cli:anna", "set policy", "slack:C2", detail="by hand")
+
+    page = await (await client.get("/board/settings")).text()
+
+    assert "<td>answers: never; follow-ups: when it is mentioned again; spaces: all" in page
+    assert "<td>sign in</td>" in page
+    assert "<td>by hand</td>" in page
+    assert "&#34;format&#34;" not in page
