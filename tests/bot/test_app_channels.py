@@ -8,11 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from bot.adapters.slack.wire.actions import ASK_SHORTCUT
 from bot.config import Settings
 from bot.store import Store, open_store, sqlite_url
 from bot.types import NO_MODEL, Interaction, Policy
 from tests.bot.adapters.slack import events
-from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import BOT_USER, TEAM, TOKEN, FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.files import StoredFile
 from tests.bot.house import LOW, Client, house, until, write_index
@@ -22,6 +25,7 @@ from tests.ingestion.fakes import pdf
 HELP = "C0HELP000"
 PEOPLE = "C0PEOPLE0"
 GUEST = "U0GUEST00"
+BOB = "U0BOB0000"
 LOG = StoredFile("vpn.log", b"start\nTunnelError: error 809, UDP port 4500 is blocked\nend\n")
 PICTURE = StoredFile("screen.png", b"\x89PNG", "image/png")
 
@@ -135,6 +139,28 @@ async def test_questions_to_nobody_are_answered_when_sure_and_else_left_alone(
         known: False,
     }
     assert slack.answers(HELP, unknown) == []
+
+
+@pytest.mark.parametrize("how", ["edited", "shortcut"])
+async def test_what_was_left_alone_is_answered_once_it_is_put_to_the_bot(
+    slack: FakeSlack, tmp_path: Path, how: str
+) -> None:
+    async with company(slack, tmp_path) as acme:
+        await acme.allow(Policy(answers="questions", model=NO_MODEL))
+        alice = acme.visitor()
+        thread = await alice.say(HELP, "Who wrote Faust?")
+        await acme.becomes(1)
+        for _ in range(2):
+            if how == "edited":
+                await alice.edit(thread, f"<@{BOT_USER}> Who wrote Faust?")
+            else:
+                await acme.visitor(BOB).shortcut(thread, ASK_SHORTCUT)
+
+        assert await acme.said(thread)
+        kept = await acme.becomes(2)
+
+    assert [each.message.id for each in kept] == [thread, f"{thread}:asked"]
+    assert len(slack.answers(HELP, thread)) == 1
 
 
 async def test_a_follow_up_needs_no_mention_where_the_channel_says_so(

@@ -13,6 +13,7 @@ from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.pointing import Pointed, pointed_of
 from bot.adapters.slack.pressed.pressing import LATER, Declined
+from bot.adapters.slack.said.anew import addressed
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.wire.actions import ASK_SHORTCUT
@@ -75,7 +76,8 @@ class Shortcuts:
         return await self._directly(pointed)
 
     async def _below(self, pointed: Pointed, *, direct: bool) -> str:
-        message = pointed.asked_there(self._office.tenant, private=direct)
+        asked = pointed.asked_there(self._office.tenant, private=direct)
+        message = await addressed(self._office, asked)
         if await self._office.interactions.get(message.interaction_id) is not None:
             return _BELOW_ALREADY
         await self._office.inbox.accept(message)

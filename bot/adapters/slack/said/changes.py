@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.home.own import Own
+from bot.adapters.slack.said.anew import addressed
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS, Messages
 from bot.adapters.slack.wire.events import Event, Heard, id_at, is_ours, object_at, text_at, ts_at
 from bot.errors import InteractionUnknown
@@ -49,7 +50,8 @@ class Changes:
             return
         async with asyncio.timeout(ACCEPT_SECONDS):
             if not now.message.overheard:
-                await self._office.inbox.accept(now.message)
+                asked = await addressed(self._office, now.message)
+                await self._office.inbox.accept(asked)
             at = ts_at(object_at(after, "edited"), "ts") or ts_at(event, "event_ts")
             await self._messages.edits.amend(now.message, at)
 

@@ -9,6 +9,7 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.home.identity import Introducer
 from bot.adapters.slack.home.own import Own
+from bot.adapters.slack.said.anew import addressed
 from bot.adapters.slack.said.edits import Edits
 from bot.adapters.slack.wire.events import Event, Heard, heard, object_at, ts_at
 from bot.office import Office
@@ -43,8 +44,10 @@ class Messages:
         async with asyncio.timeout(ACCEPT_SECONDS):
             if not await self._is_for_us(said):
                 return
-            await self._office.inbox.accept(said.message)
             # Where only mentions are sent, an edit is a mention again, with the same ts.
+            edited = bool(event.get("edited")) and not said.message.overheard
+            asked = await addressed(self._office, said.message) if edited else said.message
+            await self._office.inbox.accept(asked)
             if event.get("edited") or await self._brings_files(said.message):
                 at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
                 await self.edits.amend(said.message, at)
