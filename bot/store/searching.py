@@ -24,8 +24,9 @@ from bot.records.searching import (
 from bot.store import looking
 from bot.store.codec import Codec, storable
 from bot.store.looking import Window
+from bot.store.rows import feedback_of
 from bot.store.transactions import Transactions
-from bot.types import Feedback, Intent, InteractionId, Message
+from bot.types import Intent, InteractionId, Message
 
 WINDOW = 2_000
 """Questions that one statement looks at: others wait for it on SQLite."""
@@ -100,7 +101,7 @@ class StoredSearches:
     def _given(self, row: Row[Any]) -> GivenFeedback:
         author = self._messages.decode(row.message).author
         return GivenFeedback(
-            _feedback(row),
+            feedback_of(row),
             row.question or "",
             _answer_type(row.answer_type),
             author.name if author.id == row.person else "",
@@ -128,18 +129,6 @@ class StoredSearches:
     async def _rows(self, statement: Select[*tuple[Any, ...]]) -> Sequence[Row[Any]]:
         async with self._transactions.reading() as connection:
             return (await connection.execute(statement)).all()
-
-
-def _feedback(row: Row[Any]) -> Feedback:
-    return Feedback(
-        interaction_id=InteractionId(row.interaction_id),
-        person_id=row.person,
-        vote=row.vote,
-        given_at=row.given_at,
-        rating=row.rating,
-        reason=row.reason,
-        comment=row.comment,
-    )
 
 
 def _place(at: datetime, number: int) -> Place:
