@@ -16,6 +16,7 @@ WISH = "I'd like to ask a person, please."
 
 _UNHEARD = "I couldn't reach the people who look after this. Please ask them directly."
 _BY_WORD = " Reply \u201cyes\u201d."
+_BY_WORD_BELOW = " Reply \u201cyes\u201d in this thread."
 _HERE = "they'll answer here."
 _DIRECTLY = "they'll answer you in a direct message."
 OFFERED = f"{OFFER}{_BY_WORD}"
@@ -90,6 +91,16 @@ def aside(response: Response) -> Response:
         return response
     text = response.text.replace(_BY_WORD, "").replace(_HERE, _DIRECTLY)
     return replace(response, text=text)
+
+
+def in_thread(response: Response) -> Response:
+    """Return what is said where each message beside the thread begins another one.
+
+    A "yes" there would be taken for a greeting: nothing was asked before it.
+    """
+    if not isinstance(response, Escalation):
+        return response
+    return replace(response, text=response.text.replace(_BY_WORD, _BY_WORD_BELOW))
 
 
 def unheard(response: Response) -> Response:

@@ -20,7 +20,7 @@ from bot.adapters.slack.wire.labels import (
     last_of_all,
     thread_of,
 )
-from bot.escalations.handover import unheard
+from bot.escalations.handover import in_thread, unheard
 from bot.rendering.rendering import render
 from bot.types import Delivery, Message, PostedRef, Response
 
@@ -116,7 +116,8 @@ class Replies:
 def shown(delivery: Delivery, response: Response) -> tuple[Forms, ...]:
     """Return the messages of a delivery, with its buttons below the last."""
     outcome = delivery.outcome
-    rendered = render(response, private=delivery.message.private, remarks=outcome.remarks)
+    said = in_thread(response)
+    rendered = render(said, private=delivery.message.private, remarks=outcome.remarks)
     buttons = buttons_of(outcome, delivery.interaction_id)
     return messages(rendered, now=datetime.now(UTC), buttons=buttons)
 

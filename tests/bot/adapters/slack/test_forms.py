@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.adapters.slack import SlackChannel
 from bot.adapters.slack.showing.refusals import Refusals
 from bot.adapters.slack.showing.render import Form
+from bot.escalations import handover
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
 from tests.bot.adapters.slack.clock import Clock
@@ -79,9 +82,10 @@ async def test_an_offer_can_be_taken_up_with_words_where_buttons_are_refused(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     slack.block_types = BLOCK_TYPES - PRESSED
-    await channel.deliver(delivery(question(private=True), OFFERED))
+    offer = replace(OFFERED, text=f"Not sure. {handover.OFFERED}")
+    await channel.deliver(delivery(question(private=True), offer))
     (post,) = slack.posts
-    assert "Shall I ask a person?" in post.shown
+    assert "Shall I ask a person? Reply \u201cyes\u201d in this thread." in post.shown
     assert not post.labels
 
 
