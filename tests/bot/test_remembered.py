@@ -38,6 +38,20 @@ async def test_an_answer_is_kept_for_its_time() -> None:
     assert oracle.asked == ["a", "a"]
 
 
+async def test_what_is_told_unasked_is_kept_as_long_and_counts_as_new() -> None:
+    oracle = Oracle()
+    known = oracle.remembered()
+    for key in ("a", "b"):
+        known.put(key, f"told {key}")
+    known.put("a", "told again")
+    known.put("c", "told c")
+    assert [await known.get(key) for key in ("a", "c")] == ["told again", "told c"]
+    assert oracle.asked == []
+
+    oracle.now = 10.1
+    assert await known.get("a") == "A"
+
+
 async def test_many_who_ask_at_once_ask_once_and_one_may_leave() -> None:
     oracle = Oracle()
     known = oracle.remembered()

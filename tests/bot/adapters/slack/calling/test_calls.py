@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import cast
+
 import pytest
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.slack import SlackChannel, connect
-from bot.adapters.slack.calling.errors import ResultUnknown
+from bot.adapters.slack.calling.calls import Caller
+from bot.adapters.slack.calling.errors import RateLimited, ResultUnknown
 from bot.config import Settings
 from bot.errors import DeliveryFailed, DeliveryRefused
 from tests.bot.adapters.outcomes import delivery
@@ -125,3 +130,22 @@ async def test_a_slack_that_is_not_there_fails(settings: Settings) -> None:
     with pytest.raises(DeliveryFailed, match="cannot be reached") as failed:
         await connect(away).deliver(delivery(question()))
     assert not isinstance(failed.value, ResultUnknown | DeliveryRefused)
+
+
+async def test_a_turn_that_takes_too_long_to_come_is_given_up_and_nothing_is_sent() -> None:
+    sent: list[int] = []
+
+    async def never(_: float) -> None:
+        await asyncio.Event().wait()
+
+    async def send() -> AsyncSlackResponse:
+        sent.append(1)
+        return cast("AsyncSlackResponse", {})
+
+    caller = Caller(never)
+    for _ in range(30):
+        await caller.call("users.info", send, turn_seconds=0.01)
+    for _ in range(2):
+        with pytest.raises(RateLimited):
+            await caller.call("users.info", send, turn_seconds=0.01)
+    assert len(sent) == 30

@@ -15,7 +15,10 @@ from bot.config import Settings
 from bot.errors import DeliveryFailed
 from bot.types import Message, Person, Thread
 from rag.types import EVERYONE, Principal
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.clock import unhurried
+from tests.bot.adapters.slack.events import Client
 from tests.bot.adapters.slack.server import BOT_USER, FakeSlack, Fault
 from tests.bot.adapters.slack.workspace.names import (
     ADMINS,
@@ -147,3 +150,24 @@ async def test_a_user_group_has_its_members(slack: FakeSlack, channel: SlackChan
     assert slack.calls.count("usergroups.users.list") == 1
     with pytest.raises(DeliveryFailed):
         await channel.colleagues.in_group(BOB, "S0NOGROUP")
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_what_an_envelope_says_of_its_channel_need_not_be_asked(
+    slack: FakeSlack, channel: SlackChannel, client: Client, inbox: KeepingInbox, *, shared: bool
+) -> None:
+    room = HELP if shared else SHARED  # Slack would say the contrary, if it were asked
+    asked = events.mention("vpn?", channel=room)
+    await events.send(client, events.envelope(asked, is_ext_shared_channel=shared))
+
+    assert (await channel.introduce(inbox.only)).outsiders is shared
+    assert "conversations.info" not in slack.calls
+
+
+async def test_a_channel_of_which_no_envelope_spoke_is_asked_about(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    channel.introducer.note(SHARED, {"is_ext_shared_channel": "no"})
+
+    assert (await channel.introduce(question(room=SHARED))).outsiders
+    assert "conversations.info" in slack.calls
