@@ -12,6 +12,9 @@ from bot.types import InteractionId, Message, Person, Thread
 from tests.chaos.wiki import TOPICS
 
 CHANNELS = tuple(f"C0HELP{number:03d}" for number in range(64))
+
+ASKERS = 150
+"""A company's people ask again and again; of each Slack is asked who they are."""
 PEOPLE = "C0PEOPLE0"
 TENANT = "default"
 
@@ -89,11 +92,12 @@ def _conversations(draw: np.random.Generator) -> Iterator[_Conversation]:
     number = 0
     while True:
         number += 1
+        asker = f"ASK{number % ASKERS:05d}"
         direct = draw.random() < _DIRECT_SHARE
-        channel = f"D0ASK{number:05d}" if direct else str(draw.choice(CHANNELS))
+        channel = f"D0{asker}" if direct else str(draw.choice(CHANNELS))
         length = int(draw.choice(_LENGTHS, p=_LENGTH_SHARES))
         topics = draw.choice(len(TOPICS), size=length, replace=False).tolist()
-        yield _Conversation(channel, f"U0ASK{number:05d}", topics)
+        yield _Conversation(channel, f"U0{asker}", topics)
 
 
 def _next(talked: _Conversation, number: int, draw: np.random.Generator) -> Question:
