@@ -196,6 +196,43 @@ class Settings(BaseSettings):
         alias="TEAMS_DEV_MODE",
         description="Loopback only: accept unsigned activities, for the local playground.",
     )
+    teams_escalation_channel: str | None = Field(
+        None,
+        pattern=r"^19:[^\s;]+$",
+        description="Where people are asked: a channel's id (19:…), of a team that has the app.",
+    )
+    teams_admins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Who may reindex and change settings in Teams, by comma: object ids of people "
+        "or their user principal names.",
+    )
+    teams_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Domains of colleagues' user principal names, by comma; none: every member "
+        "of the Entra tenant is a colleague.",
+    )
+    teams_outsiders: Literal["answer", "off"] = Field(
+        "answer",
+        description="Guests, and people of other organisations: `answer` them from what everyone "
+        "may read, or `off`.",
+    )
+    teams_install_url: str | None = Field(
+        None,
+        pattern=r"^https://[^\s]+$",
+        description="Where a colleague adds the app for themselves; none: the address that Teams "
+        "gives an app with MICROSOFT_APP_ID as its id.",
+    )
+    teams_sensitivity: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Page labels that mark an answer as sensitive, the most sensitive first, by "
+        "comma: LABEL=What Teams shows.",
+    )
+    teams_service_url: str = Field(
+        "https://smba.trafficmanager.net/teams/",
+        pattern=r"^https?://[^\s]+/$",
+        description="Where Teams is reached before it has sent anything; afterwards, where it "
+        "says.",
+    )
 
     # Documents
     max_upload_mb: int = Field(
@@ -247,6 +284,9 @@ class Settings(BaseSettings):
         "oidc_allowed_domains",
         "slack_allowed_domains",
         "slack_admins",
+        "teams_admins",
+        "teams_allowed_domains",
+        "teams_sensitivity",
         mode="before",
     )
     @classmethod

@@ -162,6 +162,21 @@ def _composer(model: ChatModel | None, embedder: LocalEmbedder | None) -> Compos
     )
 
 
+def _asks_people(settings: Settings) -> frozenset[str]:
+    """Return the platforms that have a place where people are asked."""
+    places = {
+        "slack": settings.slack_escalation_channel,
+        "teams": settings.teams_escalation_channel,
+    }
+    return frozenset(platform for platform, place in places.items() if place)
+
+
+def _asks_named(settings: Settings) -> frozenset[str]:
+    """Return the platforms on which a channel may name its people."""
+    platforms = {"slack": settings.slack_configured, "teams": settings.teams_configured}
+    return frozenset(platform for platform, is_on in platforms.items() if is_on)
+
+
 def _desk(settings: Settings, configured: Way, others: Mapping[str, Way]) -> Desk:
     return Desk(
         router=configured.router,
@@ -172,7 +187,7 @@ def _desk(settings: Settings, configured: Way, others: Mapping[str, Way]) -> Des
         wording=EscalationWording(
             not_found=settings.not_found_message,
             uncertain=settings.escalation_message,
-            asks_people=frozenset({"slack"} if settings.slack_escalation_channel else ()),
-            asks_named=frozenset({"slack"} if settings.slack_configured else ()),
+            asks_people=_asks_people(settings),
+            asks_named=_asks_named(settings),
         ),
     )

@@ -221,7 +221,7 @@ class Source:
     """A page that is cited or offered; ``quote`` is verbatim from the stored passage.
 
     ``relevance`` is 0..1 and comparable within one answer only. ``updated_at`` is when the page was
-    changed last, None where that is not known.
+    changed last, None where that is not known; ``labels`` are the page's own.
     """
 
     chunk_id: str
@@ -236,6 +236,7 @@ class Source:
     source_id: str
     space: str = ""
     updated_at: datetime | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,10 +117,16 @@ def _inbox(
     )
 
 
+def _closed(settings: Settings) -> frozenset[str]:
+    """Return the platforms on which outsiders are not answered."""
+    kept = {"slack": settings.slack_outsiders, "teams": settings.teams_outsiders}
+    return frozenset(platform for platform, outsiders in kept.items() if outsiders == "off")
+
+
 def _admission(settings: Settings, store: Store, channels: Sequence[Channel]) -> LimitedAdmission:
     introductions = Introductions(
         {each.platform: each for each in channels if isinstance(each, Introduces)},
-        closed=frozenset({"slack"} if settings.slack_outsiders == "off" else ()),
+        closed=_closed(settings),
         notes=store.notes,
     )
     return LimitedAdmission(

@@ -97,6 +97,7 @@ def _source(passage: Passage, quote: str) -> Source:
         source_id=chunk.source_id,
         space=chunk.space,
         updated_at=chunk.updated_at,
+        labels=chunk.labels,
     )
 
 

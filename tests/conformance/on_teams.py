@@ -13,7 +13,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from bot.adapters import teams
-from bot.adapters.teams.cloud import Cloud
+from bot.adapters.teams.calling.cloud import Cloud
 from bot.config import Settings, load_settings
 from bot.ports import Inbox
 from bot.store import Store

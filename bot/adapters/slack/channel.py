@@ -11,7 +11,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot import startup
 from bot.adapters.slack.calling.calls import Caller
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.cases.people import People
 from bot.adapters.slack.cases.telling import Telling
 from bot.adapters.slack.home.checking import Checking, merged
@@ -30,6 +29,7 @@ from bot.adapters.slack.showing.whispers import Whispers
 from bot.adapters.slack.wire.labels import ts_of
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.config import Settings
+from bot.errands import Errands
 from bot.errors import SettingInvalid
 from bot.escalations.ports import SeesCases
 from bot.escalations.types import Case, Notice

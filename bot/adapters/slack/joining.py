@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.adapters.slack.arriving.dispatch import Registers
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.cases.caring import case_listeners
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.commands.followers import Followers
@@ -17,6 +16,7 @@ from bot.adapters.slack.said.arrivals import Arrivals
 from bot.adapters.slack.said.changes import Changes
 from bot.adapters.slack.said.messages import Messages
 from bot.adapters.slack.said.stopping import Stopping
+from bot.errands import Errands
 from bot.office import Office
 
 

@@ -16,18 +16,23 @@ from botbuilder.integration.aiohttp import (
 )
 from botbuilder.schema import ConversationAccount, Entity
 
-from bot.adapters.teams.cloud import Cloud, Registration
-from bot.adapters.teams.connector import Connector, Pause
-from bot.adapters.teams.credentials import CachedCredentials, CredentialsFactory
-from bot.adapters.teams.errors import Gone
-from bot.adapters.teams.gatekeeper import Gatekeeper
-from bot.adapters.teams.keys import SigningKeys
-from bot.adapters.teams.pacing import Pacing
-from bot.adapters.teams.render import Json, activities, typing, waiting
-from bot.adapters.teams.telling import told
+from bot.adapters.teams.arriving.door import Door
+from bot.adapters.teams.arriving.gatekeeper import Gatekeeper
+from bot.adapters.teams.arriving.keys import SigningKeys
+from bot.adapters.teams.calling.cloud import Cloud, Registration
+from bot.adapters.teams.calling.connector import Connector, Pause
+from bot.adapters.teams.calling.credentials import CachedCredentials, CredentialsFactory
+from bot.adapters.teams.calling.errors import Gone
+from bot.adapters.teams.calling.pacing import Pacing
+from bot.adapters.teams.cases.news import told
+from bot.adapters.teams.home.places import Places
+from bot.adapters.teams.showing.render import activities, typing, waiting
+from bot.adapters.teams.wire.body import Json
 from bot.config import Settings
+from bot.errands import Errands
 from bot.errors import BotError, DeliveryFailed, SettingInvalid
 from bot.escalations.types import Notice
+from bot.notes import Forgetful
 from bot.ports import Notes
 from bot.rendering.rendering import doing, render
 from bot.startup import Part, teams
@@ -42,7 +47,7 @@ log = structlog.get_logger(__name__)
 
 def connect(
     settings: Settings,
-    notes: Notes | None = None,  # noqa: ARG001 - of every adapter; nothing is remembered yet
+    notes: Notes | None = None,
     *,
     cloud: Cloud | None = None,
     credentials: CredentialsFactory | None = None,
@@ -71,7 +76,8 @@ def connect(
         entra_tenant=settings.microsoft_app_tenant_id,
     )
     connector = Connector(adapter, cached, app_id=settings.microsoft_app_id or "", pause=pause)
-    return TeamsChannel(settings, adapter, gatekeeper, connector, keys, cloud)
+    door = Door(adapter, gatekeeper, keys)
+    return TeamsChannel(settings, door, connector, cloud, notes or Forgetful())
 
 
 class TeamsChannel:
@@ -87,18 +93,17 @@ class TeamsChannel:
     def __init__(
         self,
         settings: Settings,
-        adapter: CloudAdapter,
-        gatekeeper: Gatekeeper,
+        door: Door,
         connector: Connector,
-        keys: SigningKeys | None,
         cloud: Cloud,
+        notes: Notes,
     ) -> None:
         self.settings = settings
+        self.errands = Errands()
+        self.connector = connector
+        self.places = Places(connector, notes, settings)
         self._cloud = cloud
-        self.adapter = adapter
-        self.gatekeeper = gatekeeper
-        self.keys = keys
-        self._connector = connector
+        self.door = door
         self._pacing = Pacing()
         self._posted: OrderedDict[tuple[InteractionId, str], list[str]] = OrderedDict()
 
@@ -108,18 +113,18 @@ class TeamsChannel:
 
     async def check(self) -> Part:
         """Fetch the signing keys and a token, as the first message would; nothing is posted."""
-        if self.keys is None:
+        if self.door.keys is None:
             return teams(self.settings)
         try:
-            await self.keys.prefetch()
-            await self._connector.sign_in(self._cloud)
+            await self.door.keys.prefetch()
+            await self.connector.sign_in(self._cloud)
         except BotError as error:
             return Part("Teams", "failed", str(error))
         return Part("Teams", "ready", f"signed in as {self.settings.microsoft_app_id}")
 
     async def open_placeholder(self, message: Message) -> PostedRef:
         """Post what the reply will be edited into; nothing is waited for. Raises DeliveryFailed."""
-        posted = await self._connector.send(message.reply_to, waiting(), patience_seconds=0.0)
+        posted = await self.connector.send(message.reply_to, waiting(), patience_seconds=0.0)
         if not posted:
             raise DeliveryFailed("Teams did not say where the placeholder is.")
         self._pacing.hold(message.interaction_id, _EDIT_PAUSE_SECONDS)
@@ -154,7 +159,7 @@ class TeamsChannel:
         if not posted:
             posted.append(await self._answer(message, first, delivery.placeholder))
         for activity in rest[len(posted) - 1 :]:
-            posted.append(await self._connector.send(message.reply_to, activity))
+            posted.append(await self.connector.send(message.reply_to, activity))
         return PostedRef(message.thread.channel, posted[0])
 
     async def find(self, delivery: Delivery) -> PostedRef | None:  # noqa: ARG002  # the port's
@@ -168,7 +173,7 @@ class TeamsChannel:
         """
         posted = self._posted_of(message.interaction_id, notice.id)
         for activity in told(message, notice)[len(posted) :]:
-            posted.append(await self._connector.send(message.reply_to, activity))
+            posted.append(await self.connector.send(message.reply_to, activity))
         return PostedRef(message.thread.channel, posted[0])
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:  # noqa: ARG002  # the port's
@@ -185,14 +190,14 @@ class TeamsChannel:
         ]
         for activity_id in dict.fromkeys([*(ref.id for ref in posted), *own]):
             with suppress(Gone):
-                await self._connector.delete(message.reply_to, activity_id)
+                await self.connector.delete(message.reply_to, activity_id)
 
     async def _show(self, message: Message, activity: Activity, where: PostedRef | None) -> None:
         if where is None:
-            await self._connector.send(message.reply_to, typing(), patience_seconds=0.0)
+            await self.connector.send(message.reply_to, typing(), patience_seconds=0.0)
             return
         self._pacing.hold(message.interaction_id, _EDIT_PAUSE_SECONDS)
-        await self._connector.update(
+        await self.connector.update(
             message.reply_to, where.id, waiting(activity), patience_seconds=0.0
         )
 
@@ -200,12 +205,12 @@ class TeamsChannel:
         """Show the first part; return its id. A placeholder that its reader deleted is left."""
         if where is not None:
             try:
-                await self._connector.update(message.reply_to, where.id, activity)
+                await self.connector.update(message.reply_to, where.id, activity)
             except Gone:
                 log.info("teams.placeholder_gone", interaction_id=message.interaction_id)
             else:
                 return where.id
-        return await self._connector.send(message.reply_to, activity)
+        return await self.connector.send(message.reply_to, activity)
 
     def _posted_of(self, interaction_id: InteractionId, name: str) -> list[str]:
         """Return the ids of what this process posted of a delivery or notice, to be added to."""

@@ -28,7 +28,7 @@ class Registers(Protocol):
         """Tell Bolt what is taken.
 
         A listener acknowledges and returns within 2.5 s; what may take longer and may be lost is an
-        errand (bot.adapters.slack.calling.errands), what may not is put into the inbox.
+        errand (bot.errands), what may not is put into the inbox.
         """
         ...
 

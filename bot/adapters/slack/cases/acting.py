@@ -7,18 +7,18 @@ from typing import Protocol
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.cases.card import BUTTONS
 from bot.adapters.slack.cases.case_forms import decline_form, reply_form
 from bot.adapters.slack.cases.experts import Experts
-from bot.adapters.slack.home.readers import EVERYBODY
 from bot.adapters.slack.pressed.pressing import GONE, Declined, Press, Presses, interaction_named
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.text import escaped
+from bot.errands import Errands
 from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations import life
 from bot.escalations.types import Act, Actor, Case
 from bot.escalations.view import CaseView
+from bot.readers import EVERYBODY
 from bot.types import Interaction, InteractionId, Message, PostedRef
 from rag.types import Principal
 

@@ -12,7 +12,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.cases.card import Ways, card
-from bot.adapters.slack.home.readers import EVERYBODY
 from bot.adapters.slack.showing.editing import Editor
 from bot.adapters.slack.showing.lookup import Lookup
 from bot.adapters.slack.showing.permalinks import Permalinks
@@ -23,6 +22,7 @@ from bot.errors import BotError, StoreUnavailable
 from bot.escalations.ports import SeesCases
 from bot.escalations.view import CaseView, bare_view
 from bot.ports import Notes
+from bot.readers import EVERYBODY
 from bot.types import Delivery, InteractionId, Message, PostedRef
 
 _REMEMBERED = 1_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.adapters.slack.arriving.dispatch import Registers
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.cases.acting import CaseButtons
 from bot.adapters.slack.cases.asker_buttons import AskerButtons
 from bot.adapters.slack.cases.case_words import CaseWords
@@ -14,6 +13,7 @@ from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.pressed.pressing import Presses
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
+from bot.errands import Errands
 from bot.office import Office
 
 

@@ -9,7 +9,6 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.commands.commanding import Command
 from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.commands.saying import said
@@ -22,6 +21,7 @@ from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.render import Form
 from bot.adapters.slack.wire.actions import SETTINGS_FORM
 from bot.adapters.slack.wire.events import Event, id_at, object_at
+from bot.errands import Errands
 from bot.errors import BotError
 from bot.orders.channel_settings import Field, Filled, Wrong
 from bot.orders.orders import Orders

@@ -11,7 +11,6 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.commands.commanding import FRONTDESK, REINDEX, Command, command_of
 from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.commands.saying import said
@@ -19,6 +18,7 @@ from bot.adapters.slack.pressed.pressing import LATER
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.posting import blocks_of
 from bot.adapters.slack.showing.render import Form
+from bot.errands import Errands
 from bot.errors import BotError
 from bot.office import Office
 from bot.orders.types import (

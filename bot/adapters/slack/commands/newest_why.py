@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.commands.commanding import Command
-from bot.adapters.slack.home.readers import Readers
 from bot.adapters.slack.pressed.why import WhyModals
+from bot.errands import Errands
 from bot.office import Office
 from bot.orders.types import Orderer
+from bot.readers import Readers
 from bot.why.explaining import Explanation
 
 _NOTHING = (

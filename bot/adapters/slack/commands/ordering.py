@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Sequence
 
 from bot.adapters.slack.arriving.dispatch import Registers
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.commands.channel_settings import SettingsForms
 from bot.adapters.slack.commands.commands import Commands
@@ -17,14 +16,15 @@ from bot.adapters.slack.commands.reindexing import Reindexing
 from bot.adapters.slack.commands.run_message import Time
 from bot.adapters.slack.commands.run_notes import RunNotes
 from bot.adapters.slack.commands.run_screen import RunScreen
-from bot.adapters.slack.home.readers import Readers
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.pressing import Presses
 from bot.adapters.slack.pressed.why import WhyModals
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.permalinks import Permalinks
+from bot.errands import Errands
 from bot.office import Office
+from bot.readers import Readers
 
 _ALONE = "local"
 """The name of a process where there can only be one."""

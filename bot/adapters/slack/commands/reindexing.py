@@ -8,7 +8,6 @@ from functools import partial
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.cases.reminders import link
 from bot.adapters.slack.commands.commanding import Command
 from bot.adapters.slack.commands.followers import Followers
@@ -21,6 +20,7 @@ from bot.adapters.slack.showing.permalinks import Permalinks
 from bot.adapters.slack.showing.render import Form
 from bot.adapters.slack.wire.actions import REINDEX_CANCEL
 from bot.adapters.slack.wire.text import escaped
+from bot.errands import Errands
 from bot.errors import StoreUnavailable
 from bot.orders.orders import Orders
 from bot.orders.types import Orderer, Refused, ReindexOrder

@@ -6,12 +6,12 @@ from typing import Protocol
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.calling.errands import Errands
-from bot.adapters.slack.home.readers import Readers
 from bot.adapters.slack.pressed.pressing import Declined, Press, Presses, interaction_named
 from bot.adapters.slack.pressed.subjects import Subjects
 from bot.adapters.slack.wire.actions import MORE
+from bot.errands import Errands
 from bot.fuller import FullerReplies
+from bot.readers import Readers
 from bot.types import Message, Reply
 
 _ANOTHERS = "That is for the one who asked. Ask me yourself, and you get what you may read."

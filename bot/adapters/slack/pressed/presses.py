@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.adapters.slack.arriving.dispatch import Registers
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.home.own import Own
-from bot.adapters.slack.home.readers import Readers
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.more import More
 from bot.adapters.slack.pressed.parts import AnswerParts
@@ -23,8 +21,10 @@ from bot.adapters.slack.pressed.wishes import Wishes
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.posting import Poster
+from bot.errands import Errands
 from bot.judging import Judging
 from bot.office import Office
+from bot.readers import Readers
 
 
 def presses(

@@ -9,7 +9,6 @@ from weakref import WeakValueDictionary
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.pressed.parts import AnswerParts
 from bot.adapters.slack.pressed.reasons import Reasons
@@ -17,6 +16,7 @@ from bot.adapters.slack.pressed.subjects import Subjects
 from bot.adapters.slack.said.edits import moment
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.wire.events import Event, Us, id_at, object_at, text_at, ts_at
+from bot.errands import Errands
 from bot.errors import FeedbackInvalid, InteractionUnknown
 from bot.feedback import Vote
 from bot.judging import Judging

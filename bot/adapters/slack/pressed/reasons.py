@@ -13,7 +13,6 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.pressed import reason_words as words
 from bot.adapters.slack.pressed.pressing import LATER, Declined, Press, Presses, interaction_named
 from bot.adapters.slack.pressed.subjects import Subjects
@@ -24,6 +23,7 @@ from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.wire.actions import REASON_FORM
 from bot.adapters.slack.wire.events import Event, id_at, object_at, text_at
 from bot.adapters.slack.wire.labels import Place
+from bot.errands import Errands
 from bot.errors import BotError, FeedbackInvalid, InteractionUnknown
 from bot.feedback import LONGEST_COMMENT, REASONS
 from bot.judging import Judging

@@ -9,7 +9,6 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.pointing import Pointed, pointed_of
 from bot.adapters.slack.pressed.pressing import LATER, Declined
@@ -18,6 +17,7 @@ from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.wire.actions import ASK_SHORTCUT
 from bot.adapters.slack.wire.text import escaped
+from bot.errands import Errands
 from bot.errors import BotError
 from bot.office import Office
 

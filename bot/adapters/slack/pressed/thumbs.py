@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.pressed.pressing import Declined, Press, Presses, interaction_named
 from bot.adapters.slack.pressed.reason_words import NOTHING_TO_JUDGE
 from bot.adapters.slack.pressed.reasons import Reasons
 from bot.adapters.slack.pressed.subjects import Subjects
 from bot.adapters.slack.wire.actions import FEEDBACK
+from bot.errands import Errands
 from bot.errors import FeedbackInvalid, InteractionUnknown
 from bot.feedback import Vote
 from bot.judging import Judging

@@ -9,7 +9,6 @@ from typing import Any
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.home.readers import Readers
 from bot.adapters.slack.pressed import why_view
 from bot.adapters.slack.pressed.pressing import LATER, Press, Presses, interaction_named
 from bot.adapters.slack.pressed.subjects import Subjects
@@ -17,6 +16,7 @@ from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.actions import WHY
 from bot.errors import BotError, InteractionUnknown
 from bot.office import Office
+from bot.readers import Readers
 from bot.types import Interaction
 from bot.why.explaining import Explanation
 

@@ -10,10 +10,10 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.calling.calls import Caller
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.wire.events import id_at
+from bot.errands import Errands
 from bot.errors import DeliveryFailed
 from bot.greeting import HELLO, PROMPTS
 from bot.office import Office

@@ -12,9 +12,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calling.answers import OF_ONE_THREAD
 from bot.adapters.slack.calling.calls import PATIENCE_SECONDS, Caller
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted, RateLimited
 from bot.adapters.slack.calling.pacing import Clock
+from bot.errands import Errands
 from bot.errors import DeliveryFailed
 from bot.types import Message, Thread
 

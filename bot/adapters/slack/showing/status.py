@@ -13,11 +13,11 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.slack.calling.answers import OF_ONE_THREAD
 from bot.adapters.slack.calling.calls import PATIENCE_SECONDS, Caller
-from bot.adapters.slack.calling.errands import Errands
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.calling.pacing import Clock
 from bot.adapters.slack.showing.sessions import Sessions
 from bot.adapters.slack.wire.labels import ts_of
+from bot.errands import Errands
 from bot.errors import BotError, DeliveryFailed
 from bot.ports import Notes
 from bot.rendering.rendering import doing

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
+from bot import errands as errands_module
 from bot.adapters.slack import SlackChannel, connect
 from bot.adapters.slack.wire.actions import MORE
 from bot.config import Settings
@@ -186,3 +188,15 @@ def test_a_missing_secret_is_named(settings: Settings) -> None:
     half = settings.model_copy(update={"slack_signing_secret": None})
     with pytest.raises(SettingInvalid, match="SLACK_SIGNING_SECRET"):
         connect(half)
+
+
+async def test_a_stop_waits_for_errands_once_whoever_began_them(
+    channel: SlackChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errands_module, "_STOP_SECONDS", 0.2)
+    loop = asyncio.get_running_loop()
+    async with channel.session():
+        channel.errands.run(asyncio.Event().wait(), what="endless")
+        began = loop.time()
+        await channel.errands.finish()
+    assert loop.time() - began < 0.35

@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient
 
-from bot.adapters.teams.inbound import message_of
+from bot.adapters.teams.wire.reading import message_of
 from bot.types import Delivery, Message, PostedRef
 from tests.bot.adapters.teams.server import APP_ID, ENTRA, FakeTeams
 

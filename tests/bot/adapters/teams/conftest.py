@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from bot.adapters.teams import TeamsChannel, connect, mount
-from bot.adapters.teams.cloud import Cloud
+from bot.adapters.teams.calling.cloud import Cloud
 from bot.config import Settings, load_settings
 from bot.office import Office
 from bot.store import Store

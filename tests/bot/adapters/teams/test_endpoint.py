@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from bot.adapters.teams import connect, mount
-from bot.adapters.teams.cloud import Cloud
+from bot.adapters.teams.calling.cloud import Cloud
 from bot.config import Settings, load_settings
 from bot.errors import InboxFull, InboxUnavailable
 from bot.office import Office
@@ -109,7 +109,7 @@ async def test_what_nobody_asked_is_answered_200_and_left(
 
 
 @pytest.mark.parametrize(
-    "name", ["message/submitAction", "adaptiveCard/action", "composeExtension/query"]
+    "name", ["message/submitAction", "composeExtension/query", "actionableMessage/executeAction"]
 )
 async def test_invokes_are_answered_with_an_empty_object(
     client: Client, teams: FakeTeams, name: str
@@ -228,7 +228,7 @@ async def test_a_key_that_is_new_is_fetched(
     """Botbuilder fails with IndexError on a key it does not know, for up to a day."""
     await send(client, teams, in_person(teams, "one"))
     teams.new_key("k2")
-    monkeypatch.setattr("bot.adapters.teams.keys._UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("bot.adapters.teams.arriving.keys._UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
     response = await send(client, teams, in_person(teams, "two"), token=teams.token(key_id="k2"))
     assert response.status == 200
 

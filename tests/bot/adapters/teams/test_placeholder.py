@@ -60,7 +60,7 @@ async def test_stages_are_edited_in_at_most_once_a_second(
     teams: FakeTeams, channel: TeamsChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [100.0]
-    monkeypatch.setattr("bot.adapters.teams.pacing.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("bot.adapters.teams.calling.pacing.time.monotonic", lambda: clock[0])
     message = question(teams)
     opened = await channel.open_placeholder(message)
     for stage, seconds in (

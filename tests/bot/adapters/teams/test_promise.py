@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.teams import TeamsChannel, connect
-from bot.adapters.teams.cloud import Cloud
+from bot.adapters.teams.calling.cloud import Cloud
 from bot.config import load_settings
 from bot.errors import DeliveryFailed
 from bot.types import Activity, Message, PostedRef, Stage

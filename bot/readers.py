@@ -1,4 +1,4 @@
-"""What people on Slack may read now: everyone's pages in a channel, their own in private."""
+"""What people on a platform may read now: everyone's pages in a channel, their own in private."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVERYBODY = frozenset({EVERYONE})
 
 
 class Readers:
-    """Asks the workspace who somebody is; what it does not vouch for may not be read."""
+    """Asks the platform who somebody is; what it does not vouch for may not be read."""
 
     def __init__(self, people: Introduces) -> None:
         self._people = people

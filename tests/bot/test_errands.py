@@ -6,9 +6,8 @@ import asyncio
 
 import pytest
 
-from bot.adapters.slack.calling import errands as module
-from bot.adapters.slack.calling.errands import Errands
-from bot.adapters.slack.channel import SlackChannel
+from bot import errands as module
+from bot.errands import Errands
 
 
 async def test_what_is_short_is_finished() -> None:
@@ -40,15 +39,3 @@ async def test_what_is_late_has_put_things_in_order_when_the_wait_is_over(
     errands.run(late(), what="late")
     await errands.finish()
     assert ended.is_set()
-
-
-async def test_a_stop_waits_for_errands_once_whoever_began_them(
-    channel: SlackChannel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_STOP_SECONDS", 0.2)
-    loop = asyncio.get_running_loop()
-    async with channel.session():
-        channel.errands.run(asyncio.Event().wait(), what="endless")
-        began = loop.time()
-        await channel.errands.finish()
-    assert loop.time() - began < 0.35

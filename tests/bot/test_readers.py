@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.home.readers import EVERYBODY, Readers
 from bot.errors import DeliveryFailed
+from bot.readers import EVERYBODY, Readers
 from bot.types import Introduction, Message, Person
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.slack.questions import question

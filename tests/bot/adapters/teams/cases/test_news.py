@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.adapters.teams import TeamsChannel
-from bot.adapters.teams.telling import live
+from bot.adapters.teams.cases.news import live
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.escalations.ports import AsksPeople, Tells
 from bot.types import PostedRef

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from bot.adapters.teams.text import teams_label, teams_markdown
+from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.text import teams_label, teams_markdown
 from bot.rendering.markdown import clip, split
 from bot.rendering.rendering import Rendered, SourceLine, doing
 from bot.types import Activity
@@ -24,8 +25,6 @@ _NAME_LENGTH = 80
 _ABSTRACT_LENGTH = 160
 _LOOKING = "Looking this up\u2026"
 _MARK = re.compile(r"\[(\d{1,3})\]")
-
-Json = Mapping[str, object]
 
 
 def size(value: object) -> int:

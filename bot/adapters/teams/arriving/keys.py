@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import aiohttp
 from botframework.connector.auth.jwt_token_extractor import JwtTokenExtractor
 
-from bot.adapters.teams.errors import KeysUnavailable
+from bot.adapters.teams.calling.errors import KeysUnavailable
 
 _FRESH_SECONDS = 12 * 3600.0
 _USABLE_SECONDS = 23 * 3600.0

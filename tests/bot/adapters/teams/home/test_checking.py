@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from bot.adapters.teams import TeamsChannel, connect
-from bot.adapters.teams.cloud import Cloud
+from bot.adapters.teams.calling.cloud import Cloud
 from bot.config import Settings, load_settings
 from tests.bot.adapters.teams.server import APP_ID, CountingCredentials, FakeTeams
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from msrest.exceptions import ClientException
 
-from bot.adapters.teams.errors import Busy, Gone
-from bot.adapters.teams.inbound import text_at
+from bot.adapters.teams.calling.errors import Busy, Gone
+from bot.adapters.teams.wire.body import text_at
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.retry_after import retry_after_seconds
 

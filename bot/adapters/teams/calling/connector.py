@@ -12,11 +12,11 @@ from botbuilder.integration.aiohttp import CloudAdapter
 from botbuilder.schema import Activity, ConversationReference
 from msrest.exceptions import ClientException
 
-from bot.adapters.teams.answers import failure
-from bot.adapters.teams.cloud import Cloud
-from bot.adapters.teams.credentials import CachedCredentials
-from bot.adapters.teams.errors import Busy
-from bot.adapters.teams.render import Json
+from bot.adapters.teams.calling.answers import failure
+from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.calling.credentials import CachedCredentials
+from bot.adapters.teams.calling.errors import Busy
+from bot.adapters.teams.wire.body import Json
 from bot.errors import DeliveryFailed, DeliveryRefused
 
 Pause = Callable[[float], Awaitable[None]]
@@ -66,14 +66,18 @@ class Connector:
     async def send(
         self, reply_to: str, content: Json, *, patience_seconds: float = PATIENCE_SECONDS
     ) -> str:
-        """Send an activity to where a message came from; return its id."""
+        """Send an activity to where a message came from; return its id.
+
+        A reference that names no message leads to the conversation: it is a reply to nothing.
+        """
         reference = _reference(reply_to)
         activity = _addressed(content, reference)
 
         async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            return await conversations.reply_to_activity(
-                activity.conversation.id, activity.reply_to_id, activity
-            )
+            there = activity.conversation.id
+            if not activity.reply_to_id:
+                return await conversations.send_to_conversation(there, activity)
+            return await conversations.reply_to_activity(there, activity.reply_to_id, activity)
 
         response = await self._done(reference, act, patience_seconds)
         return str(getattr(response, "id", None) or "")
@@ -105,6 +109,19 @@ class Connector:
             return await conversations.delete_activity(reference.conversation.id, activity_id)
 
         await self._done(reference, act, PATIENCE_SECONDS)
+
+    async def call(
+        self,
+        reply_to: str,
+        act: Act,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> Any:  # noqa: ANN401  # botbuilder has no types
+        """Do something with botbuilder's ``conversations`` of a reference's service.
+
+        ``act`` is given them; what it returns is returned.
+        """
+        return await self._done(_reference(reply_to), act, patience_seconds)
 
     async def _done(self, reference: ConversationReference, act: Act, patience: float) -> Any:  # noqa: ANN401
         """Do something, again while Teams says that it is too much, as long as patience lasts."""
@@ -152,7 +169,7 @@ def _reference(reply_to: str) -> ConversationReference:
         reference = ConversationReference().deserialize(json.loads(reply_to))
     except (ValueError, ClientException) as error:
         raise DeliveryRefused(f"{reply_to!r} is no conversation to answer in.") from error
-    if not (reference.service_url and reference.conversation and reference.activity_id):
+    if not (reference.service_url and reference.conversation):
         raise DeliveryRefused(f"{reply_to!r} does not say where to answer.")
     return reference
 

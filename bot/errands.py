@@ -1,4 +1,4 @@
-"""Small things done after Slack has its answer; they may be lost, and nothing rests on them."""
+"""Small things done after a platform has its answer; they may be lost, nothing rests on them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def _done(errand: Coroutine[Any, Any, object], what: str) -> None:
     except Exception as error:
         known = isinstance(error, BotError)
         log.exception(
-            "slack.errand_failed",
+            "errand_failed",
             what=what,
             error=type(error).__name__,
             why=str(error) if known else "",

@@ -10,9 +10,9 @@ from aiohttp import web
 from botbuilder.schema import Activity
 from botframework.connector.auth import AuthenticateRequestResult, BotFrameworkAuthentication
 
-from bot.adapters.teams.errors import KeysUnavailable
-from bot.adapters.teams.inbound import Body, tenant_of, text_at
-from bot.adapters.teams.keys import SigningKeys
+from bot.adapters.teams.arriving.keys import SigningKeys
+from bot.adapters.teams.calling.errors import KeysUnavailable
+from bot.adapters.teams.wire.body import Body, tenant_of, text_at
 
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from bot.adapters.teams.render import BUDGET, Json, size
-from bot.adapters.teams.text import teams_label, teams_markdown
+from bot.adapters.teams.showing.render import BUDGET, size
+from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.text import teams_label, teams_markdown
 from bot.escalations.types import Notice
 from bot.escalations.wording import said
 from bot.rendering.markdown import clip, disarm, split

@@ -1,0 +1,1 @@
+"""What Teams sends: let in, or not."""

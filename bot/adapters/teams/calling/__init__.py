@@ -1,0 +1,1 @@
+"""Calls of Teams' connector, each in its time."""

@@ -1,0 +1,1 @@
+"""Questions that people are asked: their card, what is done, what the asker is told."""

@@ -1,0 +1,1 @@
+"""Whose tenant it is, who is in it, and how the bot stands there."""

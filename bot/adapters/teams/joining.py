@@ -1,0 +1,27 @@
+"""Everything that takes what Teams sends, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.adapters.teams.arriving.dispatch import Dispatch, Registers
+from bot.adapters.teams.channel import TeamsChannel
+from bot.adapters.teams.pressed.feedback import FeedbackLoop
+from bot.adapters.teams.said.messages import Messages
+from bot.office import Office
+
+
+def dispatch_to(takers: Sequence[Registers]) -> Dispatch:
+    """Return where what arrives is handed to those who take it."""
+    dispatch = Dispatch()
+    for taker in takers:
+        taker.register(dispatch)
+    return dispatch
+
+
+def listeners(channel: TeamsChannel, office: Office) -> Sequence[Registers]:  # noqa: ARG001
+    """Return who takes what, most particular first."""
+    return (
+        FeedbackLoop(office),
+        Messages(office),
+    )

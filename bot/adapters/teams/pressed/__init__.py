@@ -1,0 +1,1 @@
+"""What people press below an answer, or react with."""

@@ -1,0 +1,1 @@
+"""What Frontdesk shows in Teams."""

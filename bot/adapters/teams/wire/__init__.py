@@ -1,0 +1,1 @@
+"""What goes to Teams and comes from it, as values: pure."""

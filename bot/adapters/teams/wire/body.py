@@ -1,0 +1,85 @@
+"""What an activity says of itself, on the JSON as it came: pure.
+
+botbuilder's own reading loses the tenant, and fields that it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from bot.types import Person
+
+_ROOT = ";messageid="
+
+Body = Mapping[str, object]
+Json = Mapping[str, object]
+ConversationKind = Literal["personal", "groupChat", "channel"]
+
+
+def text_at(body: Body, *path: str) -> str:
+    """Return the string at a path, "" where there is none."""
+    value: object = body
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else ""
+
+
+def object_at(body: Body, *path: str) -> Body:
+    """Return the object at a path, an empty one where there is none."""
+    value: object = body
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects_at(body: Body, *path: str) -> tuple[Body, ...]:
+    """Return the objects of the list at a path; what is no object is left out."""
+    value: object = body
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    listed = value if isinstance(value, list) else ()
+    return tuple(each for each in listed if isinstance(each, Mapping))
+
+
+def tenant_of(body: Body) -> str:
+    """Return the Entra tenant that an activity comes from."""
+    return text_at(body, "channelData", "tenant", "id") or text_at(body, "conversation", "tenantId")
+
+
+def person_of(body: Body) -> Person:
+    """Return who sent an activity, by object id."""
+    sender = text_at(body, "from", "aadObjectId") or text_at(body, "from", "id")
+    return Person(id=sender, name=text_at(body, "from", "name"))
+
+
+def conversation_of(body: Body) -> str:
+    """Return the chat or channel of an activity, without the thread."""
+    return text_at(body, "conversation", "id").partition(_ROOT)[0]
+
+
+def root_of(body: Body) -> str:
+    """Return the id of the message that began the thread, "" outside of channels."""
+    return text_at(body, "conversation", "id").partition(_ROOT)[2]
+
+
+def thread_id_of(body: Body) -> str:
+    """Return what a conversation is kept under: a channel's thread, or a whole chat."""
+    return root_of(body) or conversation_of(body)
+
+
+def kind_of(body: Body) -> ConversationKind:
+    """Return what kind of conversation it is; what says nothing is taken for a channel."""
+    kind = text_at(body, "conversation", "conversationType")
+    return kind if kind in {"personal", "groupChat"} else "channel"  # type: ignore[return-value]
+
+
+def is_private(body: Body) -> bool:
+    """Tell whether nobody but the sender and the bot see the conversation."""
+    return kind_of(body) == "personal"
+
+
+def is_ours(body: Body) -> bool:
+    """Tell whether the bot itself, or another one, sent an activity."""
+    sender, bot = text_at(body, "from", "id"), text_at(body, "recipient", "id")
+    return sender == bot or text_at(body, "from", "role") == "bot" or sender.startswith("28:")
