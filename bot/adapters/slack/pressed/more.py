@@ -6,11 +6,12 @@ from typing import Protocol
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.pressed.pressing import Declined, Press, Presses, interaction_named
-from bot.adapters.slack.pressed.subjects import Subjects
+from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.wire.actions import MORE
 from bot.errands import Errands
 from bot.fuller import FullerReplies
+from bot.pressing.declining import Declined, interaction_named
+from bot.pressing.subjects import Subjects
 from bot.readers import Readers
 from bot.types import Message, Reply
 
@@ -48,7 +49,7 @@ class More:
 
     async def _show(self, press: Press) -> None:
         named = interaction_named(press.value)
-        interaction = await self._subjects.seen(named, press.user, press.channel)
+        interaction = await self._subjects.seen(named, press.presser)
         if interaction.message.author.id != press.user:
             raise Declined(_ANOTHERS)
         reader = await self._readers.of_asker(interaction.message)

@@ -14,7 +14,7 @@ from bot.adapters.slack.pressed.pressing import Presses
 from bot.adapters.slack.pressed.reactions import Reactions
 from bot.adapters.slack.pressed.reasons import Reasons
 from bot.adapters.slack.pressed.shortcuts import Shortcuts
-from bot.adapters.slack.pressed.subjects import Subjects
+from bot.adapters.slack.pressed.subjects import subjects_of
 from bot.adapters.slack.pressed.thumbs import Thumbs
 from bot.adapters.slack.pressed.why import Why, WhyModals
 from bot.adapters.slack.pressed.wishes import Wishes
@@ -24,6 +24,9 @@ from bot.adapters.slack.showing.posting import Poster
 from bot.errands import Errands
 from bot.judging import Judging
 from bot.office import Office
+from bot.pressing.reacting import Reacting
+from bot.pressing.why import WhyBelow
+from bot.pressing.wishing import Wishing
 from bot.readers import Readers
 
 
@@ -34,7 +37,7 @@ def presses(
     client, caller, tenant = channel.client, channel.caller, office.tenant
     asides, modals, readers = Asides(client), Modals(client, caller), Readers(channel)
     taking = Presses(asides, errands)
-    subjects = Subjects(
+    subjects = subjects_of(
         tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues
     )
     judging = Judging(office.interactions)
@@ -61,18 +64,21 @@ def presses(
         Reactions(
             own=own,
             office=office,
-            judging=judging,
+            reacting=Reacting(platform="slack", tenant=tenant, judging=judging, notes=office.notes),
             subjects=subjects,
             parts=AnswerParts(client, caller),
             reasons=reasons,
             errands=errands,
         ),
-        Wishes(office=office, subjects=subjects, presses=taking),
-        Why(
-            office=office,
+        Wishes(
+            wishing=Wishing(interactions=office.interactions, inbox=office.inbox),
             subjects=subjects,
             presses=taking,
-            readers=readers,
+        ),
+        Why(
+            why=WhyBelow(office, readers),
+            subjects=subjects,
+            presses=taking,
             modals=WhyModals(modals),
         ),
         More(

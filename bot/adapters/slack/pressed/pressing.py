@@ -17,17 +17,13 @@ from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.wire.events import Event, id_at, object_at, text_at, ts_at
 from bot.errands import Errands
 from bot.errors import BotError, DeliveryFailed
-from bot.types import InteractionId
+from bot.pressing.declining import GONE, LATER, Declined, interaction_named
+from bot.pressing.subjects import Presser
+from bot.types import Person
 
-LATER = "That didn't work just now. Please try again in a minute."
-GONE = "That question isn't here any more, so there is nothing left to do about it."
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+__all__ = ["GONE", "LATER", "Declined", "Press", "Presses", "interaction_named", "presser"]
 
 log = structlog.get_logger(__name__)
-
-
-class Declined(BotError):
-    """What was pressed is not done; the message is for who pressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +40,10 @@ class Press:
     thread: str = ""
     trigger_id: str = ""
     response_url: str = ""
+
+    @property
+    def presser(self) -> Presser:
+        return presser(self.user, self.channel)
 
 
 Take = Callable[[Press], Awaitable[None]]
@@ -117,8 +117,6 @@ def press_of(body: Event, action: Event) -> Press | None:
     )
 
 
-def interaction_named(value: str) -> InteractionId:
-    """Return the interaction that a button names. Raises Declined for what can't be one."""
-    if not _ID.fullmatch(value):
-        raise Declined("I don't know what this button is about any more.")
-    return InteractionId(value)
+def presser(user: str, channel: str) -> Presser:
+    """Return who acts in a channel, known to Slack by their id alone."""
+    return Presser(Person(user), channel, reference=user)

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from weakref import WeakValueDictionary
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.pressed.parts import AnswerParts
+from bot.adapters.slack.pressed.pressing import presser
 from bot.adapters.slack.pressed.reasons import Reasons
-from bot.adapters.slack.pressed.subjects import Subjects
-from bot.adapters.slack.said.edits import moment
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.wire.events import Event, Us, id_at, object_at, text_at, ts_at
 from bot.errands import Errands
-from bot.errors import FeedbackInvalid, InteractionUnknown
 from bot.feedback import Vote
-from bot.judging import Judging
 from bot.office import Office
+from bot.pressing.reacting import Reacting, Reaction
+from bot.pressing.subjects import Subjects
 from bot.types import Interaction, PostedRef
 
 _VOTES: dict[str, Vote] = {"+1": "up", "thumbsup": "up", "-1": "down", "thumbsdown": "down"}
@@ -52,7 +50,7 @@ class Reactions:
         *,
         own: Own,
         office: Office,
-        judging: Judging,
+        reacting: Reacting,
         subjects: Subjects,
         parts: AnswerParts,
         reasons: Reasons,
@@ -60,12 +58,11 @@ class Reactions:
     ) -> None:
         self._own = own
         self._office = office
-        self._judging = judging
+        self._reacting = reacting
         self._subjects = subjects
         self._parts = parts
         self._reasons = reasons
         self._errands = errands
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("reaction_added")(self._added)
@@ -102,36 +99,21 @@ class Reactions:
             await self._count(thumb, interaction, given=given)
 
     async def _count(self, thumb: Thumb, interaction: Interaction, *, given: bool) -> None:
-        if not await self._subjects.may_act(interaction.message, thumb.user):
+        if not await self._subjects.may_act(
+            interaction.message, presser(thumb.user, thumb.channel)
+        ):
             log.info("slack.reaction_of_nobody", interaction_id=interaction.id)
             return
-        key = f"slack:thumb:{interaction.id}:{thumb.user}"
-        turn = self._turns.setdefault(key, asyncio.Lock())
-        async with turn:
-            await self._newest(key, thumb, interaction, given=given)
-
-    async def _newest(
-        self, key: str, thumb: Thumb, interaction: Interaction, *, given: bool
-    ) -> None:
-        """Count what a person did, unless something that they did later was counted."""
-        notes, tenant = self._office.notes, self._office.tenant
-        last = await notes.get(tenant, key)
-        if last is not None and moment(last) >= moment(thumb.at):
-            return
-        try:
-            await self._vote(thumb, interaction, given=given)
-        except (FeedbackInvalid, InteractionUnknown) as error:
-            log.info("slack.reaction_not_counted", why=str(error))
-            return
-        await notes.put(tenant, key, thumb.at, interaction_id=interaction.id)
-
-    async def _vote(self, thumb: Thumb, interaction: Interaction, *, given: bool) -> None:
-        tenant, about = self._office.tenant, (interaction.id, thumb.user, thumb.vote)
-        if not given:
-            await self._judging.take_back(tenant, *about)
-        elif await self._judging.vote(tenant, *about) and thumb.vote == "down":
+        counted = await self._reacting.count(interaction.id, thumb.user, _told(thumb, given=given))
+        if counted == "down":
             asking = self._reasons.ask(interaction.message.thread, thumb.user, interaction.id)
             self._errands.run(asking, what="asked for a reason")
+
+
+def _told(thumb: Thumb, *, given: bool) -> Reaction:
+    if given:
+        return Reaction(thumb.at, given=thumb.vote)
+    return Reaction(thumb.at, taken=frozenset({thumb.vote}))
 
 
 def thumb_of(event: Event, us: Us) -> Thumb | None:

@@ -18,7 +18,6 @@ COMMENT = "comment"
 """The id of the field, and of its block."""
 
 REASON_ID = re.compile(rf"^{REASON}:\w+$")
-NOTHING_TO_JUDGE = "There is no answer to judge here any more."
 TOO_LONG = f"That is too long to keep. Please say it in {LONGEST_COMMENT:,} characters."
 
 _LABELS: Mapping[Reason, str] = {

@@ -14,8 +14,7 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.adapters.slack.pressed import reason_words as words
-from bot.adapters.slack.pressed.pressing import LATER, Declined, Press, Presses, interaction_named
-from bot.adapters.slack.pressed.subjects import Subjects
+from bot.adapters.slack.pressed.pressing import Press, Presses, presser
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals, value_in
@@ -27,6 +26,8 @@ from bot.errands import Errands
 from bot.errors import BotError, FeedbackInvalid, InteractionUnknown
 from bot.feedback import LONGEST_COMMENT, REASONS
 from bot.judging import Judging
+from bot.pressing.declining import LATER, NOTHING_TO_JUDGE, Declined, interaction_named
+from bot.pressing.subjects import Subjects
 from bot.types import InteractionId, Thread
 
 log = structlog.get_logger(__name__)
@@ -73,7 +74,7 @@ class Reasons:
     async def _give(self, press: Press) -> None:
         code, _, value = press.value.partition(":")
         interaction_id = interaction_named(value)
-        await self._subjects.acted_on(interaction_id, press.user, press.channel)
+        await self._subjects.acted_on(interaction_id, press.presser)
         if code in REASONS and code != words.OTHER:
             await self._keep(interaction_id, press.user, reason=code)
             self._show(press.response_url, words.noted(interaction_id, code))
@@ -103,7 +104,7 @@ class Reasons:
 
     async def _said(self, about: Mapping[str, str], user: str, comment: str) -> None:
         interaction_id = interaction_named(about.get("id", ""))
-        await self._subjects.acted_on(interaction_id, user, about.get("channel", ""))
+        await self._subjects.acted_on(interaction_id, presser(user, about.get("channel", "")))
         reason = words.OTHER if about.get("reason") == words.OTHER else None
         await self._keep(interaction_id, user, reason=reason, comment=comment)
 
@@ -121,9 +122,9 @@ class Reasons:
             )
         except FeedbackInvalid as error:
             too_long = len(comment or "") > LONGEST_COMMENT
-            raise Declined(words.TOO_LONG if too_long else words.NOTHING_TO_JUDGE) from error
+            raise Declined(words.TOO_LONG if too_long else NOTHING_TO_JUDGE) from error
         except InteractionUnknown as error:
-            raise Declined(words.NOTHING_TO_JUDGE) from error
+            raise Declined(NOTHING_TO_JUDGE) from error
 
     def _show(self, url: str, shown: words.Shown) -> None:
         """Put the outcome in place of the question; it may be lost."""

@@ -12,13 +12,13 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.pointing import Pointed, pointed_of
 from bot.adapters.slack.pressed.pressing import LATER, Declined
-from bot.adapters.slack.said.anew import addressed
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.wire.actions import ASK_SHORTCUT
 from bot.adapters.slack.wire.text import escaped
 from bot.errands import Errands
 from bot.errors import BotError
+from bot.listening.anew import addressed
 from bot.office import Office
 
 _EMPTY = "There is nothing in that message that I can read."

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.pressed.pressing import Declined, Press, Presses, interaction_named
-from bot.adapters.slack.pressed.reason_words import NOTHING_TO_JUDGE
+from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.pressed.reasons import Reasons
-from bot.adapters.slack.pressed.subjects import Subjects
 from bot.adapters.slack.wire.actions import FEEDBACK
 from bot.errands import Errands
 from bot.errors import FeedbackInvalid, InteractionUnknown
 from bot.feedback import Vote
 from bot.judging import Judging
+from bot.pressing.declining import NOTHING_TO_JUDGE, Declined, interaction_named
+from bot.pressing.subjects import Subjects
 from bot.types import Interaction
 
 _THANKS = "Thanks, I'm glad it helped."
@@ -47,7 +47,7 @@ class Thumbs:
         vote, interaction_id = _VOTES.get(named), interaction_named(value)
         if vote is None:
             raise Declined(NOTHING_TO_JUDGE)
-        interaction = await self._subjects.acted_on(interaction_id, press.user, press.channel)
+        interaction = await self._subjects.acted_on(interaction_id, press.presser)
         try:
             await self._judging.vote(self._tenant, interaction_id, press.user, vote)
         except (FeedbackInvalid, InteractionUnknown) as error:

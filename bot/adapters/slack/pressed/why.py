@@ -10,14 +10,13 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.pressed import why_view
-from bot.adapters.slack.pressed.pressing import LATER, Press, Presses, interaction_named
-from bot.adapters.slack.pressed.subjects import Subjects
+from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.actions import WHY
 from bot.errors import BotError, InteractionUnknown
-from bot.office import Office
-from bot.readers import Readers
-from bot.types import Interaction
+from bot.pressing.declining import LATER, interaction_named
+from bot.pressing.subjects import Subjects
+from bot.pressing.why import WhyBelow
 from bot.why.explaining import Explanation
 
 _SOON_SECONDS = 0.8
@@ -61,16 +60,14 @@ class Why:
     def __init__(
         self,
         *,
-        office: Office,
+        why: WhyBelow,
         subjects: Subjects,
         presses: Presses,
-        readers: Readers,
         modals: WhyModals,
     ) -> None:
-        self._office = office
+        self._why = why
         self._subjects = subjects
         self._presses = presses
-        self._readers = readers
         self._modals = modals
 
     def register(self, bolt: AsyncApp) -> None:
@@ -78,16 +75,9 @@ class Why:
 
     async def _show(self, press: Press) -> None:
         named = interaction_named(press.value)
-        interaction = await self._subjects.seen(named, press.user, press.channel)
-        explaining = self._explained(interaction, press.user)
+        interaction = await self._subjects.seen(named, press.presser)
+        explaining = self._why.explain(interaction, press.user)
         self._presses.show(press, self._modals.show(press.trigger_id, explaining))
-
-    async def _explained(self, interaction: Interaction, user: str) -> Explanation:
-        """Explain within what everybody in the thread may read: others may look over a shoulder."""
-        reader = await self._readers.of_thread(interaction.message)
-        return await self._office.explaining.explain(
-            self._office.tenant, interaction.id, reader, asker_id=user
-        )
 
 
 async def _in_words(explaining: Coroutine[Any, Any, Explanation], unknown: str) -> Any:  # noqa: ANN401

@@ -10,7 +10,7 @@ import pytest
 
 from bot.adapters.slack import SlackChannel
 from bot.adapters.slack.pressed.pressing import Press
-from bot.adapters.slack.pressed.wishes import pressed
+from bot.adapters.slack.pressed.wishes import answered_at
 from bot.adapters.slack.wire.actions import ASK_PERSON
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.desk import Desk
@@ -207,6 +207,6 @@ async def test_a_wish_about_another_question_is_another_wish(house: Bot) -> None
 def test_a_press_below_a_reply_to_a_command_is_answered_where_it_was_pressed() -> None:
     asked = replace(question(private=True), reply_to='{"response_url": "https://old.example"}')
     press = Press(BOB, HELP, "", response_url="https://hooks.slack.com/actions/1")
-    message = pressed(asked, press, "person", text=WISH)
-    assert response_url_of(message) == "https://hooks.slack.com/actions/1"
-    assert response_url_of(pressed(question(), press, "person", text=WISH)) is None
+    wish = replace(asked, reply_to=answered_at(asked, press))
+    assert response_url_of(wish) == "https://hooks.slack.com/actions/1"
+    assert answered_at(question(), press) == ""
