@@ -77,7 +77,7 @@ class OnTeams:
                 "type": "invoke",
                 "name": "message/submitAction",
                 "id": f"f:{vote}",
-                "replyToId": f"reply-{self._tenant.sent.index(reply) + 1}",
+                "replyToId": reply.id,
                 "value": {"actionName": "feedback", "actionValue": value},
             }
         )

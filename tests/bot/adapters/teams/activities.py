@@ -11,12 +11,13 @@ from aiohttp.test_utils import TestClient
 
 from bot.adapters.teams.wire.reading import message_of
 from bot.types import Delivery, Message, PostedRef
-from tests.bot.adapters.teams.server import APP_ID, ENTRA, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.conversations import chat_of
+from tests.bot.adapters.teams.tenant.names import ALICE, BOT, ENTRA, HELP, TEAM
 
 Client = TestClient[Any, Any]
-BOT = f"28:{APP_ID}"
-CHANNEL = "19:help@thread.tacv2"
-CHAT = "a:alice-and-bot"
+CHANNEL = HELP
+CHAT = chat_of(ALICE)
 MENTION = {
     "type": "mention",
     "mentioned": {"id": BOT, "name": "Help"},
@@ -31,7 +32,7 @@ def in_channel(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  
         "timestamp": "2026-11-21T10:00:00.000Z",
         "serviceUrl": teams.url,
         "channelId": "msteams",
-        "from": {"id": "29:alice", "name": "Alice", "aadObjectId": "alice-object-id"},
+        "from": {"id": "29:alice", "name": "Alice", "aadObjectId": ALICE},
         "conversation": {
             "id": f"{CHANNEL};messageid=1700000000000",
             "conversationType": "channel",
@@ -40,7 +41,7 @@ def in_channel(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  
         },
         "recipient": {"id": BOT, "name": "Help"},
         "entities": [MENTION],
-        "channelData": {"tenant": {"id": ENTRA}, "team": {"id": "19:team"}},
+        "channelData": {"tenant": {"id": ENTRA}, "team": {"id": TEAM}},
         "text": text,
         "textFormat": "plain",
         "locale": "en-GB",

@@ -1,0 +1,1 @@
+"""What the Teams that runs here remembers, by topic."""

@@ -1,0 +1,96 @@
+"""Everything that a tenant remembers."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.bot.adapters.teams.tenant import cards, names
+from tests.bot.adapters.teams.tenant.clock import Clock
+from tests.bot.adapters.teams.tenant.conversations import (
+    Conversation,
+    everywhere,
+    personal,
+    place_of,
+    thread_of,
+)
+from tests.bot.adapters.teams.tenant.faults import Fault
+from tests.bot.adapters.teams.tenant.people import Human, everybody
+from tests.bot.adapters.teams.tenant.posts import Sent, Written
+
+
+@dataclass
+class Tenant:
+    """The people, places and messages of one Entra tenant, as far as the bot is concerned.
+
+    ``sent`` is everything that the bot posted, as it is now; ``visible`` what is not deleted, by
+    id. ``calls`` and ``faults`` name a call by what it posts (message, typing), update, delete,
+    create (a conversation), member (one of a roster), members, team. ``written`` are messages of
+    people, by id. ``views`` are cards that a single person sees instead of those of a message.
+    ``hears_all`` sends the bot also what does not mention it (the RSC permission).
+    ``playground`` behaves as Microsoft's playground where that differs.
+    """
+
+    sent: list[Sent] = field(default_factory=list)
+    visible: dict[str, Sent] = field(default_factory=dict)
+    edits: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    faults: dict[str, deque[Fault | None]] = field(default_factory=lambda: defaultdict(deque))
+    people: dict[str, Human] = field(default_factory=everybody)
+    conversations: dict[str, Conversation] = field(default_factory=everywhere)
+    written: dict[str, Written] = field(default_factory=dict)
+    views: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    hears_all: bool = False
+    playground: bool = False
+    page_size: int = 50
+    url: str = ""
+    clock: Clock = field(default_factory=Clock)
+    _ids: int = 0
+
+    @property
+    def messages(self) -> list[Sent]:
+        """What the conversations show now of the bot, in order."""
+        return list(self.visible.values())
+
+    def posts_in(self, conversation: str) -> list[Sent]:
+        """Return what the bot's messages in a place are now; of one thread if one is named."""
+        place, thread = place_of(conversation), thread_of(conversation)
+        there = [sent for sent in self.messages if sent.place == place]
+        return [sent for sent in there if not thread or sent.thread == thread]
+
+    def post(self, name: str) -> Sent:
+        """Return a message of the bot that is still there."""
+        return self.visible[name]
+
+    def cards_for(self, person: str, post: Sent) -> list[cards.Card]:
+        """Return the cards that somebody sees below a message now."""
+        own = self.views.get((person, post.id))
+        return [own] if own is not None else list(post.cards)
+
+    def fail(self, *faults: Fault | None, call: str = "message") -> None:
+        """Say what happens to the next calls of a kind; None lets one pass."""
+        self.faults[call].extend(faults)
+
+    def human(self, user: str) -> Human | None:
+        """Return somebody by object id or by the connector's own id."""
+        same = (each for each in self.people.values() if user in {each.id, each.user})
+        return next(same, None)
+
+    def add(self, human: Human, *conversations: str) -> Human:
+        """Let somebody be there, with the app in a chat of their own, and elsewhere."""
+        self.people[human.id] = human
+        chat = personal(human.id)
+        self.conversations[chat.id] = chat
+        for conversation in conversations:
+            self.conversations[conversation].members.add(human.id)
+        return human
+
+    def next_id(self) -> str:
+        """Return an id for a message of a person: milliseconds, as Teams numbers them."""
+        self._ids += 1
+        return f"17600000{self._ids:05d}"
+
+    def bot(self) -> dict[str, str]:
+        return {"id": names.BOT, "name": names.BOT_NAME}
