@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from datetime import UTC, datetime
 
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.home.own import Own
-from bot.adapters.slack.said.anew import addressed
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS, Messages
-from bot.adapters.slack.wire.events import Event, Heard, id_at, is_ours, object_at, text_at, ts_at
-from bot.errors import InteractionUnknown
+from bot.adapters.slack.wire.events import Event, id_at, is_ours, object_at, text_at, ts_at
+from bot.listening.anew import addressed
+from bot.listening.heard import Heard
+from bot.listening.withdrawals import Withdrawals
 from bot.office import Office
 from bot.types import Message, Person, Thread
-
-_LOOKED_AT = 100
 
 
 class Changes:
@@ -31,6 +29,7 @@ class Changes:
         self._own = own
         self._office = office
         self._messages = messages
+        self._withdrawals = Withdrawals(office)
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event({"type": "message", "subtype": "message_changed"})(self._changed)
@@ -68,25 +67,11 @@ class Changes:
         root = ts_at(object_at(event, "previous_message"), "thread_ts") or ts
         thread = Thread("slack", self._office.tenant, channel, root)
         async with asyncio.timeout(ACCEPT_SECONDS):
-            try:
-                await self._office.inbox.cancel(_at(thread, ts).interaction_id)
-            except InteractionUnknown:
-                await self._never_answer(self._said(body, event, "previous_message"))
-            else:
-                await self._withdraw_below(thread, ts)
-
-    async def _withdraw_below(self, thread: Thread, ts: str) -> None:
-        """Withdraw what was asked by buttons below a question; it quotes the question."""
-        for each in await self._office.interactions.in_thread(thread, _LOOKED_AT):
-            if each.message.id.startswith(f"{ts}:"):
-                with suppress(InteractionUnknown):
-                    await self._office.inbox.cancel(each.id)
-
-    async def _never_answer(self, before: Heard | None) -> None:
-        if before is None or before.by_bot or before.message.overheard:
-            return
-        with suppress(InteractionUnknown):
-            await self._office.inbox.cancel(await self._office.inbox.accept(before.message))
+            if await self._withdrawals.withdraw(_at(thread, ts)):
+                return
+            before = self._said(body, event, "previous_message")
+            if before and not before.by_bot and not before.message.overheard:
+                await self._withdrawals.never_answer(before.message)
 
     def _said(self, body: Event, event: Event, version: str) -> Heard | None:
         """Return one version of a message; it does not say itself where it is."""

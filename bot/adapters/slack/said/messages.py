@@ -9,9 +9,10 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.home.identity import Introducer
 from bot.adapters.slack.home.own import Own
-from bot.adapters.slack.said.anew import addressed
-from bot.adapters.slack.said.edits import Edits
-from bot.adapters.slack.wire.events import Event, Heard, heard, object_at, ts_at
+from bot.adapters.slack.wire.events import Event, heard, object_at, ts_at
+from bot.listening.anew import addressed
+from bot.listening.edits import Edits
+from bot.listening.heard import Heard, is_for_us
 from bot.office import Office
 from bot.types import Message
 
@@ -20,11 +21,7 @@ ACCEPT_SECONDS = 2.5
 
 
 class Messages:
-    """Implements Registers: mentions, direct messages, and what is overheard where that is allowed.
-
-    Another bot is heard only if it addresses this one, in a channel that allows it: two bots that
-    overhear each other would never end.
-    """
+    """Implements Registers: mentions, direct messages, and what is overheard where allowed."""
 
     def __init__(self, own: Own, office: Office, introducer: Introducer) -> None:
         self._own = own
@@ -42,7 +39,7 @@ class Messages:
             return
         self._introducer.note(said.message.thread.channel, body)
         async with asyncio.timeout(ACCEPT_SECONDS):
-            if not await self._is_for_us(said):
+            if not await is_for_us(self._office.hearing, said):
                 return
             # Where only mentions are sent, an edit is a mention again, with the same ts.
             edited = bool(event.get("edited")) and not said.message.overheard
@@ -70,12 +67,3 @@ class Messages:
             return False
         kept = await self._office.interactions.get(message.interaction_id)
         return kept is not None and not kept.message.attachments
-
-    async def _is_for_us(self, said: Heard) -> bool:
-        hearing, message = self._office.hearing, said.message
-        if message.overheard:
-            return await hearing.hears(message, begins=said.begins)
-        if said.by_bot:
-            thread = message.thread
-            return await hearing.hears_bots(thread.tenant, f"slack:{thread.channel}")
-        return True

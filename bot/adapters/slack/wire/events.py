@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.adapters.slack.wire.text import mentions, plain, without_mention
+from bot.listening.heard import Heard
 from bot.types import Attachment, Message, Person, Thread
 
 _SUBTYPES = (None, "file_share", "thread_broadcast")
@@ -25,15 +26,6 @@ class Us:
 
     users: frozenset[str] = frozenset()
     app: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What somebody wrote. ``begins``: it is the first of its thread. ``by_bot``: another bot."""
-
-    message: Message
-    begins: bool
-    by_bot: bool
 
 
 def us_in(body: Event) -> Us:

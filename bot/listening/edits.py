@@ -1,9 +1,10 @@
-"""Edits of a question in the order in which they were made, however Slack sends them."""
+"""Edits of a question in the order in which they were made, however a platform sends them."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from decimal import Decimal
 from weakref import WeakValueDictionary
 
 from bot.office import Office
@@ -13,7 +14,7 @@ from bot.types import Interaction, Message
 class Edits:
     """Amends questions; an edit that is older than the last one changes no word.
 
-    Slack sends events in any order, and again what it was not answered. When a question was
+    Platforms send events in any order, and again what they were not answered. When a question was
     edited last is noted, for all processes.
     """
 
@@ -22,7 +23,11 @@ class Edits:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def amend(self, message: Message, at: str) -> None:
-        """Take a question as it read at ``at``, which is a ts; files come along in any case."""
+        """Take a question as it read at ``at``; files come along in any case.
+
+        ``at`` is in seconds, as a decimal number; "" where that is not known: then it is the
+        newest. Raises StoreUnavailable.
+        """
         turn = self._turns.setdefault(message.interaction_id, asyncio.Lock())
         async with turn:
             kept = await self._office.interactions.get(message.interaction_id)
@@ -32,16 +37,11 @@ class Edits:
                 await self._newest(message, at, kept)
 
     async def _newest(self, message: Message, at: str, kept: Interaction) -> None:
-        notes, tenant, key = self._office.notes, self._office.tenant, f"slack:edited:{kept.id}"
+        notes, tenant = self._office.notes, self._office.tenant
+        key = f"{message.thread.platform}:edited:{kept.id}"
         last = await notes.get(tenant, key)
-        if last is None or moment(last) < moment(at):
+        if last is None or Decimal(last) < Decimal(at):
             await self._office.inbox.amend(message)
             await notes.put(tenant, key, at, interaction_id=kept.id)
         elif message.attachments and not kept.message.attachments:
             await self._office.inbox.amend(replace(message, text=kept.message.text))
-
-
-def moment(ts: str) -> tuple[int, int]:
-    """Return a ts as it is ordered."""
-    seconds, _, rest = ts.partition(".")
-    return int(seconds), int(rest)

@@ -1,0 +1,1 @@
+"""What people write on any platform: heard, changed, taken back."""
