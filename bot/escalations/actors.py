@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bot.escalations.types import Actor, Role
-from bot.types import Person
+from bot.types import Person, Platform
 
 
 def actor_of(
@@ -17,3 +19,12 @@ def actor_of(
     """
     known = person.email.lower() if person.email else person.id
     return Actor(known, name or person.name, role, (also | {person.id}) - {known, ""})
+
+
+def expert_of(platform: Platform, person: Person) -> Actor:
+    """Return a colleague as one who answers; ``person.id`` is their platform's own.
+
+    They may have asked it themselves, and then they did so under that plain id.
+    """
+    named = replace(person, id=f"{platform}:{person.id}")
+    return actor_of(named, "expert", also=frozenset({person.id}))

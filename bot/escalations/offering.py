@@ -23,6 +23,16 @@ HISTORY: Mapping[Step, str] = {
 """What somebody did, as those who answer read it; what follows their name."""
 
 
+THEN: Mapping[Step, State] = {
+    "claim": "claimed",
+    "reply": "answered",
+    "resolve": "resolved",
+    "decline": "declined",
+    "reopen": "reopened",
+}
+"""How a case stands after a step that its asker is told of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """Something to do, as it is written on a button; ``first``: it is what is usually done."""
@@ -91,7 +101,11 @@ def since(case: Case) -> datetime:
     return case.opened_at if case.standing.state == "open" else case.changed_at
 
 
+def acts(steps: Sequence[CaseStep]) -> tuple[CaseStep, ...]:
+    """Return what people and the asker did, oldest first; that it was asked is none of it."""
+    return tuple(step for step in steps if step.step not in {"open", "ping"})
+
+
 def last_act(steps: Sequence[CaseStep]) -> CaseStep | None:
     """Return what somebody did last; None while nobody did anything but ask."""
-    done = (step for step in reversed(steps) if step.step not in {"open", "ping"})
-    return next(done, None)
+    return next(reversed(acts(steps)), None)

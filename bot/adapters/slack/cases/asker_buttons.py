@@ -6,12 +6,13 @@ from functools import partial
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.cases.acting import Recorded, Works
 from bot.adapters.slack.cases.news import BUTTONS
 from bot.adapters.slack.pressed.pressing import GONE, Declined, Press, Presses, interaction_named
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.adapters.slack.wire.text import escaped
 from bot.errors import ActRefused, InteractionUnknown
+from bot.escalations.pressing import Recorded
+from bot.escalations.saying_once import Works
 from bot.escalations.types import Act, Actor
 from bot.types import InteractionId, Message
 

@@ -27,7 +27,7 @@ from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import called
-from bot.escalations.offering import HISTORY, peoples_offers, since, stands
+from bot.escalations.offering import HISTORY, acts, peoples_offers, since, stands
 from bot.escalations.types import Act, CaseStep
 from bot.escalations.view import CaseView
 from bot.rendering.links import reachable
@@ -170,8 +170,7 @@ def _exchange(exchange: Exchange) -> str:
 
 def _history(steps: Sequence[CaseStep]) -> list[str]:
     """Return what people and the asker did last, with their words."""
-    done = [step for step in steps if step.step not in {"open", "ping"}]
-    return [_step(step) for step in done[-_MOST_STEPS:]]
+    return [_step(step) for step in acts(steps)[-_MOST_STEPS:]]
 
 
 def _step(step: CaseStep) -> str:

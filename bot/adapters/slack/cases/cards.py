@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict
 from datetime import UTC, datetime
-from weakref import WeakValueDictionary
+from functools import partial
 
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
@@ -18,14 +16,12 @@ from bot.adapters.slack.showing.permalinks import Permalinks
 from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.showing.render import Forms
 from bot.adapters.slack.wire.labels import CARD, Place, label, ts_of
-from bot.errors import BotError, StoreUnavailable
+from bot.errors import StoreUnavailable
 from bot.escalations.ports import SeesCases
-from bot.escalations.view import CaseView, bare_view
+from bot.escalations.upkeep import Upkeep
+from bot.escalations.view import CaseView
 from bot.ports import Notes
-from bot.readers import EVERYBODY
 from bot.types import Delivery, InteractionId, Message, PostedRef
-
-_REMEMBERED = 1_000
 
 log = structlog.get_logger(__name__)
 
@@ -53,40 +49,30 @@ class Cards:
         self._lookup = Lookup(client, caller)
         self._permalinks = Permalinks(client, caller)
         self._public_url = public_url
-        self._sees: SeesCases | None = None
-        self._shown: OrderedDict[str, int] = OrderedDict()
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._upkeep = Upkeep()
 
     def attend(self, sees: SeesCases) -> None:
         """Learn where cases are seen; until then a card shows what its question came with."""
-        self._sees = sees
+        self._upkeep.attend(sees)
 
     async def post(self, delivery: Delivery, channel: str) -> None:
         """Post the card of a question. Raises DeliveryFailed."""
         message = delivery.message
-        view = await self._view(delivery)
+        view = await self._upkeep.view(delivery)
         await self._note(message, channel)
         place = Place(channel, None, since=ts_of(message))
         forms = await self._forms(message, view)
         ts = await self._poster.post(place, forms, label(delivery, CARD, of=1))
         await self._note(message, f"{channel} {ts}")
-        self._remember(view)
-        await self._catch_up(message, view.case.version)
+        self._upkeep.shown(view)
+        await self._upkeep.catch_up(message, view, self.show)
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Bring the card up to date, if there is one. Raises DeliveryFailed, DeliveryRefused.
 
         What is older than what this process has shown is not shown any more.
         """
-        case = view.case
-        turn = self._turns.setdefault(case.interaction_id, asyncio.Lock())
-        async with turn:
-            if self._shown.get(case.interaction_id, -1) >= case.version:
-                return
-            at = await self.at(message)
-            if at is not None:
-                await self._editor.edit(at, await self._forms(message, view))
-                self._remember(view)
+        await self._upkeep.show(view, partial(self._edit, message, view))
 
     async def at(self, message: Message) -> PostedRef | None:
         """Return where the card of a question is. Raises DeliveryFailed, StoreUnavailable."""
@@ -127,28 +113,11 @@ class Cards:
         except StoreUnavailable as error:
             log.warning("slack.card_not_noted", why=str(error))
 
-    async def _view(self, delivery: Delivery) -> CaseView:
-        seen = await self._seen(delivery.message)
-        return seen or bare_view(delivery)
-
-    async def _seen(self, message: Message) -> CaseView | None:
-        if self._sees is None:
-            return None
-        try:
-            return await self._sees.shown(message.thread.tenant, message.interaction_id, EVERYBODY)
-        except BotError as error:
-            log.warning("slack.case_not_seen", why=str(error))
-            return None
-
-    async def _catch_up(self, message: Message, version: int) -> None:
-        """Show what was done while the card was posted: its news found no card to be shown on."""
-        now = await self._seen(message)
-        if now is None or now.case.version == version:
-            return
-        try:
-            await self.show(message, now)
-        except BotError as error:
-            log.warning("slack.card_is_behind", why=str(error))
+    async def _edit(self, message: Message, view: CaseView) -> bool:
+        at = await self.at(message)
+        if at is not None:
+            await self._editor.edit(at, await self._forms(message, view))
+        return at is not None
 
     async def _forms(self, message: Message, view: CaseView) -> Forms:
         thread = None
@@ -157,13 +126,6 @@ class Cards:
         board = f"{self._public_url}/board/escalations/{view.case.interaction_id}"
         ways = Ways(thread or "", board if self._public_url else "", self._public_url)
         return card(message, view, ways, now=datetime.now(UTC))
-
-    def _remember(self, view: CaseView) -> None:
-        case = view.case
-        self._shown[case.interaction_id] = case.version
-        self._shown.move_to_end(case.interaction_id)
-        while len(self._shown) > _REMEMBERED:
-            self._shown.popitem(last=False)
 
 
 def _key(case_id: InteractionId) -> str:

@@ -14,6 +14,7 @@ from bot.adapters.slack.pressed.pressing import Presses
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
 from bot.errands import Errands
+from bot.escalations.pressing import PressedCards
 from bot.office import Office
 
 
@@ -25,16 +26,17 @@ def case_listeners(
     tenant, works, recorded = office.tenant, office.casework, office.interactions
     presses = Presses(Asides(channel.client), errands)
     experts = Experts(channel.colleagues)
+    cards = PressedCards(
+        tenant=tenant, sees=works, recorded=recorded, cards=channel, errands=errands
+    )
     return (
         CaseButtons(
             tenant=tenant,
             works=works,
-            recorded=recorded,
-            cards=channel,
+            cards=cards,
             experts=experts,
             presses=presses,
             modals=Modals(channel.client, channel.caller),
-            errands=errands,
         ),
         CaseWords(tenant=tenant, works=works, experts=experts, notes=office.notes),
         AskerButtons(tenant=tenant, works=works, recorded=recorded, presses=presses),

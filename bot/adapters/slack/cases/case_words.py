@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from weakref import WeakValueDictionary
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.adapters.slack.cases.acting import Works
 from bot.adapters.slack.cases.case_forms import FIELD, FORMS
 from bot.adapters.slack.cases.experts import Experts
 from bot.adapters.slack.pressed.pressing import GONE, LATER, Declined, interaction_named
@@ -17,28 +15,18 @@ from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.showing.modals import value_in
 from bot.adapters.slack.wire.events import id_at, object_at, text_at
 from bot.errors import ActRefused, BotError, InteractionUnknown
-from bot.escalations.types import Act, Actor
+from bot.escalations.saying_once import SayingOnce, Works
 from bot.ports import Notes
-from bot.types import InteractionId
-
-_DONE = "done"
 
 log = structlog.get_logger(__name__)
 
 
 class CaseWords:
-    """Implements Registers: the forms of a card.
-
-    The same form sent twice is one reply: a note under the form's id says that it was sent. A
-    process that died in between left the note open; then the history says whether it was.
-    """
+    """Implements Registers: the forms of a card; the same form sent twice is one reply."""
 
     def __init__(self, *, tenant: str, works: Works, experts: Experts, notes: Notes) -> None:
-        self._tenant = tenant
-        self._works = works
         self._experts = experts
-        self._notes = notes
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._saying = SayingOnce(tenant=tenant, works=works, notes=notes)
 
     def register(self, bolt: AsyncApp) -> None:
         for name in FORMS:
@@ -70,24 +58,5 @@ class CaseWords:
         actor = await self._experts.actor(id_at(object_at(body, "user"), "id"))
         act = FORMS[text_at(view, "callback_id")]
         form = text_at(view, "id")
-        # Slack sends a form once, its writer perhaps again.
-        turn = self._turns.setdefault(form, asyncio.Lock())
-        async with turn:
-            await self._once(f"slack:form:{form}", case_id, act, actor, value_in(view, FIELD))
-
-    async def _once(
-        self, key: str, case_id: InteractionId, act: Act, actor: Actor, words: str
-    ) -> None:
-        said = await self._said(case_id, act, actor, words)
-        if not await self._notes.first(self._tenant, key, str(said), interaction_id=case_id):
-            before = await self._notes.get(self._tenant, key) or ""
-            if before == _DONE or (before.isdecimal() and said > int(before)):
-                return
-        await self._works.act(self._tenant, case_id, act, actor, words)
-        await self._notes.put(self._tenant, key, _DONE, interaction_id=case_id)
-
-    async def _said(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:
-        """Return how often somebody has said the same of a case."""
-        steps = (await self._works.bare(self._tenant, case_id)).steps
-        same = (act, actor.id, words.strip())
-        return sum(same == (each.step, each.actor and each.actor.id, each.text) for each in steps)
+        words = value_in(view, FIELD)
+        await self._saying.say(f"slack:form:{form}", case_id, act, actor, words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from bot.adapters.slack.pressed.pressing import Declined
-from bot.escalations.actors import actor_of
+from bot.escalations.actors import expert_of
 from bot.escalations.types import Actor
 from bot.types import Person
 
@@ -41,6 +41,4 @@ class Experts:
         known = await self._colleagues.of(user)
         if known is None:
             raise Declined(_COLLEAGUES)
-        person = Person(f"slack:{user}", name=known.name, email=known.email)
-        # They may have asked it themselves, and then they did so under their plain id.
-        return actor_of(person, "expert", also=frozenset({user}))
+        return expert_of("slack", Person(user, name=known.name, email=known.email))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calling.calls import Caller
-from bot.adapters.slack.cases.last_news import LastNews
 from bot.adapters.slack.cases.news import told
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.showing.editing import Editor
@@ -24,23 +23,14 @@ from bot.adapters.slack.wire.labels import (
 )
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.errors import BotError
-from bot.escalations.offering import askers_offers
+from bot.escalations.last_news import LastNews
+from bot.escalations.offering import THEN, Offer, askers_offers
 from bot.escalations.ports import SeesCases
-from bot.escalations.types import Notice, State, Step
+from bot.escalations.types import Notice
 from bot.escalations.view import CaseView
 from bot.ports import Notes
 from bot.rendering.markdown import clip
 from bot.types import Message, PostedRef
-
-_THEN: Mapping[Step, State] = {
-    "claim": "claimed",
-    "reply": "answered",
-    "resolve": "resolved",
-    "decline": "declined",
-    "reopen": "reopened",
-}
-"""How a case stands after a step that its asker is told of."""
-
 
 _LONGEST_QUESTION = 200
 
@@ -57,7 +47,7 @@ class Telling:
         self._poster = Poster(client, caller)
         self._rooms = Rooms(client, caller)
         self._lookup = Lookup(client, caller)
-        self._last = LastNews(Editor(client, caller, self._poster), notes)
+        self._last = LastNews(_News(Editor(client, caller, self._poster)), notes, "slack")
         self._sees: SeesCases | None = None
 
     def attend(self, sees: SeesCases) -> None:
@@ -67,7 +57,7 @@ class Telling:
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         there = await self._there(message, notice) if notice.attempts else {}
-        state = _THEN.get(notice.step)
+        state = THEN.get(notice.step)
         offers = askers_offers(state) if state else ()
         parts = told(notice, offers, await self._question(message))
         place, ts = await self._place(message), ""
@@ -114,6 +104,23 @@ class Telling:
         except BotError:
             return message.text
         return view.case.question
+
+
+class _News:
+    """Implements bot.escalations.last_news.EditsNews."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+
+    async def edit(
+        self,
+        message: Message,  # noqa: ARG002  # the port's
+        at: PostedRef,
+        notice: Notice,
+        offers: Sequence[Offer],
+        remark: str,
+    ) -> None:
+        await self._editor.edit(at, told(notice, offers, remark)[-1])
 
 
 def notice_label(notice: Notice, part: str, of: int) -> Label:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.adapters.slack import SlackChannel, connect
-from bot.adapters.slack.cases.reminders import waiting_time
 from bot.config import Settings
 from bot.errors import DeliveryFailed
 from bot.escalations.types import Case, Notice, Standing
@@ -115,18 +114,3 @@ async def test_a_withdrawn_question_takes_its_reminders_along(
     await channel.remind(waiting(), PING)
     await channel.withdraw(question(), [])
     assert not slack.in_channel(PEOPLE)
-
-
-@pytest.mark.parametrize(
-    ("waited", "said"),
-    [
-        (timedelta(seconds=5), "1 minute"),
-        (timedelta(minutes=30), "30 minutes"),
-        (timedelta(minutes=119), "119 minutes"),
-        (timedelta(hours=2, minutes=40), "2 hours"),
-        (timedelta(hours=47), "47 hours"),
-        (timedelta(days=3, hours=5), "3 days"),
-    ],
-)
-def test_a_wait_is_said_as_people_say_it(waited: timedelta, said: str) -> None:
-    assert waiting_time(waited) == said

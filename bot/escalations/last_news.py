@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import structlog
 
-from bot.adapters.slack.cases.news import told
-from bot.adapters.slack.showing.editing import Editor
 from bot.errors import BotError, DeliveryRefused
 from bot.escalations.offering import Offer, askers_offers, last_act
 from bot.escalations.ports import SeesCases
-from bot.escalations.types import CaseStep, Notice, Step
+from bot.escalations.types import CaseStep, Notice, State, Step
 from bot.escalations.view import CaseView
 from bot.ports import Notes
-from bot.types import InteractionId, Message, PostedRef
+from bot.types import InteractionId, Message, Platform, PostedRef
 
 _NOTHING = "-"
 _DID: dict[Step, str] = {"resolve": "You closed it.", "reopen": "You asked again."}
 
 log = structlog.get_logger(__name__)
+
+
+class EditsNews(Protocol):
+    """Shows what an asker was told with other buttons below it."""
+
+    async def edit(
+        self,
+        message: Message,
+        at: PostedRef,
+        notice: Notice,
+        offers: Sequence[Offer],
+        remark: str,
+    ) -> None:
+        """Edit the message at ``at``, the last of a notice about ``message``.
+
+        ``remark`` is a word of ours above the buttons. Raises bot.errors.DeliveryFailed;
+        DeliveryRefused where it is gone.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +57,17 @@ class LastNews:
     checked when it is pressed.
     """
 
-    def __init__(self, editor: Editor, notes: Notes) -> None:
-        self._editor = editor
+    def __init__(self, edits: EditsNews, notes: Notes, platform: Platform) -> None:
+        self._edits = edits
         self._notes = notes
+        self._platform = platform
         self._sees: SeesCases | None = None
 
     def attend(self, sees: SeesCases) -> None:
         """Learn where cases are seen; until then no buttons are taken away."""
         self._sees = sees
 
-    async def came(self, message: Message, notice: Notice, at: PostedRef, state: str) -> None:
+    async def came(self, message: Message, notice: Notice, at: PostedRef, state: State) -> None:
         """Note that something newer was told, and take the buttons off what was told before.
 
         What goes wrong is logged: the asker was told, and that is what matters.
@@ -58,7 +78,7 @@ class LastNews:
                 await self._note(message, _Last(at, notice.number, state))
                 await self._bare(message, before)
         except BotError as error:
-            log.warning("slack.old_buttons_left", why=str(error))
+            log.warning("escalation.old_buttons_left", platform=self._platform, why=str(error))
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Offer what can be done now, unless the asker is about to be told of it anew.
@@ -69,29 +89,28 @@ class LastNews:
         state = view.case.standing.state
         if last is None or act is None or not _is_silent(act) or last.state == state:
             return
-        remark = _DID.get(act.step, "") if act.actor and act.actor.role == "asker" else ""
-        await self._edit(last, view, askers_offers(state), remark)
+        await self._edit(message, last, view, askers_offers(state), remark_on(act))
         await self._note(message, _Last(last.at, last.number, state))
 
     async def _bare(self, message: Message, before: _Last | None) -> None:
         if before is None or before.state == _NOTHING or self._sees is None:
             return
         view = await self._sees.bare(message.thread.tenant, message.interaction_id)
-        await self._edit(before, view, (), "")
+        await self._edit(message, before, view, (), "")
 
     async def _edit(
-        self, last: _Last, view: CaseView, offers: tuple[Offer, ...], remark: str
+        self, message: Message, last: _Last, view: CaseView, offers: Sequence[Offer], remark: str
     ) -> None:
         step = next((each for each in view.steps if each.number == last.number), None)
         if step is None:
             return
         try:
-            await self._editor.edit(last.at, told(_notice_of(step), offers, remark)[-1])
+            await self._edits.edit(message, last.at, _notice_of(step), offers, remark)
         except DeliveryRefused as error:
-            log.info("slack.news_gone", why=str(error))
+            log.info("escalation.news_gone", platform=self._platform, why=str(error))
 
     async def _noted(self, message: Message) -> _Last | None:
-        text = await self._notes.get(message.thread.tenant, _key(message.interaction_id))
+        text = await self._notes.get(message.thread.tenant, self._key(message.interaction_id))
         try:
             channel, ts, number, state = (text or "").split(" ")
             return _Last(PostedRef(channel, ts), int(number), state)
@@ -101,10 +120,18 @@ class LastNews:
     async def _note(self, message: Message, last: _Last) -> None:
         await self._notes.put(
             message.thread.tenant,
-            _key(message.interaction_id),
+            self._key(message.interaction_id),
             f"{last.at.channel} {last.at.id} {last.number} {last.state}",
             interaction_id=message.interaction_id,
         )
+
+    def _key(self, case_id: InteractionId) -> str:
+        return f"{self._platform}:told:{case_id}"
+
+
+def remark_on(act: CaseStep) -> str:
+    """Return what an asker reads of what they did themselves, "" for what others did."""
+    return _DID.get(act.step, "") if act.actor and act.actor.role == "asker" else ""
 
 
 def _is_silent(act: CaseStep) -> bool:
@@ -123,7 +150,3 @@ def _notice_of(step: CaseStep) -> Notice:
         actor=step.actor,
         text=step.text,
     )
-
-
-def _key(case_id: InteractionId) -> str:
-    return f"slack:told:{case_id}"
