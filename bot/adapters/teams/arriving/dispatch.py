@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 import structlog
 
-from bot.adapters.teams.arriving.pressing import LATER, Declined, Press, press_of
+from bot.adapters.teams.arriving.pressing import LATER, UNKNOWN, Declined, Press, press_of
 from bot.adapters.teams.wire.body import Body, Json, text_at
 from bot.adapters.teams.wire.invokes import NOTHING, dialog_words, words_answer
 from bot.errors import BotError
@@ -45,8 +46,8 @@ class Dispatch:
         self._takers[kind].append(take)
 
     def on_invoke(self, name: str, answer: Answer) -> None:
-        """Let invokes of a name be answered, within seconds."""
-        self._invokes[name] = answer
+        """Let invokes of a name be answered, within seconds; with nothing where that fails."""
+        self._invokes[name] = partial(_in_time, answer)
 
     def on_press(self, name: str, act: Act) -> None:
         """Let presses be answered of a button of that name (Action.Execute)."""
@@ -97,7 +98,7 @@ async def _answered(body: Body, acts: dict[str, Act], words: Callable[[str], Jso
     act = acts.get(press.name) if press else None
     if press is None or act is None:
         log.info("teams.press_not_understood", name=press.name if press else "")
-        return words("I don't know what this button is about any more.")
+        return words(UNKNOWN)
     try:
         async with asyncio.timeout(INVOKE_SECONDS):
             return await act(press)
@@ -106,3 +107,18 @@ async def _answered(body: Body, acts: dict[str, Act], words: Callable[[str], Jso
     except (BotError, TimeoutError) as error:
         log.warning("teams.press_not_taken", error=type(error).__name__, why=str(error))
         return words(LATER)
+    except Exception:
+        log.exception("teams.press_not_taken")
+        return words(LATER)
+
+
+async def _in_time(answer: Answer, body: Body) -> Json:
+    """Answer an invoke; Teams shows whoever did something an error for anything but 200."""
+    try:
+        async with asyncio.timeout(INVOKE_SECONDS):
+            return await answer(body)
+    except (BotError, TimeoutError) as error:
+        log.warning("teams.invoke_not_taken", error=type(error).__name__, why=str(error))
+    except Exception:
+        log.exception("teams.invoke_not_taken")
+    return NOTHING

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from bot.adapters.teams.wire.actions import ABOUT
 from bot.adapters.teams.wire.body import (
     Body,
     conversation_of,
+    is_private,
     object_at,
     person_of,
     text_at,
     thread_id_of,
 )
-from bot.errors import BotError
+from bot.adapters.teams.wire.reference import reference_of
+from bot.pressing.declining import GONE, LATER, UNKNOWN, Declined, interaction_named
+from bot.pressing.subjects import Presser
 from bot.types import InteractionId, Person
 
-GONE = "That question isn't here any more, so there is nothing left to do about it."
-LATER = "That didn't work just now. Please try again in a minute."
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-class Declined(BotError):
-    """What was pressed is not done; the message is for who pressed."""
+__all__ = ["GONE", "LATER", "UNKNOWN", "Declined", "Press", "press_of", "presser_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +42,11 @@ class Press:
     @property
     def about(self) -> InteractionId:
         """Return the interaction that the button names. Raises Declined for what can't be one."""
-        named = text_at(self.data, ABOUT)
-        if not _ID.fullmatch(named):
-            raise Declined("I don't know what this button is about any more.")
-        return InteractionId(named)
+        return interaction_named(text_at(self.data, ABOUT))
+
+    @property
+    def presser(self) -> Presser:
+        return presser_of(self.body)
 
 
 def press_of(body: Body) -> Press | None:
@@ -68,4 +65,14 @@ def press_of(body: Body) -> Press | None:
         thread=thread_id_of(body),
         on=text_at(body, "replyToId"),
         body=body,
+    )
+
+
+def presser_of(body: Body) -> Presser:
+    """Return who pressed or reacted, and where; nothing of it is checked yet."""
+    return Presser(
+        person_of(body),
+        conversation_of(body),
+        reference=reference_of(body),
+        alone=is_private(body),
     )
