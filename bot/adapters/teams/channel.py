@@ -25,7 +25,10 @@ from bot.adapters.teams.calling.credentials import CachedCredentials, Credential
 from bot.adapters.teams.calling.errors import Gone
 from bot.adapters.teams.calling.pacing import Pacing
 from bot.adapters.teams.cases.news import told
+from bot.adapters.teams.home.identity import Colleagues, Introducer, home_of
 from bot.adapters.teams.home.places import Places
+from bot.adapters.teams.home.presence import Presence
+from bot.adapters.teams.home.roster import Roster
 from bot.adapters.teams.showing.render import activities, typing, waiting
 from bot.adapters.teams.wire.body import Json
 from bot.config import Settings
@@ -36,7 +39,7 @@ from bot.notes import Forgetful
 from bot.ports import Notes
 from bot.rendering.rendering import doing, render
 from bot.startup import Part, teams
-from bot.types import Activity, Delivery, InteractionId, Message, PostedRef, Reply
+from bot.types import Activity, Delivery, InteractionId, Introduction, Message, PostedRef, Reply
 
 _REMEMBERED = 1_000
 _EDIT_PAUSE_SECONDS = 1.0
@@ -75,9 +78,11 @@ def connect(
         issuer=cloud.issuer,
         entra_tenant=settings.microsoft_app_tenant_id,
     )
+    notes = notes or Forgetful()
+    presence = Presence(notes, settings.tenant)
     connector = Connector(adapter, cached, app_id=settings.microsoft_app_id or "", pause=pause)
     door = Door(adapter, gatekeeper, keys)
-    return TeamsChannel(settings, door, connector, cloud, notes or Forgetful())
+    return TeamsChannel(settings, door, connector, cloud, notes, presence=presence)
 
 
 class TeamsChannel:
@@ -97,11 +102,16 @@ class TeamsChannel:
         connector: Connector,
         cloud: Cloud,
         notes: Notes,
+        *,
+        presence: Presence,
     ) -> None:
         self.settings = settings
         self.errands = Errands()
         self.connector = connector
+        self.presence = presence
         self.places = Places(connector, notes, settings)
+        self.colleagues = Colleagues(Roster(connector), home_of(settings))
+        self.introducer = Introducer(self.colleagues)
         self._cloud = cloud
         self.door = door
         self._pacing = Pacing()
@@ -121,6 +131,10 @@ class TeamsChannel:
         except BotError as error:
             return Part("Teams", "failed", str(error))
         return Part("Teams", "ready", f"signed in as {self.settings.microsoft_app_id}")
+
+    async def introduce(self, message: Message) -> Introduction:
+        """Tell who asks and who reads along, as Teams vouches for it. Raises DeliveryFailed."""
+        return await self.introducer.introduce(message)
 
     async def open_placeholder(self, message: Message) -> PostedRef:
         """Post what the reply will be edited into; nothing is waited for. Raises DeliveryFailed."""

@@ -36,6 +36,11 @@ def conversation_in(reply_to: str) -> str:
     return text_at(read_reference(reply_to), "conversation", "id")
 
 
+def room_in(reply_to: str) -> str:
+    """Return the chat or channel that a reference leads to, without the thread; "" for none."""
+    return conversation_in(reply_to).partition(";messageid=")[0]
+
+
 def user_in(reply_to: str) -> str:
     """Return the id under which the connector knows who wrote (29:…); "" for nobody."""
     return text_at(read_reference(reply_to), "user", "id")
