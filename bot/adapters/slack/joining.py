@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from bot.adapters.slack.arriving.dispatch import Registers
 from bot.adapters.slack.cases.caring import case_listeners
 from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.commands.followers import Followers
 from bot.adapters.slack.commands.ordering import command_listeners
 from bot.adapters.slack.home.lifecycle import Lifecycle
 from bot.adapters.slack.home.own import Own
@@ -18,6 +17,7 @@ from bot.adapters.slack.said.messages import Messages
 from bot.adapters.slack.said.stopping import Stopping
 from bot.errands import Errands
 from bot.office import Office
+from bot.orders.following.followers import Followers
 
 
 def listeners(

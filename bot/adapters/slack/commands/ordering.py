@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 
 from bot.adapters.slack.arriving.dispatch import Registers
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.commands.channel_settings import SettingsForms
 from bot.adapters.slack.commands.commands import Commands
-from bot.adapters.slack.commands.followers import Followers
 from bot.adapters.slack.commands.newest_why import NewestWhy
 from bot.adapters.slack.commands.orderers import Orderers
 from bot.adapters.slack.commands.reindexing import Reindexing
-from bot.adapters.slack.commands.run_message import Time
-from bot.adapters.slack.commands.run_notes import RunNotes
 from bot.adapters.slack.commands.run_screen import RunScreen
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.pressing import Presses
@@ -24,18 +20,18 @@ from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.permalinks import Permalinks
 from bot.errands import Errands
 from bot.office import Office
+from bot.orders.following.followers import Followers
+from bot.orders.following.message import Time
+from bot.orders.following.notes import RunNotes, owner_of
 from bot.readers import Readers
-
-_ALONE = "local"
-"""The name of a process where there can only be one."""
 
 
 def followers_of(channel: SlackChannel, office: Office, time: Time | None = None) -> Followers:
-    """Return who shows runs; with a record of its own, this is the only process."""
-    owner = _ALONE if channel.settings.database_url is None else str(uuid.uuid4())
+    """Return who shows runs."""
+    owner = owner_of(alone=channel.settings.database_url is None)
     return Followers(
         orders=office.orders,
-        notes=RunNotes(office.notes, office.tenant, owner),
+        notes=RunNotes(office.notes, office.tenant, owner, platform="slack"),
         screen=RunScreen(channel.client, channel.caller, channel, tenant=office.tenant),
         time=time or Time(),
     )

@@ -10,9 +10,7 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.cases.reminders import link
 from bot.adapters.slack.commands.commanding import Command
-from bot.adapters.slack.commands.followers import Followers
 from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
-from bot.adapters.slack.commands.run_notes import RunShown
 from bot.adapters.slack.commands.saying import said
 from bot.adapters.slack.pressed.pressing import Declined, Press, Presses
 from bot.adapters.slack.showing.asides import Asides
@@ -22,6 +20,7 @@ from bot.adapters.slack.wire.actions import REINDEX_CANCEL
 from bot.adapters.slack.wire.text import escaped
 from bot.errands import Errands
 from bot.errors import StoreUnavailable
+from bot.orders.following.followers import Followers
 from bot.orders.orders import Orders
 from bot.orders.types import Orderer, Refused, ReindexOrder
 
@@ -71,21 +70,14 @@ class Reindexing:
     async def _way_to(self, run_id: str, by: Orderer) -> tuple[str, ...]:
         """Return a link to where a run is shown, if whoever asks can open it."""
         try:
-            shown = await self._shown_as(run_id) if run_id else None
+            shown = await self.followers.shown_as(run_id) if run_id else None
         except StoreUnavailable as error:
             log.warning("slack.run_not_found", run=run_id, why=str(error))
             return ()
         if shown is None or (shown.place.startswith("D") and shown.user != by.person.id):
             return ()
-        url = await self.permalinks.of(shown.place, shown.ts)
+        url = await self.permalinks.of(shown.place, shown.posted)
         return () if url is None else (link(url, "See how far it is"),)
-
-    async def _shown_as(self, run_id: str) -> RunShown | None:
-        """Return where a run is shown, also one that went on with one that was killed."""
-        for shown in (await self.followers.shown()).values():
-            if shown.ts and await self.orders.reindexing.is_now(shown.run_id, run_id):
-                return shown
-        return None
 
     def _say_elsewhere(self, response_url: str) -> None:
         told = self.asides.tell(response_url, escaped(_ELSEWHERE))

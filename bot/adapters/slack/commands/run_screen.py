@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.calling.errors import NotPermitted
-from bot.adapters.slack.commands.run_notes import RunShown
+from bot.adapters.slack.commands.run_card import run_card
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.showing.editing import Editor
 from bot.adapters.slack.showing.lookup import Lookup
@@ -17,13 +19,18 @@ from bot.adapters.slack.showing.render import Forms
 from bot.adapters.slack.wire.labels import Label, Place, since
 from bot.capabilities import Introduces
 from bot.errors import DeliveryRefused
+from bot.orders.following.notes import RunShown
+from bot.orders.told import RunTold
 from bot.types import InteractionId, Message, Person, PostedRef, Thread
 
 _PART = "run"
 
 
 class RunScreen:
-    """Finds the place for a run's message, and shows it there. Raises DeliveryFailed."""
+    """Implements bot.orders.following.ports.Screen: places are channels, messages their ts.
+
+    What somebody could mend is refused all the same, for a run does not wait for it.
+    """
 
     def __init__(
         self, client: AsyncWebClient, caller: Caller, people: Introduces, *, tenant: str
@@ -37,18 +44,24 @@ class RunScreen:
 
     async def place_of(self, shown: RunShown) -> str:
         """Return the channel of the order, unless others than colleagues may read it."""
-        if shown.channel.startswith("D") or not await self._is_ours(shown):
+        if self.is_alone(shown.channel) or not await self._is_ours(shown):
             return await self.direct(shown)
         return shown.channel
 
     async def direct(self, shown: RunShown) -> str:
         """Return the direct conversation with who ordered."""
-        return await self._rooms.direct(shown.user)
+        with _refusing():
+            return await self._rooms.direct(shown.user)
 
-    async def post(self, shown: RunShown, forms: Forms) -> str:
+    def is_alone(self, place: str) -> bool:
+        """Tell whether a place is a direct conversation."""
+        return place.startswith("D")
+
+    async def post(self, shown: RunShown, told: RunTold) -> str:
         """Post a run's message; return its ts."""
         label = Label(f"reindex:{shown.run_id}", _name(shown), _PART, 1)
-        return await self._poster.post(_place(shown), forms, label)
+        with _refusing():
+            return await self._poster.post(_place(shown), self._forms(shown, told), label)
 
     async def find(self, shown: RunShown, besides: str) -> str:
         """Return the ts of a run's message that may have been posted, "" where none is seen.
@@ -61,9 +74,13 @@ class RunScreen:
             return ""
         return next((each.ts for each in found if each.ts != besides), "")
 
-    async def edit(self, shown: RunShown, forms: Forms) -> None:
+    async def edit(self, shown: RunShown, told: RunTold) -> None:
         """Change a run's message."""
-        await self._editor.edit(PostedRef(shown.place, shown.ts), forms)
+        with _refusing():
+            await self._editor.edit(PostedRef(shown.place, shown.posted), self._forms(shown, told))
+
+    def _forms(self, shown: RunShown, told: RunTold) -> Forms:
+        return run_card(told, user=shown.user, alone=self.is_alone(shown.place))
 
     async def _is_ours(self, shown: RunShown) -> bool:
         """Tell whether a channel is known to be this workspace's alone."""
@@ -73,6 +90,15 @@ class RunScreen:
             return not (await self._people.introduce(asked)).outsiders
         except (NotPermitted, DeliveryRefused):
             return False
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Let what is not permitted be refused."""
+    try:
+        yield
+    except NotPermitted as error:
+        raise DeliveryRefused(str(error)) from error
 
 
 def _place(shown: RunShown) -> Place:

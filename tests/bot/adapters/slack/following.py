@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from aiohttp import web
 
 from bot.adapters.slack import SlackChannel
-from bot.adapters.slack.commands.followers import Followers
-from bot.adapters.slack.commands.run_message import Time
-from bot.adapters.slack.commands.run_notes import RunNotes, RunShown
 from bot.adapters.slack.commands.run_screen import RunScreen
+from bot.orders.following.followers import Followers
+from bot.orders.following.message import Time
+from bot.orders.following.notes import RunNotes, RunShown
 from bot.orders.watching import Watch
 from bot.store import Store
 from ingestion.ledger import Failure
@@ -51,7 +51,7 @@ class Theatre:
     elsewhere: int = 0
 
     def notes(self, owner: str = "local") -> RunNotes:
-        return RunNotes(self.store.notes, "acme", owner, clock=clock)
+        return RunNotes(self.store.notes, "acme", owner, platform="slack", clock=clock)
 
     def followers(self, owner: str = "local") -> Followers:
         office = office_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)

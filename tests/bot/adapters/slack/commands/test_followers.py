@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
 from bot.adapters.slack import SlackChannel, mount
-from bot.adapters.slack.commands.run_notes import SILENT_SECONDS
+from bot.orders.following.notes import SILENT_SECONDS
 from bot.store import Store, prepare, sqlite_url, unopened
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.following import FAILED, Theatre, clock, hurried
@@ -212,7 +212,7 @@ async def test_a_server_killed_after_posting_leaves_no_second_message(theatre: T
         await theatre.order(followers)
         await theatre.shows("1 of 4 pages")
         left = await theatre.noted()
-    await theatre.notes().keep(replace(left, ts=""))
+    await theatre.notes().keep(replace(left, posted=""))
     theatre.ends()
     async with theatre.process():
         await theatre.shows("done")
@@ -271,4 +271,4 @@ async def test_what_is_left_is_looked_for_once_the_record_is_open(
     with capture_logs() as logged:
         async with TestClient(TestServer(app, host="127.0.0.1")):
             await asyncio.sleep(0.1)
-    assert not [each for each in logged if each["event"].startswith("slack.runs_left")]
+    assert not [each for each in logged if each["event"].startswith("orders.runs_left")]

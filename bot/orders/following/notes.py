@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
@@ -20,8 +21,7 @@ from bot.ports import Notes
 SILENT_SECONDS = 30.0
 """A process that has not noted itself for so long is taken for dead; clocks may differ a little."""
 
-_KEY = "slack:reindex:"
-_TAKEN = "slack:reindex-taken:"
+_ALONE = "local"
 
 log = structlog.get_logger(__name__)
 
@@ -30,8 +30,9 @@ log = structlog.get_logger(__name__)
 class RunShown:
     """A run that ``user`` ordered in ``channel``, since when (seconds), and where it is shown.
 
-    ``place`` is the conversation that was chosen for it, ``ts`` its message; "" while there is
-    none. ``owner`` is the process that edits it, "" for none, and ``beat`` when it last said so.
+    ``place`` is the conversation that was chosen for it, ``posted`` its message; "" while there is
+    none. ``tries``: so often it was to be posted there, and is not known to be. ``owner`` is the
+    process that edits it, "" for none, and ``beat`` when it last said so.
     """
 
     run_id: str
@@ -39,22 +40,31 @@ class RunShown:
     channel: str
     ordered_at: float
     place: str = ""
-    ts: str = ""
+    posted: str = ""
+    tries: int = 0
     owner: str = ""
     beat: float = 0.0
 
 
 class RunNotes:
-    """Notes on runs that are shown. Raises StoreUnavailable.
+    """Notes on runs that are shown on a platform. Raises StoreUnavailable.
 
     ``owner`` names this process; a name that is always the same says that it is the only one.
     """
 
     def __init__(
-        self, notes: Notes, tenant: str, owner: str, *, clock: Callable[[], float] = time.time
+        self,
+        notes: Notes,
+        tenant: str,
+        owner: str,
+        *,
+        platform: str,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._notes = notes
         self._tenant = tenant
+        self._key = f"{platform}:reindex:"
+        self._taken = f"{platform}:reindex-taken:"
         self._owner = owner
         self._clock = clock
 
@@ -77,13 +87,13 @@ class RunNotes:
 
     async def end(self, run_id: str) -> None:
         """Forget a run that was shown to its end."""
-        await self._notes.remove(self._tenant, f"{_KEY}{run_id}")
-        for key in await self._notes.beginning(self._tenant, f"{_TAKEN}{run_id}:"):
+        await self._notes.remove(self._tenant, f"{self._key}{run_id}")
+        for key in await self._notes.beginning(self._tenant, f"{self._taken}{run_id}:"):
             await self._notes.remove(self._tenant, key)
 
     async def every(self) -> Mapping[str, RunShown]:
         """Return the runs that are being shown, by their ids."""
-        texts = await self._notes.beginning(self._tenant, _KEY)
+        texts = await self._notes.beginning(self._tenant, self._key)
         read = (_read(text) for text in texts.values())
         return {shown.run_id: shown for shown in read if shown is not None}
 
@@ -103,14 +113,19 @@ class RunNotes:
             return False
         # Who was quicker and died at once is not waited for longer than any other.
         attempt = int(now // SILENT_SECONDS)
-        key = f"{_TAKEN}{shown.run_id}:{shown.beat:.3f}:{attempt}"
+        key = f"{self._taken}{shown.run_id}:{shown.beat:.3f}:{attempt}"
         return await self._notes.first(self._tenant, key)
 
     async def _get(self, run_id: str) -> RunShown | None:
-        return _read(await self._notes.get(self._tenant, f"{_KEY}{run_id}"))
+        return _read(await self._notes.get(self._tenant, f"{self._key}{run_id}"))
 
     async def _put(self, shown: RunShown) -> None:
-        await self._notes.put(self._tenant, f"{_KEY}{shown.run_id}", json.dumps(asdict(shown)))
+        await self._notes.put(self._tenant, f"{self._key}{shown.run_id}", json.dumps(asdict(shown)))
+
+
+def owner_of(*, alone: bool) -> str:
+    """Return a name for this process; ``alone``: the record is its own, so it is the only one."""
+    return _ALONE if alone else str(uuid.uuid4())
 
 
 def _read(text: str | None) -> RunShown | None:
@@ -120,5 +135,5 @@ def _read(text: str | None) -> RunShown | None:
     try:
         return RunShown(**json.loads(text))
     except (ValueError, TypeError):
-        log.warning("slack.run_note_unreadable")
+        log.warning("orders.run_note_unreadable")
         return None

@@ -1,19 +1,19 @@
-"""The runs that are shown on Slack: each to its end, by one process at a time, over kills."""
+"""The runs that are shown on a platform: each to its end, by one process at a time, over kills."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 
 import structlog
 from aiohttp import web
 
-from bot.adapters.slack.commands.run_message import RunMessage, TakenOver, Time
-from bot.adapters.slack.commands.run_notes import RunNotes, RunShown
-from bot.adapters.slack.commands.run_screen import RunScreen
 from bot.errors import StoreUnavailable
 from bot.observing.trouble import Trouble
+from bot.orders.following.message import RunMessage, TakenOver, Time
+from bot.orders.following.notes import RunNotes, RunShown
+from bot.orders.following.ports import Screen
 from bot.orders.orders import Orders
 
 BEAT_SECONDS = 5.0
@@ -33,7 +33,7 @@ class Followers:
         *,
         orders: Orders,
         notes: RunNotes,
-        screen: RunScreen,
+        screen: Screen,
         time: Time = Time(),  # noqa: B008 - it is frozen
     ) -> None:
         self._orders = orders
@@ -72,11 +72,17 @@ class Followers:
         try:
             await message.beat()
         except StoreUnavailable as error:
-            log.warning("slack.run_not_noted", run=run_id, why=str(error))
+            log.warning("orders.run_not_noted", run=run_id, why=str(error))
 
-    async def shown(self) -> Mapping[str, RunShown]:
-        """Return the runs that are being shown, by any process. Raises StoreUnavailable."""
-        return await self._notes.every()
+    async def shown_as(self, run_id: str) -> RunShown | None:
+        """Return where a run is shown, also one that went on with one that was killed.
+
+        By any process; None while it is nowhere. Raises StoreUnavailable.
+        """
+        for shown in (await self._notes.every()).values():
+            if shown.posted and await self._orders.reindexing.is_now(shown.run_id, run_id):
+                return shown
+        return None
 
     def _message(
         self, shown: RunShown, *, new: bool, elsewhere: Callable[[], None] = lambda: None
@@ -99,14 +105,14 @@ class Followers:
         try:
             await self._followed(run_id, message)
         except TakenOver:
-            log.info("slack.run_taken_over", run=run_id)
+            log.info("orders.run_taken_over", run=run_id)
         except asyncio.CancelledError:
             with suppress(StoreUnavailable):
                 await message.release()
             raise
         except Exception as error:
             # It is found among those that are left, and gone on with.
-            log.exception("slack.run_broke", run=run_id, error=type(error).__name__)
+            log.exception("orders.run_broke", run=run_id, error=type(error).__name__)
 
     async def _followed(self, run_id: str, message: RunMessage) -> None:
         following = asyncio.create_task(message.follow(self._orders.follow(run_id)))
@@ -119,7 +125,7 @@ class Followers:
             await each
 
     async def _beat(self, message: RunMessage) -> None:
-        trouble = Trouble("slack.run_beat")
+        trouble = Trouble("orders.run_beat")
         while True:
             await self._time.pause(BEAT_SECONDS)
             try:
@@ -130,7 +136,7 @@ class Followers:
                 trouble.note(None)
 
     async def _look(self) -> None:
-        trouble = Trouble("slack.runs_left")
+        trouble = Trouble("orders.runs_left")
         while not self._stopping.is_set():
             try:
                 await self._adopt()
@@ -147,7 +153,7 @@ class Followers:
     async def _adopt(self) -> None:
         for run_id, shown in (await self._notes.every()).items():
             if run_id not in self._following and await self._notes.take(shown):
-                log.info("slack.run_adopted", run=run_id)
+                log.info("orders.run_adopted", run=run_id)
                 self._start(run_id, self._message(shown, new=False))
 
 

@@ -9,12 +9,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from bot.adapters.slack.calling.errors import NotPermitted
-from bot.adapters.slack.commands.run_card import run_card
-from bot.adapters.slack.commands.run_notes import RunNotes, RunShown
-from bot.adapters.slack.commands.run_screen import RunScreen
-from bot.adapters.slack.showing.render import Forms
 from bot.errors import BotError, DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.orders.following.notes import RunNotes, RunShown
+from bot.orders.following.ports import NotTaken, Screen
 from bot.orders.told import RunTold
 
 EDIT_SECONDS = 2.0
@@ -23,7 +20,10 @@ EDIT_SECONDS = 2.0
 _FIRST_PAUSE_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 60.0
 _PATIENCE_SECONDS = 24 * 3600.0
-"""So long an end that Slack does not take is tried again."""
+"""So long an end that the platform does not take is tried again."""
+
+_MOST_TRIES = 2
+"""Where a platform can't be asked, a message is posted in doubt once more, and then at the end."""
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +41,7 @@ class Time:
 
 
 class RunMessage:
-    """Shows one run. What Slack does not take on the way is left out; its end is not.
+    """Shows one run. What the platform does not take on the way is left out; its end is not.
 
     Where the message can't be posted, or is gone when the run ends, it goes to who ordered the run
     in a direct message. ``new``: no process may have posted it before.
@@ -51,7 +51,7 @@ class RunMessage:
         self,
         shown: RunShown,
         *,
-        screen: RunScreen,
+        screen: Screen,
         notes: RunNotes,
         time: Time,
         new: bool,
@@ -106,19 +106,19 @@ class RunMessage:
             return
         try:
             await self._show(told)
-        except (NotPermitted, DeliveryRefused) as error:
-            log.info("slack.run_not_shown", run=told.run_id, why=str(error))
-            self._stuck = self._moved or bool(self._shown.ts)
+        except DeliveryRefused as error:
+            log.info("orders.run_not_shown", run=told.run_id, why=str(error))
+            self._stuck = self._moved or bool(self._shown.posted)
             if not self._stuck:
                 await self._elsewhere_then(told)
         except (DeliveryFailed, StoreUnavailable) as error:
-            log.info("slack.run_shown_later", run=told.run_id, why=str(error))
+            log.info("orders.run_shown_later", run=told.run_id, why=str(error))
 
     async def _elsewhere_then(self, told: RunTold) -> None:
         try:
             await self._move()
         except DeliveryFailed as error:
-            log.warning("slack.run_has_no_place", run=told.run_id, why=str(error))
+            log.warning("orders.run_has_no_place", run=told.run_id, why=str(error))
         else:
             await self._update(told)
 
@@ -126,7 +126,7 @@ class RunMessage:
         """Show the end, whatever it takes; then nothing is shown any more."""
         pause, last = _FIRST_PAUSE_SECONDS, self._time.clock() + _PATIENCE_SECONDS
         while (why := await self._ended(told)) and self._time.clock() < last:
-            log.warning("slack.run_end_not_shown", run=told.run_id, why=why)
+            log.warning("orders.run_end_not_shown", run=told.run_id, why=why)
             await self._time.pause(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
         try:
@@ -135,14 +135,14 @@ class RunMessage:
                 await self._notes.end(self._shown.run_id)
         except StoreUnavailable as error:
             # The next start shows the same end in the same message once more.
-            log.warning("slack.run_note_left", run=told.run_id, why=str(error))
+            log.warning("orders.run_note_left", run=told.run_id, why=str(error))
 
     async def _ended(self, told: RunTold) -> str:
         """Show the end; return why that did not work, or ""."""
         try:
             try:
                 await self._show(told)
-            except (NotPermitted, DeliveryRefused):
+            except DeliveryRefused:
                 if self._moved:
                     raise
                 await self._move()
@@ -155,24 +155,35 @@ class RunMessage:
         await self.beat()
         if not self._shown.place:
             await self._keep(replace(self._shown, place=await self._screen.place_of(self._shown)))
-        alone = self._shown.place.startswith("D")
-        forms = run_card(told, user=self._shown.user, alone=alone)
         self._due = self._time.clock() + EDIT_SECONDS
-        if not self._shown.ts and not await self._found():
-            await self._post(forms)
-        else:
-            await self._screen.edit(self._shown, forms)
+        if self._shown.posted or await self._found():
+            await self._screen.edit(self._shown, told)
+        elif told.ended or self._shown.tries < _MOST_TRIES:
+            await self._post(told)
 
     async def _found(self) -> bool:
         """Tell whether the message was posted already, by whatever attempt."""
-        ts = await self._screen.find(self._shown, self._useless) if self._doubt else ""
-        if ts:
-            await self._keep(replace(self._shown, ts=ts))
-        return ts != ""
+        if not self._doubt:
+            return False
+        found = await self._screen.find(self._shown, self._useless)
+        if found:
+            await self._keep(replace(self._shown, posted=found, tries=0))
+        elif found is not None and self._shown.tries:
+            await self._keep(replace(self._shown, tries=0))
+        return bool(found)
 
-    async def _post(self, forms: Forms) -> None:
+    async def _post(self, told: RunTold) -> None:
+        """Post the message; noted before and after, so that another process knows of the doubt."""
+        if self._shown.tries:
+            log.warning("orders.run_may_be_shown_twice", run=told.run_id)
         self._doubt = True
-        await self._keep(replace(self._shown, ts=await self._screen.post(self._shown, forms)))
+        await self._keep(replace(self._shown, tries=self._shown.tries + 1))
+        try:
+            posted = await self._screen.post(self._shown, told)
+        except (NotTaken, DeliveryRefused):
+            await self._keep(replace(self._shown, tries=self._shown.tries - 1))
+            raise
+        await self._keep(replace(self._shown, posted=posted, tries=0))
         if self._shown.place != self._shown.channel:
             self._elsewhere()
 
@@ -180,8 +191,8 @@ class RunMessage:
         """Go to a direct message with who ordered the run. Raises DeliveryFailed."""
         direct = await self._screen.direct(self._shown)
         self._moved = self._doubt = True
-        self._useless = self._shown.ts
-        await self._keep(replace(self._shown, place=direct, ts=""))
+        self._useless = self._shown.posted
+        await self._keep(replace(self._shown, place=direct, posted="", tries=0))
 
     async def _keep(self, shown: RunShown) -> None:
         """Remember it; when it can't be noted now, the next beat does."""
@@ -190,4 +201,4 @@ class RunMessage:
             try:
                 await self._notes.keep(shown)
             except StoreUnavailable as error:
-                log.warning("slack.run_not_noted", run=shown.run_id, why=str(error))
+                log.warning("orders.run_not_noted", run=shown.run_id, why=str(error))

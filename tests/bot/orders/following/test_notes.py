@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
-from bot.adapters.slack.commands.run_notes import SILENT_SECONDS, RunNotes, RunShown
+from bot.orders.following.notes import SILENT_SECONDS, RunNotes, RunShown
 from bot.store import Store
-from tests.bot.adapters.slack.clock import Clock
-from tests.bot.adapters.slack.workspace.names import ALICE, HELP
 
-SHOWN = RunShown("r1", ALICE, HELP, ordered_at=1_000.0, place=HELP, ts="1.2")
+SHOWN = RunShown("r1", "alice", "help", ordered_at=1_000.0, place="help", posted="1.2")
+
+
+@dataclass
+class Clock:
+    now: float = 1_000.0
+
+    def read(self) -> float:
+        return self.now
 
 
 @pytest.fixture
@@ -21,7 +27,7 @@ def clock() -> Clock:
 
 
 def notes(store: Store, clock: Clock, owner: str) -> RunNotes:
-    return RunNotes(store.notes, "acme", owner, clock=clock.read)
+    return RunNotes(store.notes, "acme", owner, platform="chat", clock=clock.read)
 
 
 async def left(store: Store, clock: Clock) -> RunShown:
@@ -63,7 +69,7 @@ async def test_who_took_over_and_died_at_once_does_not_hold_it_for_ever(
     shown = await left(store, clock)
     clock.now += SILENT_SECONDS
     await store.notes.first(
-        "acme", f"slack:reindex-taken:r1:{shown.beat:.3f}:{int(clock.now // SILENT_SECONDS)}"
+        "acme", f"chat:reindex-taken:r1:{shown.beat:.3f}:{int(clock.now // SILENT_SECONDS)}"
     )
     assert not await notes(store, clock, "b").take(shown)
     clock.now += SILENT_SECONDS
@@ -97,12 +103,12 @@ async def test_at_the_end_nothing_is_left_noted(store: Store, clock: Clock) -> N
     b = notes(store, clock, "b")
     await b.take(shown)
     await b.end("r1")
-    assert await store.notes.beginning("acme", "slack:reindex") == {}
+    assert await store.notes.beginning("acme", "chat:reindex") == {}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"run_id": "r1", "colour": "red"}'])
 async def test_a_note_of_another_version_is_left_alone(
     store: Store, clock: Clock, text: str
 ) -> None:
-    await store.notes.put("acme", "slack:reindex:r1", text)
+    await store.notes.put("acme", "chat:reindex:r1", text)
     assert await notes(store, clock, "b").every() == {}
