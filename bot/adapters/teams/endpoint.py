@@ -40,6 +40,7 @@ log = structlog.get_logger(__name__)
 
 def mount(app: web.Application, channel: TeamsChannel, office: Office) -> None:
     """Take what Teams sends."""
+    channel.on_stopped(office.inbox.cancel)
     endpoint = Endpoint(channel, dispatch_to(listeners(channel, office)))
     app.router.add_post(PATH, endpoint.handle)
     app.cleanup_ctx.append(endpoint.running)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msrest.exceptions import ClientException
 
-from bot.adapters.teams.calling.errors import Busy, Gone
+from bot.adapters.teams.calling.errors import Busy, Gone, Removed, StreamEnd, StreamRefused
 from bot.adapters.teams.wire.body import text_at
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.retry_after import retry_after_seconds
@@ -20,6 +20,16 @@ _GONE = frozenset({404, 405, 410})
 _NEVER = frozenset({400, 403, 413, 501})
 _MENDABLE = frozenset({"NotEnoughPermissions", "InvalidBotApiHost"})
 """Codes of a 403 that an admin can do something about while the message waits."""
+
+_STREAM = "ContentStreamNotAllowed"
+_STREAM_ENDS: tuple[tuple[str, StreamEnd], ...] = (
+    ("cancel", "stopped"),
+    ("already completed", "completed"),
+    ("exceeded streaming time", "late"),
+)
+"""What is in the words of a refused stream: its code is the same for all."""
+
+_FORBIDDEN = 403
 
 _CURES = {
     400: "This version of the bot writes what Teams does not take.",
@@ -39,7 +49,7 @@ def failure(error: ClientException) -> DeliveryFailed:
     status = getattr(response, "status_code", None)
     if not isinstance(status, int):
         return DeliveryFailed("Teams cannot be reached. Check the network.")
-    code = _code(response)
+    code, words = _error(response)
     named = f"Teams answered {status} {code}".rstrip()
     reason = f"{named}. {_CURES.get(status, '')}".rstrip()
     asked = retry_after_seconds(response.headers.get("Retry-After"))
@@ -47,8 +57,10 @@ def failure(error: ClientException) -> DeliveryFailed:
         return _busy(named, asked)
     if status in _GONE:
         return Gone(reason)
+    if code == _STREAM:
+        return StreamRefused(f"{named}: no stream can be shown.", _end(words))
     if status in _NEVER and code not in _MENDABLE:
-        return DeliveryRefused(reason)
+        return Removed(reason) if status == _FORBIDDEN else DeliveryRefused(reason)
     return DeliveryFailed(reason, retry_after_seconds=asked)
 
 
@@ -58,9 +70,16 @@ def _busy(named: str, asked: float | None) -> Busy:
     return Busy(reason, retry_after_seconds=wait)
 
 
-def _code(response: Any) -> str:  # noqa: ANN401  # msrest's responses have no common type
+def _end(words: str) -> StreamEnd:
+    return next((end for part, end in _STREAM_ENDS if part in words.lower()), "refused")
+
+
+def _error(response: Any) -> tuple[str, str]:  # noqa: ANN401  # msrest's responses have no common type
+    """Return the code of an error, and its words."""
     try:
         body = json.loads(response.text)
     except (ValueError, TypeError, AttributeError):
-        return ""
-    return text_at(body, "error", "code") if isinstance(body, dict) else ""
+        return "", ""
+    if not isinstance(body, dict):
+        return "", ""
+    return text_at(body, "error", "code"), text_at(body, "error", "message")

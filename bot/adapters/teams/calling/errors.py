@@ -6,9 +6,13 @@
     - Busy              Teams did nothing; ask again after a while
     - bot.errors.DeliveryRefused
       - Gone            the activity or its conversation is not there
+      - Removed         the bot is not in the conversation, or is blocked there
+      - StreamRefused   a stream can't be begun or gone on with; a plain message may be sent
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 from bot.errors import BotError, DeliveryFailed, DeliveryRefused
 
@@ -23,3 +27,22 @@ class Busy(DeliveryFailed):
 
 class Gone(DeliveryRefused):
     """There is no such activity or conversation, or it can't be changed any more."""
+
+
+class Removed(DeliveryRefused):
+    """The bot was removed from the conversation, or is blocked there: nothing is taken from it."""
+
+
+class StreamRefused(DeliveryRefused):
+    """Teams goes on with no stream, and did nothing; ``why`` is what it says about that.
+
+    "stopped": its reader pressed Stop. "completed": its final message is there. "late": two minutes
+    are over. "refused": anything else, such as another one under way, or too much text.
+    """
+
+    def __init__(self, message: str, why: StreamEnd) -> None:
+        super().__init__(message)
+        self.why = why
+
+
+StreamEnd = Literal["stopped", "completed", "late", "refused"]

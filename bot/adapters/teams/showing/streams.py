@@ -1,0 +1,175 @@
+"""Native streams: what is being done, and then the answer, in one message that grows.
+
+Only personal chats have them, one at a time, for two minutes at most. The answer is shown whole:
+the gate needs all of it before anything of it may be seen.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+import structlog
+
+from bot.adapters.teams.calling.connector import Connector
+from bot.adapters.teams.calling.errors import Gone, Removed, StreamRefused
+from bot.adapters.teams.calling.pacing import Pacing
+from bot.adapters.teams.wire.body import Json
+from bot.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown
+from bot.types import InteractionId, Message, PostedRef
+
+PAUSE_SECONDS = 1.5
+"""Between two updates of a stream; Teams takes one a second, and asks for this much."""
+
+_UNAVAILABLE_SECONDS = 600.0
+_REMEMBERED = 1_000
+_STREAM = "stream:"
+_ENDED = "This has ended."
+
+Stopped = Callable[[InteractionId], Awaitable[None]]
+"""Withdraws a question, for its asker pressed Stop."""
+
+log = structlog.get_logger(__name__)
+
+
+def opened_at(channel: str, stream_id: str) -> PostedRef:
+    """Return the place of a stream that is open: no message yet."""
+    return PostedRef(channel, f"{_STREAM}{stream_id}")
+
+
+def stream_in(ref: PostedRef | None) -> str:
+    """Return the stream that is open at a place, "" for a message's place."""
+    return ref.id.removeprefix(_STREAM) if ref and ref.id.startswith(_STREAM) else ""
+
+
+class Streams:
+    """Opens streams, goes on with them, and ends them with a message that has the stream's id.
+
+    Whoever opened a stream alone knows how far it is, and goes on with it; any process can end it:
+    the last message has no number. Raises DeliveryFailed, as the connector does.
+    """
+
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
+        self._sequences: OrderedDict[str, int] = OrderedDict()
+        self._unavailable = Pacing()
+        self._stopped: Stopped | None = None
+
+    def on_stopped(self, stopped: Stopped) -> None:
+        """Say what is done when a question's asker presses Stop."""
+        self._stopped = stopped
+
+    async def open(self, message: Message, words: str) -> PostedRef | None:
+        """Open a stream that says what is being done; None where there is none to be had.
+
+        That is believed of a chat for ten minutes.
+        """
+        chat = message.thread.channel
+        if not (message.private and self._unavailable.is_due(chat)):
+            return None
+        begun = _informative(words, sequence=1)
+        try:
+            stream_id = await self._connector.send(message.reply_to, begun, patience_seconds=0.0)
+        except Removed:
+            raise
+        except DeliveryRefused as error:
+            self._unavailable.hold(chat, _UNAVAILABLE_SECONDS)
+            log.info("teams.stream_unavailable", error=str(error))
+            return None
+        if not stream_id:
+            raise DeliveryFailed("Teams did not say where the stream is.")
+        self._remember(stream_id, 1)
+        return opened_at(chat, stream_id)
+
+    async def inform(self, message: Message, stream_id: str, words: str) -> None:
+        """Say what is being done now; a stream that another process opened is left as it is."""
+        sequence = self._sequences.get(stream_id, 0) + 1
+        if sequence == 1:
+            return
+        self._remember(stream_id, sequence)
+        update = _informative(words, sequence=sequence, stream_id=stream_id)
+        try:
+            await self._connector.send(message.reply_to, update, patience_seconds=0.0)
+        except StreamRefused as error:
+            self._sequences.pop(stream_id, None)
+            log.info("teams.stream_ended", interaction_id=message.interaction_id, why=error.why)
+            if error.why == "stopped":
+                await self._withdraw(message)
+
+    async def finish(self, message: Message, stream_id: str, activity: Json) -> str:
+        """End a stream with its message; return the id of where that is.
+
+        A stream that is over is edited into the message, which is the same as once when it is
+        repeated; where nothing is left of it, the message is posted. One that was stopped gets
+        nothing: the question is withdrawn, and the refusal raised.
+        """
+        self._sequences.pop(stream_id, None)
+        try:
+            await self._connector.send(message.reply_to, _final(activity, stream_id))
+        except Removed:
+            raise
+        except DeliveryRefused as error:
+            return await self._after(message, stream_id, activity, error)
+        return stream_id
+
+    async def drop(self, message: Message, stream_id: str) -> None:
+        """Leave nothing of a stream that may still be open."""
+        try:
+            await self._connector.delete(message.reply_to, stream_id)
+        except DeliveryRefused:
+            log.info("teams.stream_closed_first", interaction_id=message.interaction_id)
+        else:
+            return
+        closing = {"type": "message", "text": _ENDED, "textFormat": "plain"}
+        try:
+            await self._connector.send(message.reply_to, _final(closing, stream_id))
+            await self._connector.delete(message.reply_to, stream_id)
+        except DeliveryRefused as error:
+            log.info("teams.stream_gone", why=str(error))
+
+    async def _after(
+        self, message: Message, stream_id: str, activity: Json, error: DeliveryRefused
+    ) -> str:
+        """Show the message though Teams refused it as the end of a stream."""
+        why = error.why if isinstance(error, StreamRefused) else "refused"
+        log.info("teams.stream_ended", interaction_id=message.interaction_id, why=why)
+        if why == "stopped":
+            await self._withdraw(message)
+            raise error
+        if why == "completed":
+            return stream_id
+        if not isinstance(error, Gone):
+            try:
+                await self._connector.update(message.reply_to, stream_id, activity)
+            except Removed:
+                raise
+            except DeliveryRefused as refusal:
+                log.info("teams.stream_not_edited", why=str(refusal))
+            else:
+                return stream_id
+        return await self._connector.send(message.reply_to, activity)
+
+    async def _withdraw(self, message: Message) -> None:
+        if self._stopped is not None:
+            with suppress(InteractionUnknown):
+                await self._stopped(message.interaction_id)
+
+    def _remember(self, stream_id: str, sequence: int) -> None:
+        self._sequences[stream_id] = sequence
+        self._sequences.move_to_end(stream_id)
+        while len(self._sequences) > _REMEMBERED:
+            self._sequences.popitem(last=False)
+
+
+def _informative(words: str, *, sequence: int, stream_id: str = "") -> Json:
+    info = {"type": "streaminfo", "streamType": "informative", "streamSequence": sequence}
+    known = {"streamId": stream_id} if stream_id else {}
+    return {"type": "typing", "text": words, "entities": [{**info, **known}]}
+
+
+def _final(activity: Json, stream_id: str) -> Json:
+    entities = activity.get("entities")
+    others: Sequence[object] = entities if isinstance(entities, list) else ()
+    info = {"type": "streaminfo", "streamId": stream_id, "streamType": "final"}
+    return {**activity, "entities": [*others, info]}

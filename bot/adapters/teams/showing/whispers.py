@@ -1,0 +1,167 @@
+"""What only an asker may read of an answer: to their personal chat, never where others read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TypeVar
+from urllib.parse import quote
+
+import structlog
+
+from bot.adapters.teams.calling.connector import Connector, Pause
+from bot.adapters.teams.calling.errors import Gone, Removed
+from bot.adapters.teams.home.places import Places
+from bot.adapters.teams.showing.render import activities
+from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.reference import user_in
+from bot.adapters.teams.wire.text import teams_label
+from bot.config import Settings
+from bot.errors import BotError, DeliveryFailed, DeliveryRefused
+from bot.ports import Notes
+from bot.rendering.markdown import clip, disarm
+from bot.rendering.rendering import render
+from bot.types import Delivery, Message, Reply
+
+_TRIES = 3
+_SECONDS = 20.0
+_PAUSE_SECONDS = 1.0
+_QUESTION_LENGTH = 200
+_NAME_LENGTH = 80
+_APP = "https://teams.microsoft.com/l/app/"
+_ALONE = "For you alone, from pages that not everyone there may read:"
+
+_T = TypeVar("_T")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What was sent of a fuller reply: the chat's reference, and the activities in it."""
+
+    chat: str
+    ids: tuple[str, ...] = ()
+
+
+class Whispers:
+    """Sends the fuller reply to its asker by a message of its own, once.
+
+    It is noted after it was sent: better twice than never. It is no turn of any conversation. Who
+    has no chat with the bot is told where it was asked, once in each channel, how to get one; not a
+    word of the reply is said there.
+    """
+
+    def __init__(
+        self,
+        connector: Connector,
+        places: Places,
+        notes: Notes,
+        settings: Settings,
+        *,
+        pause: Pause = asyncio.sleep,
+    ) -> None:
+        self._connector = connector
+        self._places = places
+        self._notes = notes
+        self._install_url = _install_url(settings)
+        self._pause = pause
+
+    async def send(self, delivery: Delivery) -> None:
+        """Send what is for the asker alone. What goes wrong is logged: the reply stands."""
+        message, private = delivery.message, delivery.outcome.private
+        if private is None or message.private:
+            return
+        try:
+            async with asyncio.timeout(_SECONDS):
+                await self._send(message, private)
+        except (BotError, TimeoutError) as error:
+            why = str(error) or "It took too long."
+            log.warning("teams.whisper_failed", interaction_id=delivery.interaction_id, why=why)
+
+    async def withdraw(self, message: Message) -> None:
+        """Delete what was sent. Raises DeliveryFailed, StoreUnavailable."""
+        sent = await self._sent(message)
+        if sent is None:
+            return
+        for activity_id in sent.ids:
+            with suppress(DeliveryRefused):
+                await self._connector.delete(sent.chat, activity_id)
+
+    async def _send(self, message: Message, private: Reply) -> None:
+        shown = _shown(message, private)
+        sent = await self._sent(message)
+        try:
+            sent = sent or _Sent(await self._patiently(lambda: self._chat(message)))
+            for activity in shown[len(sent.ids) :]:
+                sent = await self._add(message, sent, activity)
+        except (Gone, Removed) as error:
+            log.info("teams.no_chat", interaction_id=message.interaction_id, why=str(error))
+            await self._places.forget_chat(message.author.id)
+            await self._invite(message)
+
+    async def _chat(self, message: Message) -> str:
+        return await self._places.open_chat(message.author.id, user_in(message.reply_to))
+
+    async def _add(self, message: Message, sent: _Sent, activity: Json) -> _Sent:
+        posted = await self._patiently(lambda: self._connector.send(sent.chat, activity))
+        now = replace(sent, ids=(*sent.ids, posted))
+        text = json.dumps({"chat": now.chat, "ids": list(now.ids)})
+        about = message.interaction_id
+        await self._notes.put(message.thread.tenant, _key(message), text, interaction_id=about)
+        return now
+
+    async def _invite(self, message: Message) -> None:
+        """Say where it was asked how to get such replies, once to each asker in each channel."""
+        if self._install_url is None:
+            return
+        asked = f"teams:invited:{message.thread.channel}:{message.author.id}"
+        if await self._notes.first(message.thread.tenant, asked):
+            await self._connector.send(message.reply_to, _invitation(message, self._install_url))
+
+    async def _sent(self, message: Message) -> _Sent | None:
+        noted = await self._notes.get(message.thread.tenant, _key(message))
+        if noted is None:
+            return None
+        read = json.loads(noted)
+        return _Sent(read["chat"], tuple(read["ids"]))
+
+    async def _patiently(self, act: Callable[[], Awaitable[_T]]) -> _T:
+        """Do something, again where Teams may take it in a moment."""
+        for _ in range(_TRIES - 1):
+            try:
+                return await act()
+            except DeliveryRefused:
+                raise
+            except DeliveryFailed as error:
+                await self._pause(error.retry_after_seconds or _PAUSE_SECONDS)
+        return await act()
+
+
+def _shown(message: Message, private: Reply) -> tuple[Json, ...]:
+    # Who reads it there did not ask there, so a reply to it would be about nothing.
+    rendered = replace(render(private, private=True), footer="")
+    asked = disarm(clip(message.text, _QUESTION_LENGTH))
+    text = f"> {asked}\n\n*{_ALONE}*\n\n{rendered.text}"
+    return activities(replace(rendered, text=text), feedback=False)
+
+
+def _invitation(message: Message, url: str) -> Json:
+    name = teams_label(clip(message.author.name, _NAME_LENGTH))
+    text = (
+        f"{name}, I may be able to tell you more than everyone here may read, but only in a chat "
+        f"with you. [Add me for yourself]({url}), then ask me there."
+    )
+    return {"type": "message", "text": text.removeprefix(", "), "textFormat": "markdown"}
+
+
+def _install_url(settings: Settings) -> str | None:
+    app_id = settings.microsoft_app_id
+    return settings.teams_install_url or (f"{_APP}{quote(app_id, safe='')}" if app_id else None)
+
+
+def _key(message: Message) -> str:
+    return f"teams:whispered:{message.interaction_id}"
