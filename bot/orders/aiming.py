@@ -12,6 +12,7 @@ from bot.orders.ports import KnowsSpaces
 from bot.orders.types import Everything, Orderer, PageAt, Refused, SpaceNamed, Target
 from bot.orders.words import shown
 from bot.rendering.amounts import listed
+from rag.types import EVERYONE
 
 _NAMED = 10
 
@@ -30,31 +31,45 @@ async def aim_of(target: Target, documents: KnowsSpaces, by: Orderer) -> Aim | R
         case Everything():
             return Aim(None)
         case SpaceNamed(name):
-            return _space_named(name, await documents.spaces(None), by)
+            return _space_named(name, await _spaces(documents, by), by)
         case PageAt(url):
             return await _of_page(url, documents, by)
 
 
+@dataclass(frozen=True, slots=True)
+class _Spaces:
+    """All spaces, and those that those who read the answer may know of."""
+
+    all: Sequence[Space]
+    told: Sequence[Space]
+
+
+async def _spaces(documents: KnowsSpaces, by: Orderer) -> _Spaces:
+    every = await documents.spaces(None)
+    return _Spaces(every, every if by.alone else await documents.spaces(frozenset({EVERYONE})))
+
+
 async def _of_page(url: str, documents: KnowsSpaces, by: Orderer) -> Aim | Refused:
     page = await documents.at(forms_of(url), None)
-    spaces = await documents.spaces(None)
+    spaces = await _spaces(documents, by)
     if page is None:
         return Refused(
             f"No page with the address {shown(url)} is indexed. If it is new, reindex its space "
-            f"by name: {by.spelling.reindexing('SPACE')}\n{_known(spaces)}"
+            f"by name: {by.spelling.reindexing('SPACE')}\n{_known(spaces.told)}"
         )
     aim = _space_named(page.space, spaces, by)
     if isinstance(aim, Refused):
         return aim
-    return Aim(aim.space, f"{shown(page.title)} is in the space {page.space}. ")
+    named = shown(page.title) if by.alone else "That page"
+    return Aim(aim.space, f"{named} is in the space {page.space}. ")
 
 
-def _space_named(name: str, spaces: Sequence[Space], by: Orderer) -> Aim | Refused:
+def _space_named(name: str, spaces: _Spaces, by: Orderer) -> Aim | Refused:
     """Find a space by its name, in whatever case if only one is called so."""
-    exact = [each for each in spaces if each.name == name]
-    found = exact or [each for each in spaces if each.name.casefold() == name.casefold()]
+    exact = [each for each in spaces.all if each.name == name]
+    found = exact or [each for each in spaces.all if each.name.casefold() == name.casefold()]
     if len(found) != 1:
-        return Refused(f"There is no space {shown(name)}.\n{_known(spaces, name)}")
+        return Refused(f"There is no space {shown(name)}.\n{_known(spaces.told, name)}")
     if not found[0].reindexable:
         return Refused(
             f"It is not known what fills the space {found[0].name}, so it can't be read again. "

@@ -158,7 +158,7 @@ def _trouble_title(told: RunTold) -> str:
 def _unnamed(told: RunTold, spelling: Spelling) -> str:
     """Return how many problems there were, and where they are told to those who may know."""
     most = max(told.failed, len(told.troubles))
-    where = f"{spelling.reindexing('status')} tells admins which."
+    where = f"{spelling.reindexing('status')}{spelling.alone} tells admins which."
     return f"{counted(most, 'problem')}; {where}" if most else ""
 
 

@@ -70,7 +70,9 @@ class Reindexing:
         told = active or runs[:_RECENT]
         if not told:
             return Done(f"Nothing was reindexed yet. Begin: {by.spelling.reindexing('all')}")
-        texts = [progress_text(told_of(run.id, (run,)), by.spelling) for run in told]
+        texts = [
+            progress_text(told_of(run.id, (run,)), by.spelling, alone=by.alone) for run in told
+        ]
         head = "" if active else "Nothing is being reindexed now. The last runs:\n\n"
         return Done(head + "\n\n".join(texts))
 
@@ -146,7 +148,7 @@ def _which(target: str | None, active: Sequence[Run], by: Orderer) -> str:
 
 
 def _way_text(run: Run, by: Orderer) -> str:
-    told = progress_text(told_of(run.id, (run,)), by.spelling)
+    told = progress_text(told_of(run.id, (run,)), by.spelling, alone=by.alone)
     stop = by.spelling.reindexing("cancel", run.space or "all")
     return f"A run is in the way. Wait until it ends, or stop it: {stop}\n\n{told}"
 

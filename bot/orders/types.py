@@ -90,10 +90,14 @@ Order = Ask | Help | Status | Why | Settings | ReindexOrder | ReindexStatus | Re
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a platform's people write commands: what goes before the word, spaces included."""
+    """How a platform's people write commands: what goes before the word, spaces included.
+
+    ``alone`` goes after what others shall not read the answer to, where answers are not whispered.
+    """
 
     command: str = ""
     reindex: str = "reindex"
+    alone: str = ""
 
     def reindexing(self, *words: str) -> str:
         """Return a reindex command as one types it."""
@@ -124,6 +128,7 @@ class Orderer:
 
     ``platform`` is where, as the audit names it before their id. ``admins`` are the platform's,
     and ``groups`` tells who is in those of their groups that the person's principals don't name.
+    ``alone``: nobody else reads what is answered. Else no page is named, as not all may know of it.
     """
 
     person: Person
@@ -131,6 +136,7 @@ class Orderer:
     admins: Admins
     spelling: Spelling = Spelling()
     groups: KnowsGroups | None = None
+    alone: bool = True
 
     @property
     def actor(self) -> str:

@@ -41,7 +41,8 @@ class Shelf:
 
     async def spaces(self, seen_by: SeenBy) -> Sequence[Space]:
         names = sorted({space for space, _ in self.kept})
-        return [self._space(name, len(await self.documents(name, seen_by))) for name in names]
+        held = {name: len(await self.documents(name, seen_by)) for name in names}
+        return [self._space(name, pages) for name, pages in held.items() if pages]
 
     async def documents(
         self,

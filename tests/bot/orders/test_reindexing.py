@@ -17,7 +17,7 @@ from bot.orders.types import (
     Started,
     Target,
 )
-from ingestion.ledger import Run
+from ingestion.ledger import Failure, Run
 from ingestion.library import Space
 from tests.bot.orders.fakes import RUNNING, MemoryAudits, orderer
 from tests.bot.shelves import RUN, Shelf, document
@@ -192,3 +192,35 @@ async def test_the_runs_under_way_are_told_else_the_last_ones() -> None:
     assert ended.text.startswith("Nothing is being reindexed now. The last runs:")
     assert "Reindexing HR: done" in ended.text
     assert "/reindex all" in never.text
+
+
+HIDDEN = document("BOARD", "Salaries.md", readers="group:board")
+LOUD = replace(BY, alone=False)
+TROUBLED = replace(
+    RUNNING, failed=1, failures=(Failure("HR", "Salaries", "it is damaged", "Mend."),)
+)
+
+
+@pytest.mark.parametrize("url", [HIDDEN.url, "https://wiki.example/nowhere"])
+async def test_where_others_read_along_neither_pages_nor_hidden_spaces_are_named(url: str) -> None:
+    shelf = Wiki()
+    shelf.kept["BOARD", HIDDEN.id] = HIDDEN
+
+    answer = await reindexing(shelf).start(ReindexOrder(PageAt(url)), LOUD)
+    unknown = await reindexing(shelf).start(ReindexOrder(SpaceNamed("BORD")), LOUD)
+    alone = await reindexing(shelf).start(ReindexOrder(SpaceNamed("BORD")), BY)
+
+    assert "Salaries" not in answer.text
+    assert "Known are: HR, IT-Support." in unknown.text
+    assert "BOARD" in alone.text
+
+
+async def test_where_others_read_along_a_run_tells_how_many_pages_failed_but_not_which() -> None:
+    work = reindexing(Wiki(TROUBLED))
+    told = [
+        (await work.standing(LOUD)).text,
+        (await work.start(ReindexOrder(SpaceNamed("HR")), LOUD)).text,
+    ]
+
+    assert all("1 problem" in text and "Salaries" not in text for text in told)
+    assert "Salaries" in (await work.standing(BY)).text
