@@ -21,6 +21,7 @@ from bot.adapters.teams.calling.credentials import CachedCredentials, Credential
 from bot.adapters.teams.calling.registration import registration_of, send_all_fields
 from bot.adapters.teams.cases.news import told
 from bot.adapters.teams.home.identity import Colleagues, Introducer, home_of
+from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.home.presence import Presence
 from bot.adapters.teams.home.roster import Roster
@@ -97,8 +98,10 @@ class TeamsChannel:
         self._cloud = cloud
         self.places = Places(connector, notes, settings)
         self.presence = Presence(notes, settings.tenant)
-        self.colleagues = Colleagues(Roster(connector), home_of(settings))
-        self.introducer = Introducer(self.colleagues)
+        roster, home = Roster(connector), home_of(settings)
+        self.colleagues = Colleagues(roster, home)
+        self.onlookers = Onlookers(roster, home, notes, tenant=settings.tenant)
+        self._introducer = Introducer(self.colleagues, self.onlookers)
         self.parts = Parts(notes)
         self._streams = Streams(connector)
         self._status = Status(connector, self._streams, self.errands)
@@ -122,7 +125,7 @@ class TeamsChannel:
 
     async def introduce(self, message: Message) -> Introduction:
         """Tell who asks and who reads along, as Teams vouches for it. Raises DeliveryFailed."""
-        return await self.introducer.introduce(message)
+        return await self._introducer.introduce(message)
 
     def on_stopped(self, stopped: Stopped) -> None:
         """Say how a question is withdrawn whose asker pressed Stop while it was answered."""

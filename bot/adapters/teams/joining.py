@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from bot.adapters.teams.arriving.dispatch import Dispatch, Registers
 from bot.adapters.teams.channel import TeamsChannel
-from bot.adapters.teams.pressed.feedback import FeedbackLoop
+from bot.adapters.teams.home.lifecycle import Lifecycle
+from bot.adapters.teams.pressed.presses import presses
 from bot.adapters.teams.said.messages import Messages
 from bot.office import Office
 
@@ -19,9 +20,10 @@ def dispatch_to(takers: Sequence[Registers]) -> Dispatch:
     return dispatch
 
 
-def listeners(channel: TeamsChannel, office: Office) -> Sequence[Registers]:  # noqa: ARG001
+def listeners(channel: TeamsChannel, office: Office) -> Sequence[Registers]:
     """Return who takes what, most particular first."""
     return (
-        FeedbackLoop(office),
+        Lifecycle(channel.places, channel.presence, channel.onlookers),
+        *presses(channel, office),
         Messages(office),
     )

@@ -23,6 +23,7 @@ _CARD, _OPENED, _SENT = "adaptiveCard/action", "task/fetch", "task/submit"
 Take = Callable[[Body], Awaitable[bool]]
 """Tells whether the activity was its own: then nobody else is asked."""
 
+Note = Callable[[Body], Awaitable[None]]
 Answer = Callable[[Body], Awaitable[Json]]
 Act = Callable[[Press], Awaitable[Json]]
 """Returns an answer of bot.adapters.teams.wire.invokes. Raises Declined, BotError."""
@@ -34,12 +35,17 @@ class Dispatch:
     """Where everything that arrives is handed on."""
 
     def __init__(self) -> None:
+        self._notes: list[Note] = []
         self._takers: defaultdict[str, list[Take]] = defaultdict(list)
         self._invokes: dict[str, Answer] = {_CARD: self._pressed}
         self._invokes |= {_OPENED: self._opened, _SENT: self._sent}
         self._presses: dict[str, Act] = {}
         self._dialogs: dict[str, Act] = {}
         self._forms: dict[str, Act] = {}
+
+    def on_every(self, note: Note) -> None:
+        """Let everything that arrives be looked at, before anybody takes it."""
+        self._notes.append(note)
 
     def on_activity(self, kind: str, take: Take) -> None:
         """Let activities of a type be taken; who is named first is asked first."""
@@ -61,6 +67,8 @@ class Dispatch:
 
     async def take(self, body: Body) -> Json:
         """Hand an activity on; return what an invoke is answered with. Raises BotError."""
+        for note in self._notes:
+            await note(body)
         kind = text_at(body, "type")
         if kind == "invoke":
             answer = self._invokes.get(text_at(body, "name"))

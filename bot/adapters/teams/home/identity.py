@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from bot.adapters.teams.calling.errors import Gone
 from bot.adapters.teams.home.members import Home, Member, member_of, unknown
+from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.roster import Roster
 from bot.adapters.teams.wire.body import Body, text_at
 from bot.adapters.teams.wire.reference import elsewhere, read_reference, room_in, user_in
@@ -62,15 +63,17 @@ def home_of(settings: Settings) -> Home:
 
 
 class Introducer:
-    """Implements bot.capabilities.Introduces."""
+    """Implements bot.capabilities.Introduces, for whom colleagues and conversations are asked."""
 
-    def __init__(self, colleagues: Colleagues) -> None:
+    def __init__(self, colleagues: Colleagues, onlookers: Onlookers) -> None:
         self._colleagues = colleagues
+        self._onlookers = onlookers
 
     async def introduce(self, message: Message) -> Introduction:
         """Tell who asks, and whether people of other organisations ask or read along."""
         member = await self._colleagues.member(message.reply_to)
-        return Introduction(member.person, outsiders=not member.colleague)
+        shared = not message.private and await self._onlookers.outside(message.reply_to)
+        return Introduction(member.person, outsiders=shared or not member.colleague)
 
 
 def _person_in(reply_to: str) -> Person:

@@ -17,8 +17,13 @@ from bot.adapters.teams.wire.reference import (
 from bot.config import Settings
 from bot.errors import DeliveryRefused
 from bot.ports import Notes
+from bot.remembered import Remembered
 
 _SERVICE = "teams:service"
+_KEPT_SECONDS = 60.0
+_MOST = 1_000
+_SETTLED_SECONDS = 3_600.0
+_MOST_SERVICES = 10
 
 
 class Places:
@@ -36,19 +41,29 @@ class Places:
             app_id=settings.microsoft_app_id or "",
             tenant=settings.microsoft_app_tenant_id or "",
         )
-        self._noted: set[tuple[str, str]] = set()
+        self._people = settings.teams_escalation_channel
+        self._noted = Remembered(self._read, seconds=_KEPT_SECONDS, most=_MOST)
+        # A company in several regions has several services, by turns: any of them will do.
+        self._services = Remembered(self._settle, seconds=_SETTLED_SECONDS, most=_MOST_SERVICES)
 
-    async def note(self, body: Body) -> None:
-        """Remember where an activity came from, unless that is known."""
+    async def note(self, body: Body, *, anew: bool = False) -> None:
+        """Remember where an activity came from, unless that is known.
+
+        ``anew``: it may have been forgotten by another process just now.
+        """
         if text_at(body, "serviceUrl"):
-            await self._keep(_SERVICE, service_of(body))
+            await self._services.get(service_of(body))
         person = person_of(body).id
         if is_private(body) and person:
-            await self._keep(_chat(person), conversation_of(body))
+            await self._keep_chat(person, conversation_of(body), anew=anew)
 
     async def service(self) -> str:
         """Return a reference to the service, and to no conversation there."""
-        return await self._notes.get(self._tenant, _SERVICE) or self._first
+        return await self._read(_SERVICE) or self._first
+
+    async def people(self) -> str | None:
+        """Return a reference to the channel where people are asked; None where none is set."""
+        return await self.channel(self._people) if self._people else None
 
     async def channel(self, conversation: str) -> str:
         """Return a reference to a channel, or with ``;messageid=`` to a thread of it."""
@@ -59,7 +74,7 @@ class Places:
 
         Who added the app for themselves has one.
         """
-        chat = await self._notes.get(self._tenant, _chat(person_id))
+        chat = await self._read(_chat(person_id))
         return elsewhere(await self.service(), chat, kind="personal") if chat else None
 
     async def open_chat(self, person_id: str, user_id: str) -> str:
@@ -76,18 +91,27 @@ class Places:
         chat = str(getattr(made, "id", None) or "")
         if not chat:
             raise DeliveryRefused("Teams did not say where the chat is.")
-        await self._keep(_chat(person_id), chat)
+        await self._keep_chat(person_id, chat, anew=True)
         return elsewhere(service, chat, kind="personal")
 
     async def forget_chat(self, person_id: str) -> None:
         """Forget a personal chat: the app was removed from it."""
-        self._noted = {each for each in self._noted if each[0] != _chat(person_id)}
         await self._notes.remove(self._tenant, _chat(person_id))
+        self._noted.put(_chat(person_id), None)
 
-    async def _keep(self, key: str, text: str) -> None:
-        if (key, text) not in self._noted:
-            await self._notes.put(self._tenant, key, text)
-            self._noted.add((key, text))
+    async def _settle(self, service: str) -> str:
+        if await self._read(_SERVICE) != service:
+            await self._notes.put(self._tenant, _SERVICE, service)
+        return service
+
+    async def _keep_chat(self, person_id: str, chat: str, *, anew: bool) -> None:
+        key = _chat(person_id)
+        if anew or await self._noted.get(key) != chat:
+            await self._notes.put(self._tenant, key, chat)
+            self._noted.put(key, chat)
+
+    async def _read(self, key: str) -> str | None:
+        return await self._notes.get(self._tenant, key)
 
 
 def _chat(person_id: str) -> str:
