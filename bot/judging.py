@@ -48,18 +48,37 @@ class Judging:
         self._interactions = interactions
 
     async def vote(
-        self, tenant: str, interaction_id: InteractionId, person_id: str, vote: Vote
+        self,
+        tenant: str,
+        interaction_id: InteractionId,
+        person_id: str,
+        vote: Vote,
+        *,
+        comment: str = "",
     ) -> bool:
         """Keep a thumb in place of an earlier one; tell whether it is another now.
 
-        The same thumb again changes nothing; what was said with it stays.
+        The same thumb again changes nothing; what was said with it stays, unless there is a new
+        ``comment``.
         """
         await self._answer(tenant, interaction_id, person_id)
         given = await self._given(interaction_id, person_id)
-        if given is not None and given.vote == vote:
-            return False
-        await self._interactions.rate(judgement(interaction_id, person_id, vote))
-        return True
+        before = given if given is not None and given.vote == vote else None
+        if before is None:
+            await self._interactions.rate(
+                judgement(interaction_id, person_id, vote, comment=comment)
+            )
+        elif comment:
+            said = judgement(
+                interaction_id,
+                person_id,
+                vote,
+                rating=before.rating,
+                reason=before.reason,
+                comment=comment,
+            )
+            await self._interactions.rate(said)
+        return before is None
 
     async def take_back(
         self, tenant: str, interaction_id: InteractionId, person_id: str, vote: Vote

@@ -1,0 +1,33 @@
+"""Why this answer, or why none: a dialog for whoever presses the button."""
+
+from __future__ import annotations
+
+from bot.adapters.teams.arriving.dispatch import Dispatch
+from bot.adapters.teams.arriving.pressing import Press
+from bot.adapters.teams.pressed.why_view import explained, title_of
+from bot.adapters.teams.wire.actions import WHY
+from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.invokes import dialog
+from bot.errors import InteractionUnknown
+from bot.pressing.declining import GONE, Declined
+from bot.pressing.subjects import Subjects
+from bot.pressing.why import WhyBelow
+
+
+class Why:
+    """Implements Registers: the button below an answer."""
+
+    def __init__(self, *, why: WhyBelow, subjects: Subjects) -> None:
+        self._why = why
+        self._subjects = subjects
+
+    def register(self, dispatch: Dispatch) -> None:
+        dispatch.on_dialog(WHY, self._open)
+
+    async def _open(self, press: Press) -> Json:
+        interaction = await self._subjects.acted_on(press.about, press.presser)
+        try:
+            explanation = await self._why.explain(interaction, press.person.id)
+        except InteractionUnknown as error:
+            raise Declined(GONE) from error
+        return dialog(title_of(explanation), explained(explanation), height="large")
