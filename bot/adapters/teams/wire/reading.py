@@ -1,70 +1,73 @@
-"""An activity as a message, or nothing: pure, on the JSON as it came.
-
-botbuilder, when it strips a mention, also strips every other use of the bot's name.
-"""
+"""An activity as a message, or nothing: pure, on the JSON as it came."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from bot.adapters.teams.wire.attached import attachments_in
 from bot.adapters.teams.wire.body import (
     Body,
     conversation_of,
+    is_ours,
     is_private,
     person_of,
+    root_of,
     text_at,
     thread_id_of,
 )
+from bot.adapters.teams.wire.mentions import is_addressed
 from bot.adapters.teams.wire.reference import reference_of
+from bot.adapters.teams.wire.words import words_of
+from bot.listening.heard import Heard
 from bot.types import Message, Thread
 
-_TAG = re.compile(r"</?at[^<>]*>")
+_SAID = frozenset({"message", "messageUpdate"})
 
 
 def message_of(body: Body, *, tenant: str, received_at: datetime) -> Message | None:
-    """Return the question that an activity holds, or None for everything else."""
-    if text_at(body, "type") != "message" or not _is_asked(body):
+    """Return the question that a person asks the bot with an activity, or None."""
+    said = heard(body, tenant=tenant, received_at=received_at)
+    if said is None or said.by_bot or said.message.overheard:
         return None
-    return Message(
+    return said.message
+
+
+def heard(body: Body, *, tenant: str, received_at: datetime) -> Heard | None:
+    """Return what an activity says, or None for what is nobody's word, or is our own.
+
+    In a channel or group chat, what does not mention the bot is overheard. A group chat has no
+    threads, so that each of its messages begins one.
+    """
+    if text_at(body, "type") not in _SAID or not _is_said(body):
+        return None
+    by_bot, overheard = is_ours(body), not (is_private(body) or is_addressed(body))
+    if by_bot and overheard:
+        return None
+    words = words_of(body)
+    message = Message(
         id=text_at(body, "id"),
-        thread=Thread("teams", tenant, conversation_of(body), thread_id_of(body)),
+        thread=thread_of(body, tenant),
         author=person_of(body),
-        text=_asked_text(body),
+        text=words.text,
         received_at=received_at,
         private=is_private(body),
         reply_to=reference_of(body),
+        overheard=overheard,
+        attachments=attachments_in(body, words.quotes),
     )
+    return Heard(message, begins=root_of(body) in {"", message.id}, by_bot=by_bot)
 
 
-def _is_asked(body: Body) -> bool:
-    """Tell whether a person asks the bot: in person, or by a mention anywhere else."""
+def thread_of(body: Body, tenant: str) -> Thread:
+    """Return the thread that an activity stands in, a whole chat where there are none."""
+    return Thread("teams", tenant, conversation_of(body), thread_id_of(body))
+
+
+def _is_said(body: Body) -> bool:
+    """Tell whether somebody else says something; what an old card sends has a value, no text."""
     sender, bot = text_at(body, "from", "id"), text_at(body, "recipient", "id")
-    if not (sender and bot and text_at(body, "id") and text_at(body, "conversation", "id")):
+    if not (sender and bot and text_at(body, "id") and conversation_of(body)):
         return False
-    if sender == bot or text_at(body, "from", "role") == "bot":
+    if sender == bot:
         return False
-    if body.get("value") is not None and not text_at(body, "text"):
-        return False
-    return is_private(body) or any(who == bot for who, _ in _mentions(body))
-
-
-def _asked_text(body: Body) -> str:
-    """Return the text without the bot's mention; other people's become their names."""
-    text, bot = text_at(body, "text"), text_at(body, "recipient", "id")
-    for who, mention in _mentions(body):
-        if who == bot:
-            text = re.sub(rf" ?{re.escape(mention)}", "", text, count=1)
-        else:
-            text = text.replace(mention, _TAG.sub("", mention), 1)
-    return text.replace("&nbsp;", " ").replace("\u00a0", " ").strip()
-
-
-def _mentions(body: Body) -> Iterator[tuple[str, str]]:
-    entities = body.get("entities")
-    for entity in entities if isinstance(entities, list) else ():
-        if isinstance(entity, Mapping) and text_at(entity, "type") == "mention":
-            who, text = text_at(entity, "mentioned", "id"), text_at(entity, "text")
-            if who and text:
-                yield who, text
+    return body.get("value") is None or bool(text_at(body, "text"))
