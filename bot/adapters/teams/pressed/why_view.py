@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.adapters.teams.showing.elements import card, text_block
-from bot.adapters.teams.showing.sizes import BUDGET, size
+from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import card_plain
 from bot.rendering.markdown import clip
