@@ -12,12 +12,13 @@ from aiohttp.test_utils import TestClient
 from bot.adapters.teams.wire.reading import message_of
 from bot.types import Delivery, Message, PostedRef
 from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.conversations import chat_of
-from tests.bot.adapters.teams.tenant.names import ALICE, BOT, ENTRA, HELP, TEAM
 
 Client = TestClient[Any, Any]
-CHANNEL = HELP
-CHAT = chat_of(ALICE)
+BOT = names.BOT
+CHANNEL = names.HELP
+CHAT = chat_of(names.ALICE)
 MENTION = {
     "type": "mention",
     "mentioned": {"id": BOT, "name": "Help"},
@@ -32,16 +33,16 @@ def in_channel(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  
         "timestamp": "2026-11-21T10:00:00.000Z",
         "serviceUrl": teams.url,
         "channelId": "msteams",
-        "from": {"id": "29:alice", "name": "Alice", "aadObjectId": ALICE},
+        "from": {"id": "29:alice", "name": "Alice", "aadObjectId": names.ALICE},
         "conversation": {
             "id": f"{CHANNEL};messageid=1700000000000",
             "conversationType": "channel",
             "isGroup": True,
-            "tenantId": ENTRA,
+            "tenantId": names.ENTRA,
         },
         "recipient": {"id": BOT, "name": "Help"},
         "entities": [MENTION],
-        "channelData": {"tenant": {"id": ENTRA}, "team": {"id": TEAM}},
+        "channelData": {"tenant": {"id": names.ENTRA}, "team": {"id": names.TEAM}},
         "text": text,
         "textFormat": "plain",
         "locale": "en-GB",
@@ -50,7 +51,7 @@ def in_channel(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  
 
 
 def in_person(teams: FakeTeams, text: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401
-    conversation = {"id": CHAT, "conversationType": "personal", "tenantId": ENTRA}
+    conversation = {"id": CHAT, "conversationType": "personal", "tenantId": names.ENTRA}
     return in_channel(teams, text, conversation=conversation, entities=[], **changes)
 
 

@@ -15,10 +15,20 @@ _UNSEEN = ("data", "msteams", "refresh", "fallback", "url", "id", "verb")
 
 @dataclass(frozen=True)
 class Button:
-    """A button, and the cards around it: the outermost first."""
+    """A button, the cards around it and the titles that lead to it: the outermost first."""
 
     action: Card
     within: Sequence[Card]
+    path: Sequence[str]
+
+    @property
+    def title(self) -> str:
+        return self.path[-1]
+
+
+def check(card: Card) -> None:
+    """Fail for a card that Teams does not show."""
+    assert card.get("type") == "AdaptiveCard", card
 
 
 def attached(activity: Mapping[str, Any]) -> Sequence[Card]:
@@ -34,12 +44,12 @@ def words(card: Card) -> str:
 
 def labels(card: Card) -> list[str]:
     """Return what is written on the buttons, in order."""
-    return [str(button.action.get("title", "")) for button in buttons(card)]
+    return [button.title for button in buttons(card)]
 
 
 def buttons(card: Card) -> list[Button]:
     """Return the buttons of a card and of what they unfold, in order."""
-    return list(_buttons(card, (card,)))
+    return list(_buttons(card, (card,), ()))
 
 
 def inputs(card: Card) -> list[Card]:
@@ -61,14 +71,15 @@ def elements(part: Any) -> Iterator[Card]:  # noqa: ANN401  # any JSON
             yield from elements(value)
 
 
-def _buttons(card: Card, within: Sequence[Card]) -> Iterator[Button]:
+def _buttons(card: Card, within: Sequence[Card], path: Sequence[str]) -> Iterator[Button]:
     for element in elements(card):
         if not str(element.get("type", "")).startswith("Action."):
             continue
-        yield Button(element, within)
+        here = (*path, str(element.get("title", "")))
+        yield Button(element, within, here)
         unfolded = element.get("card")
         if unfolded:
-            yield from _buttons(unfolded, (*within, unfolded))
+            yield from _buttons(unfolded, (*within, unfolded), here)
 
 
 def _words(part: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON

@@ -29,6 +29,7 @@ class Tenant:
     id. ``calls`` and ``faults`` name a call by what it posts (message, typing), update, delete,
     create (a conversation), member (one of a roster), members, team. ``written`` are messages of
     people, by id. ``views`` are cards that a single person sees instead of those of a message.
+    ``reactions`` are person and kind, by message of the bot.
     ``hears_all`` sends the bot also what does not mention it (the RSC permission).
     ``playground`` behaves as Microsoft's playground where that differs.
     """
@@ -42,6 +43,7 @@ class Tenant:
     conversations: dict[str, Conversation] = field(default_factory=everywhere)
     written: dict[str, Written] = field(default_factory=dict)
     views: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    reactions: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     hears_all: bool = False
     playground: bool = False
     page_size: int = 50

@@ -1,0 +1,255 @@
+"""A person at the keyboard: writes, reacts, presses, and sees what the bot answers.
+
+Every activity is in ``sent``, every answer of the bot in ``answers``, with its status and the
+seconds it took; words that only this person was told are in ``told``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant import cards, forms, installs, turns
+from tests.bot.adapters.teams.tenant.conversations import (
+    ROOT,
+    chat_of,
+    place_of,
+    thread_of,
+)
+from tests.bot.adapters.teams.tenant.dialogs import Dialog, opened
+from tests.bot.adapters.teams.tenant.doors import Answer, Client, knock
+from tests.bot.adapters.teams.tenant.names import ALICE
+from tests.bot.adapters.teams.tenant.posts import Sent, Written
+
+__all__ = ["Answer", "Dialog", "Visitor"]
+
+Json = dict[str, Any]
+
+
+class Visitor:
+    """One person of a tenant, by object id, at a bot that is reached by HTTP.
+
+    While ``held`` is a list, activities are put there and not sent: ``deliver`` sends them later,
+    in any order, and as often as wanted. Invokes are never held: somebody waits for them.
+    """
+
+    def __init__(self, teams: FakeTeams, client: Client, person: str = ALICE) -> None:
+        self.teams = teams
+        self.client = client
+        self.id = person
+        self.human = teams.people[person]
+        self.sent: list[Json] = []
+        self.answers: list[Answer] = []
+        self.told: list[str] = []
+        self.held: list[Json] | None = None
+
+    @property
+    def chat(self) -> str:
+        """The id of this person's chat with the bot, whether or not they added the app."""
+        return chat_of(self.id)
+
+    async def say(
+        self,
+        where: str | Sent | Written,
+        text: str,
+        *,
+        mention: bool = True,
+        files: Sequence[Json] = (),
+    ) -> Written:
+        """Write a message: into a chat, a channel (a new thread), or a thread.
+
+        ``where`` is a conversation, or a message in it. The bot is mentioned unless the chat is
+        with it alone; what does not mention it reaches it only where the tenant ``hears_all``.
+        """
+        place, name = self._conversation(where), self.teams.next_id()
+        there = self.teams.conversations[place_of(place)]
+        assert self.id in there.members, f"{self.id} is not in {there.id}"
+        begins = there.kind == "channel" and not thread_of(place)
+        place = f"{place}{ROOT}{name}" if begins else place
+        named = mention and there.kind != "personal"
+        said = turns.message(self.teams, self.human, place, name, text=text, mention=named)
+        post = Written(name, place, self.id, text, turns.with_files(said, files))
+        self.teams.written[name] = post
+        await self._happened(post.activity, heard=self._hears(post.activity))
+        return post
+
+    async def edit(self, post: Written, text: str, *, mention: bool | None = None) -> None:
+        """Change an own message; the bot stays mentioned or not, unless that is said."""
+        heard = self._hears(self._own(post).activity)
+        there = self.teams.conversations[post.place]
+        named = _mentions(post.activity) if mention is None else mention
+        named = named and there.kind != "personal"
+        now = turns.message(
+            self.teams, self.human, post.conversation, post.id, text=text, mention=named
+        )
+        told = turns.edited(self.teams, post, "editMessage", now)
+        post.typed, post.activity = text, {**now, "timestamp": post.activity["timestamp"]}
+        await self._happened(told, heard=heard or self._hears(now))
+
+    async def delete(self, post: Written) -> None:
+        """Delete an own message."""
+        self._own(post).deleted = True
+        await self._happened(turns.deleted(self.teams, post), heard=self._hears(post.activity))
+
+    async def undelete(self, post: Written) -> None:
+        """Take the deletion of an own message back."""
+        assert post.deleted
+        post.deleted = False
+        told = turns.edited(self.teams, self._own(post), "undeleteMessage", {})
+        await self._happened(told, heard=self._hears(post.activity))
+
+    async def react(self, post: Sent | str, kind: str = "like") -> None:
+        """Give a reaction to a message of the bot."""
+        seen = self._seen(post)
+        self.teams.reactions.setdefault(seen.id, set()).add((self.id, kind))
+        await self._happened(turns.reacted(self.teams, self.human, seen, kind, "reactionsAdded"))
+
+    async def unreact(self, post: Sent | str, kind: str = "like") -> None:
+        """Take an own reaction back."""
+        seen = self._seen(post)
+        self.teams.reactions[seen.id].remove((self.id, kind))
+        await self._happened(turns.reacted(self.teams, self.human, seen, kind, "reactionsRemoved"))
+
+    async def feedback(
+        self, post: Sent | str, reaction: str = "like", text: str = "", *, plain: bool = False
+    ) -> Answer:
+        """Use the thumbs below a message; ``plain`` sends it as the playground does."""
+        seen = self._seen(post)
+        told = seen.activity.get("channelData") or {}
+        asked = told.get("feedbackLoop") or told.get("feedbackLoopEnabled")
+        assert asked, "there are no thumbs below this message"
+        words = text if plain else json.dumps({"feedbackText": text})
+        action = {"reaction": reaction, "feedback": words}
+        value = {"actionName": "feedback", "actionValue": action}
+        on = "" if plain else seen.id
+        answer = await self._invoke("message/submitAction", value, seen, on)
+        assert answer.status != 200 or answer.text == "{}", "Teams shows an error for a body"
+        return answer
+
+    async def press(self, post: Sent | str, title: str, **inputs: object) -> Answer:
+        """Press a button of a card; the fields around it are named by id or label.
+
+        Action.Execute: a card in the answer replaces what this person sees, words are ``told``.
+        Action.Submit: a message with the values.
+        """
+        seen = self._seen(post)
+        button = forms.find(self.teams.cards_for(self.id, seen), title)
+        data = forms.sent(button, inputs)
+        if button.action["type"] == "Action.Submit":
+            assert "msteams" not in data, f"{title!r} opens a dialog: use open"
+            return await self._send(turns.valued(self.teams, self.human, seen, data))
+        assert button.action["type"] == "Action.Execute", f"{title!r} sends nothing"
+        return await self._executed(seen, {**button.action, "data": data}, "manual")
+
+    async def look(self, post: Sent | str) -> Answer | None:
+        """Look at a message; one that refreshes itself for this person is asked for anew."""
+        seen = self._seen(post)
+        for card in self.teams.cards_for(self.id, seen):
+            refresh = card.get("refresh") or {}
+            users = refresh.get("userIds")
+            if refresh.get("action") and (users is None or self.human.user in users):
+                return await self._executed(seen, refresh["action"], "automatic")
+        return None
+
+    async def open(self, post: Sent | str, title: str, **inputs: object) -> Dialog:
+        """Press a button that opens a dialog."""
+        seen = self._seen(post)
+        button = forms.find(self.teams.cards_for(self.id, seen), title)
+        data = forms.sent(button, inputs)
+        kind = (data.get("msteams") or {}).get("type")
+        assert (button.action["type"], kind) == ("Action.Submit", "task/fetch"), (
+            f"{title!r} opens no dialog"
+        )
+        value = {"data": data, "context": {"theme": "default"}}
+        answer = await self._invoke("task/fetch", value, seen, seen.id)
+        return opened(seen, answer.body) or Dialog(seen)
+
+    async def submit(self, dialog: Dialog, title: str, **inputs: object) -> Dialog | None:
+        """Press a button of a dialog; return what it shows then, None when it is closed."""
+        button = forms.find([dialog.card], title)
+        assert button.action["type"] == "Action.Submit", f"{title!r} does not send a dialog"
+        value = {"data": forms.sent(button, inputs), "context": {"theme": "default"}}
+        answer = await self._invoke("task/submit", value, dialog.over, "")
+        shown = opened(dialog.over, answer.body)
+        if shown is not None and shown.words:
+            self.told.append(shown.words)
+        return shown
+
+    async def install(self, where: str = "") -> None:
+        """Add the app: for oneself, to the team of a channel, to a chat."""
+        for activity in installs.install(self.teams, self.human, where or self.chat):
+            await self._happened(activity)
+
+    async def uninstall(self, where: str = "") -> None:
+        """Remove the app."""
+        for activity in installs.uninstall(self.teams, self.human, where or self.chat):
+            await self._happened(activity)
+
+    async def joins(self, where: str) -> None:
+        """Come into a team or group chat."""
+        await self._happened(installs.comes(self.teams, self.human, where))
+
+    async def leaves(self, where: str) -> None:
+        await self._happened(installs.goes(self.teams, self.human, where))
+
+    async def deliver(self, *activities: Mapping[str, Any]) -> list[Answer]:
+        """Send activities, at the same time and in no order; also such as were sent before."""
+        return list(await asyncio.gather(*map(self._send, activities)))
+
+    async def _executed(self, seen: Sent, action: Mapping[str, Any], trigger: str) -> Answer:
+        value = {"action": {"id": str(uuid4()), **action}, "trigger": trigger}
+        answer = await self._invoke("adaptiveCard/action", value, seen, seen.id)
+        kind, shown = str(answer.body.get("type", "")), answer.body.get("value")
+        if kind == cards.CARD_TYPE:
+            assert isinstance(shown, dict), answer.text
+            cards.check(shown)
+            self.teams.views[self.id, seen.id] = shown
+        elif shown:
+            words = shown.get("message") if isinstance(shown, dict) else shown
+            self.told.append(str(words))
+        return answer
+
+    async def _invoke(self, name: str, value: Json, over: Sent, on: str) -> Answer:
+        where = over.conversation
+        return await self._send(turns.invoke(self.teams, self.human, where, name, value, on))
+
+    async def _happened(self, activity: Mapping[str, Any], *, heard: bool = True) -> None:
+        if not heard:
+            return
+        if self.held is not None:
+            self.held.append(dict(activity))
+        else:
+            await self._send(activity)
+
+    async def _send(self, activity: Mapping[str, Any]) -> Answer:
+        self.sent.append(dict(activity))
+        token = self.teams.token() if self.teams.keys else ""
+        answer = await knock(self.client, activity, token=token)
+        self.answers.append(answer)
+        return answer
+
+    def _hears(self, activity: Mapping[str, Any]) -> bool:
+        """Tell whether Teams lets the bot know of a message."""
+        there = self.teams.conversations[place_of(activity["conversation"]["id"])]
+        asked = there.kind == "personal" or self.teams.hears_all or _mentions(activity)
+        return there.has_bot and asked
+
+    def _conversation(self, where: str | Sent | Written) -> str:
+        return where if isinstance(where, str) else where.conversation
+
+    def _own(self, post: Written) -> Written:
+        assert post.person == self.id, f"{self.id} did not write this"
+        return post
+
+    def _seen(self, post: Sent | str) -> Sent:
+        seen = self.teams.post(post if isinstance(post, str) else post.id)
+        assert self.id in self.teams.conversations[seen.place].members, f"{self.id} sees it not"
+        return seen
+
+
+def _mentions(activity: Mapping[str, Any]) -> bool:
+    return any(entity["type"] == "mention" for entity in activity["entities"])
