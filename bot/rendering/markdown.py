@@ -30,8 +30,7 @@ def disarm(text: str) -> str:
     Labels stay, destinations go; a bare address becomes code, which no platform turns into a
     link. Angle brackets are left for the adapter, since each platform escapes them its own way.
     """
-    blocks = (block if _is_fence(block) else _disarm_prose(block) for block in _blocks(text))
-    return "\n\n".join(blocks)
+    return "\n\n".join(block if is_fence(block) else _disarm_prose(block) for block in blocks(text))
 
 
 def split(text: str, limit: int, size: Callable[[str], int] = len) -> tuple[str, ...]:
@@ -40,7 +39,7 @@ def split(text: str, limit: int, size: Callable[[str], int] = len) -> tuple[str,
     Between blocks first, then lines, then words. A code block that fits is never cut; one that
     does not is closed and opened again. ``size`` must not shrink when text is appended.
     """
-    pieces = (piece for block in _blocks(text) for piece in _pieces(block, limit, size))
+    pieces = (piece for block in blocks(text) for piece in _pieces(block, limit, size))
     return tuple(_packed(pieces, "\n\n", lambda part: size(part) <= limit)) or ("",)
 
 
@@ -56,7 +55,7 @@ def clip(text: str, length: int) -> str:
 def outside_code(text: str, change: Callable[[str], str]) -> str:
     """Apply a change to everything in the text that is not code."""
     return "\n\n".join(
-        block if _is_fence(block) else _between_code(block, change) for block in _blocks(text)
+        block if is_fence(block) else _between_code(block, change) for block in blocks(text)
     )
 
 
@@ -96,11 +95,12 @@ def _apart(before: str, after: str) -> str:
     return f"{before} {after}" if before[-1:] == after[:1] == "`" else before + after
 
 
-def _is_fence(block: str) -> bool:
+def is_fence(block: str) -> bool:
+    """Tell whether a block is code between fences."""
     return _FENCE.match(block) is not None
 
 
-def _blocks(text: str) -> Iterator[str]:
+def blocks(text: str) -> Iterator[str]:
     """Yield paragraphs and closed code blocks, in order."""
     lines: list[str] = []
     fence = ""

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from bot.adapters.slack.showing.blocks import SECTION_LIMIT, Block, context, section
 from bot.adapters.slack.showing.buttons import NONE, Buttons, more_button
-from bot.adapters.slack.wire.code import plain_code, without_code
 from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
 from bot.rendering.ages import updated
+from bot.rendering.code import plain_code, without_code
 from bot.rendering.markdown import disarm, split
 from bot.rendering.rendering import Rendered, SourceLine
 from bot.types import InteractionId

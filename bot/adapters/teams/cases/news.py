@@ -3,41 +3,64 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from bot.adapters.teams.showing.render import BUDGET, size
+from bot.adapters.teams.showing.elements import card, press, text_block, with_card
+from bot.adapters.teams.showing.sizes import ROOM, size
+from bot.adapters.teams.wire.actions import ASKERS
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_label, teams_markdown
+from bot.escalations.offering import Offer
 from bot.escalations.types import Notice
 from bot.escalations.wording import said
 from bot.rendering.markdown import clip, disarm, split
 from bot.rendering.rendering import web_url
-from bot.types import Message
+from bot.types import InteractionId, Message
 
-_ENVELOPE = 5_000
-"""Bytes kept for addresses, and for the mark of a part."""
+_BELOW = 2_000
+"""Bytes kept for the buttons, and for the mark of a part."""
 
 _NAME_LENGTH = 80
 _QUESTION_LENGTH = 200
 _ADDRESS = re.compile(r"`(https://[^`\s]+)`")
 
 
-def told(message: Message, notice: Notice) -> tuple[Json, ...]:
+def told(
+    message: Message, notice: Notice, offers: Sequence[Offer] = (), remark: str = ""
+) -> tuple[Json, ...]:
     """Return the activities that tell an asker: who did what, in our words, then theirs.
 
     In a chat, which has no threads, the question is recalled. Nothing marks it as made by an AI:
-    it is a person's. Several say which of how many they are.
+    it is a person's. Several say which of how many they are. Below the last is what the asker may
+    do then, and ``remark``, a word of ours.
     """
     news = said(notice)
     opening = f"**{teams_label(clip(news.name, _NAME_LENGTH))}** {news.did}"
     about = f"> {_recalled(message.text)}" if message.private else ""
     whole = "\n\n".join(part for part in (about, opening, live(news.words)) if part)
-    parts = split(whole, BUDGET - _ENVELOPE, size)
-    return tuple(_activity(part, number, len(parts)) for number, part in enumerate(parts, start=1))
+    parts = split(whole, ROOM - _BELOW, size)
+    *before, last = (
+        _activity(part, number, len(parts)) for number, part in enumerate(parts, start=1)
+    )
+    if not (offers or remark):
+        return (*before, last)
+    return (*before, with_card(last, below(notice.interaction_id, offers, remark)))
+
+
+def below(case_id: InteractionId, offers: Sequence[Offer], remark: str = "") -> Json:
+    """Return the card with what an asker may do, and a word of ours above it."""
+    remarks = [text_block(remark, isSubtle=True)] if remark else []
+    return card(remarks, [_button(offer, case_id) for offer in offers])
 
 
 def live(words: str) -> str:
     """Return a person's words in which plain https addresses are links, and nothing else is."""
     return _ADDRESS.sub(_link, teams_markdown(disarm(words)))
+
+
+def _button(offer: Offer, case_id: InteractionId) -> Json:
+    style = "positive" if offer.first else "default"
+    return press(offer.label, ASKERS[offer.act], case_id, style=style)
 
 
 def _link(found: re.Match[str]) -> str:

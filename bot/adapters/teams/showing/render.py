@@ -2,56 +2,96 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
+from bot.adapters.teams.showing.buttons import buttons_of
+from bot.adapters.teams.showing.citations import cited, listed, marks_in
+from bot.adapters.teams.showing.cutting import cut
+from bot.adapters.teams.showing.elements import card, with_card
+from bot.adapters.teams.showing.labels import composed, label
+from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity
+from bot.adapters.teams.showing.sizes import ROOM, size
+from bot.adapters.teams.showing.units import Unit, marked_in, units_of
 from bot.adapters.teams.wire.body import Json
-from bot.adapters.teams.wire.text import teams_label, teams_markdown
-from bot.rendering.markdown import clip, split
-from bot.rendering.rendering import Rendered, SourceLine, doing
-from bot.types import Activity
-
-BUDGET = 25_000
-"""Bytes of a whole activity as UTF-16; Teams refuses more, and counts more than it says."""
-
-_ENVELOPE = 5_000
-"""Bytes kept for addresses and labels."""
+from bot.adapters.teams.wire.text import teams_plain
+from bot.judging import can_be_judged
+from bot.rendering.code import plain_code
+from bot.rendering.rendering import Rendered, doing, render
+from bot.types import Activity, Message, Outcome
 
 _PART_MARK = 100
-_CITATIONS_BUDGET = 8_000
-_MOST_CITATIONS = 10
-_NAME_LENGTH = 80
-_ABSTRACT_LENGTH = 160
+_UNIT_FRAME = 200
 _LOOKING = "Looking this up\u2026"
-_MARK = re.compile(r"\[(\d{1,3})\]")
+_NOTHING = "\u2026"
 
 
-def size(value: object) -> int:
-    """Return the bytes of a value as JSON in UTF-16."""
-    return len(json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass"))
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What is around the words of every activity, of the first, and of the last."""
+
+    ai: bool
+    usage: Json | None
+    citations: Mapping[int, Json]
+    feedback: bool
+    buttons: tuple[Json, ...]
+
+    def activity(self, units: Sequence[Unit], mark: str, *, first: bool, last: bool) -> Json:
+        text = "\n\n".join(part for part in (mark, *(unit.text for unit in units)) if part)
+        marked = marks_in(text)
+        citations = [each for number, each in self.citations.items() if number in marked]
+        entity = label(ai=self.ai, usage=self.usage, citations=citations)
+        said: Json = {"type": "message", "text": text or _NOTHING, "textFormat": "markdown"}
+        labelled: Json = {"entities": [entity]} if entity else {}
+        judged: Json = {"channelData": {"feedbackLoop": {"type": "default"}}}
+        whole = {**said, **labelled, **(judged if first and self.feedback else {})}
+        below = [element for unit in units for element in unit.below]
+        actions = self.buttons if last else ()
+        return with_card(whole, card(below, actions)) if below or actions else whole
+
+    def fits(self, units: Sequence[Unit]) -> bool:
+        return size(self.activity(units, "", first=True, last=True)) <= ROOM - _PART_MARK
+
+    def room(self) -> int:
+        """Return the bytes that one unit may have, whatever it cites."""
+        marks = "".join(f"[{number}]" for number in self.citations)
+        around = self.activity([Unit(marks, ({},))], "", first=True, last=True)
+        return ROOM - _PART_MARK - _UNIT_FRAME - size(around)
 
 
-def activities(rendered: Rendered, *, feedback: bool) -> tuple[Json, ...]:
-    """Return the activities that show a response, in order.
+def answer_activities(
+    outcome: Outcome,
+    message: Message,
+    *,
+    now: datetime,
+    sensitivity: Sensitivity = UNMARKED,
+    opening: str = "",
+    pressed: bool = True,
+) -> tuple[Json, ...]:
+    """Return the activities that show the response of an outcome, in order.
 
     What the text marks becomes citations; other pages, and those beyond what Teams takes, are
-    listed. It is one activity wherever that fits; several say which of how many they are, so that
-    one that is repeated can be told from one that is new. ``feedback`` asks for a judgement below
-    the first.
+    listed. Tables and code hang below the text that names them. It is one activity wherever that
+    fits; several say which of how many they are, so that one that is repeated can be told from one
+    that is new. The first asks for a judgement of what can be judged, the last has the buttons
+    unless they are not ``pressed``. ``opening`` is Markdown that code wrote, shown first.
     """
-    text = teams_markdown(rendered.text)
-    cited = _cited(rendered.lines, text)
-    listed = [line for line in rendered.lines if line.number not in cited]
-    pages = _list(rendered.heading, listed)
-    remarks = "\n\n".join(teams_label(remark) for remark in rendered.remarks)
-    whole = "\n\n".join(part for part in (text, pages, remarks, _italic(rendered.footer)) if part)
-    room = BUDGET - _ENVELOPE - size([*cited.values()])
-    parts = split(whole, room - _PART_MARK, size)
-    return tuple(
-        _activity(_part(part, n, len(parts)), cited, feedback=feedback and n == 1)
-        for n, part in enumerate(parts, start=1)
+    rendered = render(outcome.response, private=message.private, remarks=outcome.remarks)
+    buttons = buttons_of(outcome, message.interaction_id) if pressed else ()
+    text = plain_code(rendered.text)
+    citations = cited(rendered.lines, marked_in(text), now)
+    frame = _Frame(
+        ai=composed(outcome),
+        usage=sensitivity.usage(outcome.response),
+        citations=citations,
+        feedback=pressed and can_be_judged(outcome),
+        buttons=buttons,
     )
+    below = _below(rendered, citations, now)
+    room = frame.room()
+    units = [*_cut(opening, room), *units_of(text, citations, room), *_cut(below, room)]
+    return _activities(frame, units)
 
 
 def waiting(activity: Activity | None = None) -> Json:
@@ -66,67 +106,37 @@ def typing() -> Json:
     return {"type": "typing"}
 
 
-def _part(text: str, number: int, of: int) -> str:
-    return text if of == 1 else f"_({number} of {of})_\n\n{text}"
+def _activities(frame: _Frame, units: Sequence[Unit]) -> tuple[Json, ...]:
+    parts = list(_packed(frame, units))
+    of = len(parts)
+    return tuple(
+        frame.activity(
+            part, f"_({number} of {of})_" if of > 1 else "", first=number == 1, last=number == of
+        )
+        for number, part in enumerate(parts, start=1)
+    )
 
 
-def _activity(text: str, cited: Mapping[int, Json], *, feedback: bool) -> Json:
-    marked = {int(number) for number in _MARK.findall(text)}
-    entity = {
-        "type": "https://schema.org/Message",
-        "@type": "Message",
-        "@context": "https://schema.org",
-        "@id": "",
-        "additionalType": ["AIGeneratedContent"],
-    }
-    citations = [citation for number, citation in cited.items() if number in marked]
-    activity = {
-        "type": "message",
-        "text": text,
-        "textFormat": "markdown",
-        "entities": [{**entity, "citation": citations} if citations else entity],
-    }
-    feedback_loop = {"channelData": {"feedbackLoop": {"type": "default"}}}
-    return {**activity, **feedback_loop} if feedback else activity
+def _packed(frame: _Frame, units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
+    part: list[Unit] = []
+    for unit in units:
+        if part and not frame.fits([*part, unit]):
+            yield part
+            part = []
+        part.append(unit)
+    yield part
 
 
-def _cited(lines: Sequence[SourceLine], text: str) -> Mapping[int, Json]:
-    """Return citations by number, for the marks in the text, as many as Teams takes."""
-    marked = {int(number) for number in _MARK.findall(text)}
-    cited: dict[int, Json] = {}
-    for line in lines:
-        if line.number in marked and line.number is not None:
-            citation = _citation(line.number, line)
-            if (
-                len(cited) < _MOST_CITATIONS
-                and size([*cited.values(), citation]) < _CITATIONS_BUDGET
-            ):
-                cited[line.number] = citation
-    return cited
+def _below(rendered: Rendered, citations: Mapping[int, Json], now: datetime) -> str:
+    """Return what stands below the text: other pages, and remarks.
+
+    The way to a person is a button, so that no words need to say it.
+    """
+    others = [line for line in rendered.lines if line.number not in citations]
+    remarks = map(teams_plain, rendered.remarks)
+    parts = (listed(rendered.heading, others, now), *remarks)
+    return "\n\n".join(part for part in parts if part)
 
 
-def _citation(number: int, line: SourceLine) -> Json:
-    name = clip(line.label, _NAME_LENGTH)
-    appearance = {
-        "@type": "DigitalDocument",
-        "name": name,
-        "abstract": clip(line.quote, _ABSTRACT_LENGTH) or name,
-    }
-    linked = {**appearance, "url": line.url} if line.url else appearance
-    return {"@type": "Claim", "position": number, "appearance": linked}
-
-
-def _list(heading: str, lines: Sequence[SourceLine]) -> str:
-    if not lines:
-        return ""
-    return "\n".join([f"**{heading}**", "", *(_line(line) for line in lines)])
-
-
-def _line(line: SourceLine) -> str:
-    mark = "-" if line.number is None else f"{line.number}."
-    label = teams_label(line.label)
-    return f"{mark} [{label}]({line.url})" if line.url else f"{mark} {label}"
-
-
-def _italic(footer: str) -> str:
-    return f"_{footer}_" if footer else ""
+def _cut(text: str, room: int) -> Iterator[Unit]:
+    return (Unit(part) for part in cut(text, room) if part)

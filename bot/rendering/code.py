@@ -1,6 +1,6 @@
-"""Code in Markdown, written as every form of a Slack message knows it: pure.
+"""Code in Markdown, written as every chat's notation knows it: pure.
 
-Older notation has code between three backticks or one, and nothing else. What is code to Markdown
+Some notations have code between three backticks or one, and nothing else. What is code to Markdown
 alone would be text there, in which addresses are live.
 """
 

@@ -1,4 +1,4 @@
-"""Code stays code in every notation of Slack's."""
+"""Code stays code in every notation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.slack.wire.code import plain_code, without_code
+from bot.rendering.code import plain_code, without_code
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from bot.adapters.slack.wire.code import plain_code, without_code
         ("~struck~ and ~~more~~", "~struck~ and ~~more~~"),
     ],
 )
-def test_code_is_fenced_as_slack_knows_it(text: str, plain: str) -> None:
+def test_code_is_fenced_as_every_notation_knows_it(text: str, plain: str) -> None:
     assert plain_code(text) == plain
 
 

@@ -1,0 +1,49 @@
+"""Prose cut into parts of a size, with nothing left open at a cut: pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from bot.adapters.teams.showing.sizes import size
+from bot.rendering.markdown import split
+
+_MENDING = 100
+"""Bytes kept for what is closed before a cut, opened again after it, or moved over it."""
+
+_HALF_MARK = re.compile(r"\\?\[\d{0,3}\Z|\\\Z")
+_QUOTE = re.compile(r"^ {0,3}> ?")
+_PAIRS = ("`", "**")
+
+
+def cut(text: str, limit: int) -> tuple[str, ...]:
+    """Return text in parts of at most ``limit`` bytes (showing.sizes).
+
+    Code within a line, bold and quotes go on in the next part; a citation's mark is never cut.
+    Code has single backticks (bot.rendering.code.plain_code).
+    """
+    return tuple(_mended(split(text, limit - _MENDING, size)))
+
+
+def _mended(parts: Sequence[str]) -> Iterator[str]:
+    opened = ""
+    *before, last = parts
+    for part, following in zip(before, parts[1:], strict=True):
+        whole = opened + part
+        half = _HALF_MARK.search(whole)
+        kept = whole[: half.start()] if half else whole
+        closing = "".join(pair for pair in _PAIRS if _is_open(kept, pair))
+        quote = _quote(kept, following)
+        opened = quote + closing[::-1] + (half[0] if half else "")
+        yield kept + closing
+    yield opened + last
+
+
+def _is_open(text: str, pair: str) -> bool:
+    return text.count(pair) % 2 == 1
+
+
+def _quote(text: str, following: str) -> str:
+    """Return the quote mark that the next part needs, if a quote was cut."""
+    mark = _QUOTE.match(text.rpartition("\n")[2])
+    return mark[0] if mark and not _QUOTE.match(following) else ""
