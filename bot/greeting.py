@@ -1,4 +1,4 @@
-"""What the bot says before anybody asks: to a channel that it joins, to who opens its page."""
+"""What the bot says before anybody asks: where it joins, to who opens its page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from dataclasses import dataclass
 HELLO = (
     "Hello! Mention me with a question, and I answer in its thread from the company's pages, with "
     "the sources. If I am not sure, I say so."
+)
+
+CHAT_HELLO = (
+    "Hello! Mention me with a question, and I answer here from the company's pages, with the "
+    "sources. If I am not sure, I say so."
+)
+"""Where several people are, and there are no threads."""
+
+PERSONAL_HELLO = (
+    "Hello! Write me a question, such as how to reset a password, and I answer from the company's "
+    "pages that you may read, with the sources. If I am not sure, I say so, and you can ask a "
+    "person."
 )
 
 

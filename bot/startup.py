@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
 from bot.config import Settings
 
+_NOBODY_ASKED = "nobody is asked there"
+_NOBODY_ORDERS = "nobody may reindex or change settings there"
 _SIGNS = {"ready": "+", "absent": "-", "limited": "~", "paused": "=", "failed": "!"}
 
 
@@ -31,6 +33,15 @@ class Part:
         """Return the part as it is printed at the start."""
         sign = _SIGNS[self.state]
         return f"  {sign} {self.name:<16} {self.detail}" + (f" {self.cure}" if self.cure else "")
+
+
+def merged(parts: Sequence[Part]) -> Part:
+    """Return all lines about a platform as one, as well as the worst and named like the first."""
+    broken = [part for part in parts if part.state == "failed"]
+    shown = broken or parts
+    detail = " ".join(part.detail.rstrip(".") + "." for part in shown)
+    cure = " ".join(part.cure for part in shown if part.cure)
+    return Part(parts[0].name, "failed" if broken else "ready", detail, cure)
 
 
 def knowledge(spaces: Mapping[str, int]) -> Part:
@@ -78,15 +89,20 @@ def slack(settings: Settings) -> Part:
 
 def _slack_ready(settings: Settings) -> Part:
     optional = (
-        ("SLACK_ESCALATION_CHANNEL", settings.slack_escalation_channel, "nobody is asked there"),
-        ("SLACK_ADMINS", settings.slack_admins, "nobody may reindex or change settings there"),
+        ("SLACK_ESCALATION_CHANNEL", settings.slack_escalation_channel, _NOBODY_ASKED),
+        ("SLACK_ADMINS", settings.slack_admins, _NOBODY_ORDERS),
     )
-    missing = [(name, costs) for name, given, costs in optional if not given]
+    return _ready("Slack", slack_transport(settings), optional)
+
+
+def _ready(name: str, how: str, optional: Sequence[tuple[str, object, str]]) -> Part:
+    """Say how a platform is connected, and what is left out; each setting with what that costs."""
+    missing = [(setting, costs) for setting, given, costs in optional if not given]
     if not missing:
-        return Part("Slack", "ready", slack_transport(settings))
-    detail = "; ".join([slack_transport(settings), *(costs for _, costs in missing)])
-    names = " and ".join(name for name, _ in missing)
-    return Part("Slack", "ready", f"{detail}.", f"Add {names} to .env: docs/slack.md")
+        return Part(name, "ready", how)
+    detail = "; ".join([how, *(costs for _, costs in missing)])
+    settings = " and ".join(setting for setting, _ in missing)
+    return Part(name, "ready", f"{detail}.", f"Add {settings} to .env: docs/{name.lower()}.md")
 
 
 def slack_transport(settings: Settings) -> str:
@@ -97,13 +113,22 @@ def slack_transport(settings: Settings) -> str:
 
 
 def teams(settings: Settings) -> Part:
-    """Say whether Teams is connected."""
+    """Say whether Teams is connected, and what there is left out."""
     if settings.microsoft_app_id is not None:
-        return Part("Teams", "ready", f"{settings.microsoft_app_type}, messages at /api/messages")
+        return _teams_ready(settings, f"{settings.microsoft_app_type}, messages at /api/messages")
     if settings.teams_dev_mode:
         return Part("Teams", "ready", "development mode: unsigned messages from this machine")
     cure = "Add MICROSOFT_APP_ID and MICROSOFT_APP_PASSWORD to .env: docs/teams.md"
     return Part("Teams", "absent", "not configured.", cure)
+
+
+def _teams_ready(settings: Settings, how: str) -> Part:
+    """Say how Teams is connected, and what there is left out."""
+    optional = (
+        ("TEAMS_ESCALATION_CHANNEL", settings.teams_escalation_channel, _NOBODY_ASKED),
+        ("TEAMS_ADMINS", settings.teams_admins, _NOBODY_ORDERS),
+    )
+    return _ready("Teams", how, optional)
 
 
 def confluence() -> Part:

@@ -38,7 +38,7 @@ async def doctor(settings: Settings) -> int:
             found.append(await _model(settings, parts))
     except (BotError, RagError) as error:
         found.append(Part("index", "failed", str(error)))
-    found += [*await _slack(settings), await _teams(settings), startup.doors(settings)]
+    found += [*await _slack(settings), *await _teams(settings), startup.doors(settings)]
     for part in found:
         print(part.line())
     broken = [part.name for part in found if part.state == "failed"]
@@ -119,12 +119,12 @@ async def _slack(settings: Settings) -> Sequence[Part]:
         return [Part("Slack", "failed", str(error))]
 
 
-async def _teams(settings: Settings) -> Part:
+async def _teams(settings: Settings) -> Sequence[Part]:
     if not settings.teams_configured:
-        return startup.teams(settings)
+        return [startup.teams(settings)]
     from bot.adapters import teams
 
     try:
-        return await teams.connect(settings).check()
+        return await teams.connect(settings).checks()
     except BotError as error:
-        return Part("Teams", "failed", str(error))
+        return [Part("Teams", "failed", str(error))]

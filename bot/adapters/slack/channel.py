@@ -13,7 +13,7 @@ from bot import startup
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.cases.people import People
 from bot.adapters.slack.cases.telling import Telling
-from bot.adapters.slack.home.checking import Checking, merged
+from bot.adapters.slack.home.checking import Checking
 from bot.adapters.slack.home.identity import Colleagues, Introducer
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.home.standing import Standing
@@ -36,7 +36,7 @@ from bot.escalations.types import Case, Notice
 from bot.escalations.view import CaseView
 from bot.notes import Forgetful
 from bot.ports import Notes
-from bot.startup import Part
+from bot.startup import Part, merged
 from bot.types import (
     Activity,
     Attachment,

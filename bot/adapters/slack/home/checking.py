@@ -132,15 +132,6 @@ def _unseen(channel: str) -> Part:
     return Part("Slack people", "failed", unseen, cure)
 
 
-def merged(parts: Sequence[Part]) -> Part:
-    """Return all lines as one part, which is as well as the worst of them."""
-    broken = [part for part in parts if part.state == "failed"]
-    shown = broken or parts
-    detail = " ".join(part.detail.rstrip(".") + "." for part in shown)
-    cure = " ".join(part.cure for part in shown if part.cure)
-    return Part(NAME, "failed" if broken else "ready", detail, cure)
-
-
 def _another_workspace(answer: AsyncSlackResponse, team: str | None) -> Part | None:
     """Return what is wrong where the token is for another workspace or organisation."""
     if team is None or team in {answer["team_id"], answer.get("enterprise_id")}:

@@ -19,6 +19,7 @@ _FRESH_SECONDS = 12 * 3600.0
 _USABLE_SECONDS = 23 * 3600.0
 _UNKNOWN_KEY_PAUSE_SECONDS = 300.0
 _TIMEOUT_SECONDS = 10.0
+_NO_KEYS = "{!r} gives no keys. Check the network."
 
 
 class SigningKeys:
@@ -30,6 +31,12 @@ class SigningKeys:
         self._fetched_at: float | None = None
         self._tried_at: float | None = None
         self._lock = asyncio.Lock()
+
+    @property
+    def trouble(self) -> str:
+        """Say why nobody can be let in, "" while somebody can, or before it was tried."""
+        tried = self._tried_at is not None
+        return _NO_KEYS.format(self._url) if tried and self._age() > _USABLE_SECONDS else ""
 
     async def has(self, key_id: str) -> bool:
         """Tell whether a key is known, after fetching when that may help.
@@ -69,7 +76,7 @@ class SigningKeys:
             KeyError,
             TypeError,
         ) as error:
-            raise KeysUnavailable(f"{self._url!r} gives no keys. Check the network.") from error
+            raise KeysUnavailable(_NO_KEYS.format(self._url)) from error
         self._store.keys = keys
         self._store.last_updated = datetime.now(UTC).astimezone().replace(tzinfo=None)
         self._fetched_at = time.monotonic()

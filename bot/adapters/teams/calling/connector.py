@@ -48,6 +48,11 @@ class Connector:
         self._app_id = app_id
         self._pause = pause
 
+    @property
+    def trouble(self) -> str:
+        """Say why there was no token when one was last needed, "" when there was."""
+        return self._credentials.trouble
+
     async def sign_in(self, cloud: Cloud) -> None:
         """Fetch a token as the first reply would. Raises DeliveryFailed."""
         try:

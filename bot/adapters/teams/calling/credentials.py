@@ -33,11 +33,15 @@ class CredentialsFactory(Protocol):
 
 
 class CachedCredentials:
-    """A CredentialsFactory that keeps what another one made."""
+    """A CredentialsFactory that keeps what another one made.
+
+    ``trouble`` is why there was no token when one was last needed, "" when there was.
+    """
 
     def __init__(self, factory: CredentialsFactory) -> None:
         self._factory = factory
         self._made: dict[tuple[str, str, str, bool], Credentials] = {}
+        self.trouble = ""
 
     async def is_valid_app_id(self, app_id: str) -> bool:
         return await self._factory.is_valid_app_id(app_id)
@@ -59,6 +63,13 @@ class CachedCredentials:
 
     async def warm(self) -> None:
         """Have a valid token in the cache of everything made so far."""
-        if not await self.is_authentication_disabled():
+        if await self.is_authentication_disabled():
+            return
+        try:
             for credentials in list(self._made.values()):
                 await asyncio.to_thread(credentials.get_access_token)
+        except Exception as error:
+            # botbuilder raises many kinds, among them PermissionError for a refused secret.
+            self.trouble = f"Microsoft gives no token ({type(error).__name__})."
+            raise
+        self.trouble = ""

@@ -10,7 +10,11 @@ from bot.adapters.teams.wire.body import Body, conversation_of, objects_at, text
 Change = Literal["added", "removed", "reopened", "closed"]
 """added, removed: the bot. reopened, closed: the channel or the team."""
 
-_INSTALLED: Mapping[str, Change] = {"add": "added", "add-upgrade": "added", "remove": "removed"}
+_INSTALLED: Mapping[str, Change] = {
+    "add": "added",
+    "add-upgrade": "reopened",
+    "remove": "removed",
+}
 """remove-upgrade is left out: add-upgrade follows."""
 
 _EVENTS: Mapping[str, Change] = {

@@ -10,6 +10,7 @@ from bot.remembered import Remembered
 
 _KEPT_SECONDS = 60.0
 _MOST = 1_000
+_CHANNEL = "19:"
 
 log = structlog.get_logger(__name__)
 
@@ -33,17 +34,20 @@ class Presence:
         log.info("teams.gone_from", conversation=conversation, why=why)
 
     async def back(self, conversation: str) -> None:
-        """Note that something came from there, or the bot was added. Raises StoreUnavailable."""
+        """Note that something came from there. Raises StoreUnavailable."""
         if await self._kept.get(conversation) is not None:
-            await self.added(conversation)
+            await self._here(conversation)
 
     async def added(self, conversation: str) -> None:
-        """Note that the bot was added there, whatever this process knows of it.
+        """Note that the bot was added there, whatever this process knows. Raises StoreUnavailable.
 
-        Raises StoreUnavailable.
+        Teams tells of a team in its channel General alone, and does not say which other channels
+        it is that the bot is back in: all channels are tried again.
         """
-        await self._notes.remove(self._tenant, _key(conversation))
-        self._kept.put(conversation, None)
+        await self._here(conversation)
+        if conversation.startswith(_CHANNEL):
+            for key in await self._notes.beginning(self._tenant, _key(_CHANNEL)):
+                await self._here(key.removeprefix(_key("")))
 
     async def is_gone(self, conversation: str) -> bool:
         """Tell whether to send nothing there; False where that is not known."""
@@ -53,6 +57,10 @@ class Presence:
             return await self._noted(conversation) is not None
         except StoreUnavailable:
             return False
+
+    async def _here(self, conversation: str) -> None:
+        await self._notes.remove(self._tenant, _key(conversation))
+        self._kept.put(conversation, None)
 
     async def _noted(self, conversation: str) -> str | None:
         return await self._notes.get(self._tenant, _key(conversation))
