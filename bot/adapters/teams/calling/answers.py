@@ -7,7 +7,14 @@ from typing import Any
 
 from msrest.exceptions import ClientException
 
-from bot.adapters.teams.calling.errors import Busy, Gone, Removed, StreamEnd, StreamRefused
+from bot.adapters.teams.calling.errors import (
+    Busy,
+    Gone,
+    NotPermitted,
+    Removed,
+    StreamEnd,
+    StreamRefused,
+)
 from bot.adapters.teams.wire.body import text_at
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.retry_after import retry_after_seconds
@@ -59,9 +66,15 @@ def failure(error: ClientException) -> DeliveryFailed:
         return Gone(reason)
     if code == _STREAM:
         return StreamRefused(f"{named}: no stream can be shown.", _end(words))
-    if status in _NEVER and code not in _MENDABLE:
-        return Removed(reason) if status == _FORBIDDEN else DeliveryRefused(reason)
+    if status in _NEVER:
+        return _refused(status, code, reason)
     return DeliveryFailed(reason, retry_after_seconds=asked)
+
+
+def _refused(status: int, code: str, reason: str) -> DeliveryFailed:
+    if status != _FORBIDDEN:
+        return DeliveryRefused(reason)
+    return NotPermitted(reason) if code in _MENDABLE else Removed(reason)
 
 
 def _busy(named: str, asked: float | None) -> Busy:

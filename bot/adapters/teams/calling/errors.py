@@ -4,6 +4,7 @@
   - KeysUnavailable     the keys that tokens are signed with cannot be fetched
   - bot.errors.DeliveryFailed
     - Busy              Teams did nothing; ask again after a while
+    - NotPermitted      Teams did nothing; an administrator can mend that
     - bot.errors.DeliveryRefused
       - Gone            the activity or its conversation is not there
       - Removed         the bot is not in the conversation, or is blocked there
@@ -23,6 +24,10 @@ class KeysUnavailable(BotError):
 
 class Busy(DeliveryFailed):
     """It is too much for Teams now; ``retry_after_seconds`` says how long to wait."""
+
+
+class NotPermitted(DeliveryFailed):
+    """The bot may not do this yet; an administrator can let it."""
 
 
 class Gone(DeliveryRefused):

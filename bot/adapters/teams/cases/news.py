@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.adapters.teams.showing.elements import card, press, text_block, with_card
+from bot.adapters.teams.showing.elements import Style, card, press, text_block, with_card
 from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.actions import ASKERS
 from bot.adapters.teams.wire.body import Json
@@ -59,7 +59,7 @@ def live(words: str) -> str:
 
 
 def _button(offer: Offer, case_id: InteractionId) -> Json:
-    style = "positive" if offer.first else "default"
+    style: Style = "positive" if offer.first else "default"
     return press(offer.label, ASKERS[offer.act], case_id, style=style)
 
 

@@ -1,0 +1,179 @@
+"""The card that people are asked by, as a message: pure. What people and pages wrote is dead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.adapters.teams.cases.case_forms import buttons
+from bot.adapters.teams.cases.plain import lines, paragraphs, plain
+from bot.adapters.teams.showing.elements import card, text_block, with_card
+from bot.adapters.teams.showing.sizes import ROOM, size
+from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.text import teams_label
+from bot.escalations.finding import Exchange, Finding
+from bot.escalations.life import called
+from bot.escalations.offering import HISTORY, acts, since, stands
+from bot.escalations.types import CaseStep
+from bot.escalations.view import CaseView
+from bot.rendering.ages import updated
+from bot.rendering.links import reachable
+from bot.rendering.markdown import clip, split
+from bot.rendering.rendering import REASONS, SourceLine, offered, web_url
+from bot.types import Message, Source
+
+_QUESTION_LIMIT = 2_000
+_QUESTION_BYTES = 7_000
+_MOST_LINES = 20
+_MOST_PAGES = 5
+_MOST_STEPS = 3
+_LINE_LENGTH = 250
+_NAME_LENGTH = 80
+_BOLD: dict[str, object] = {"weight": "Bolder"}
+_SUBTLE: dict[str, object] = {"isSubtle": True}
+_OPENING = "A question for a person"
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Where a question can be opened: its thread, and the board; "" where it can't.
+
+    ``public_url`` is what the addresses of our own pages begin with.
+    """
+
+    thread: str = ""
+    board: str = ""
+    public_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What only the one who pressed sees: why it was not done, and what they had written."""
+
+    remark: str = ""
+    words: str = ""
+
+
+def card_message(message: Message, view: CaseView, ways: Ways, *, now: datetime) -> Json:
+    """Return the card of a case as a message."""
+    name = called(view.case.asker_name or message.author.name)
+    summary = f"{_OPENING} from {clip(name, _NAME_LENGTH)}"
+    shown = case_card(message, view, ways, now=now)
+    return with_card({"type": "message", "summary": summary}, shown)
+
+
+def case_card(
+    message: Message, view: CaseView, ways: Ways, *, now: datetime, aside: Aside | None = None
+) -> Json:
+    """Return the card of a case as it stands, with what can be done.
+
+    What was found and said before is left out where it is too much for Teams.
+    """
+    first = [*_aside(aside), *_question(message, view, ways)]
+    last = [_state(view), *map(_step, acts(view.steps)[-_MOST_STEPS:])]
+    below = buttons(view.case)
+    room = ROOM - size(card([*first, *last], below))
+    found = [*_pages(view.finding, ways, now), *_before(view.before)]
+    return card([*first, *_fitting(found, room), *last], below)
+
+
+def _fitting(parts: Sequence[Json], room: int) -> Iterator[Json]:
+    left = room
+    for part in parts:
+        left -= size(part)
+        if left < 0:
+            return
+        yield part
+
+
+def _aside(aside: Aside | None) -> list[Json]:
+    if aside is None or not aside.remark:
+        return []
+    kept = split(aside.words, _QUESTION_BYTES, size)[0]
+    yours = [plain("You wrote:", **_SUBTLE), *paragraphs(kept, most=_MOST_LINES)] if kept else []
+    return [_box("warning", [plain(aside.remark, **_BOLD), *yours])]
+
+
+def _question(message: Message, view: CaseView, ways: Ways) -> list[Json]:
+    case = view.case
+    name = called(case.asker_name or message.author.name)
+    asked = split(case.question[:_QUESTION_LIMIT], _QUESTION_BYTES, size)[0]
+    opening = lines((_OPENING, _BOLD), (f" from {name}: {REASONS[case.reason]}", {}))
+    shown = paragraphs(asked, most=_MOST_LINES) or [plain("(no words)", **_SUBTLE)]
+    return [opening, _box("emphasis", shown), text_block(_where(message, ways))]
+
+
+def _where(message: Message, ways: Ways) -> str:
+    asked = "Asked in a personal chat" if message.private else "Asked in a channel or chat"
+    thread = web_url(ways.thread) if ways.thread else None
+    board = web_url(ways.board) if ways.board else None
+    opened = f"[Open the thread]({thread})" if thread else asked
+    return f"{opened} \u00b7 [Open on the board]({board})" if board else opened
+
+
+def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[Json]:
+    """Return what was found and everyone may read."""
+    if finding is None:
+        return []
+    found = finding.suggestions[:_MOST_PAGES]
+    shown = [_page(each, way, ways, now) for each, way in zip(offered(found), found, strict=True)]
+    if finding.hidden:
+        pages = "page was" if finding.hidden == 1 else "pages were"
+        hidden = f"{finding.hidden} more {pages} found that not everyone may read."
+        shown.append(plain(hidden, **_SUBTLE))
+    return [_heading("Pages found (not confirmed)"), *shown] if shown else []
+
+
+def _page(page: SourceLine, source: Source, ways: Ways, now: datetime) -> Json:
+    url = web_url(reachable(source.url, ways.public_url))
+    name = text_block(f"[{teams_label(page.label)}]({url})") if url else plain(page.label)
+    about = ", ".join(part for part in (page.space, updated(page.updated_at, now)) if part)
+    return _together([name, plain(about, **_SUBTLE)] if about else [name])
+
+
+def _before(exchanges: Sequence[Exchange]) -> list[Json]:
+    return [_heading("Said so far"), *map(_exchange, exchanges)] if exchanges else []
+
+
+def _exchange(exchange: Exchange) -> Json:
+    answer = clip(exchange.answer, _LINE_LENGTH) or "no answer"
+    if exchange.withheld:
+        answer = "an answer from pages that not everyone may read"
+    said = plain(f"\u2022 {clip(exchange.question, _LINE_LENGTH)}")
+    return _together([said, plain(f"\u2192 {answer}", **_SUBTLE)])
+
+
+def _state(view: CaseView) -> Json:
+    return _dated(plain(stands(view), **_BOLD), since(view.case))
+
+
+def _step(step: CaseStep) -> Json:
+    """Return what somebody did, with their words."""
+    name = called(step.actor.name if step.actor else "")
+    words = f": {clip(step.text, _LINE_LENGTH)}" if step.text else ""
+    return _dated(plain(f"{name} {HISTORY[step.step]}{words}", **_SUBTLE), step.at)
+
+
+def _dated(words: Json, at: datetime) -> Json:
+    """Return a line with when it was, which Teams says in each reader's own time."""
+    utc = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    time = text_block(f"{{{{DATE({utc}, SHORT)}}}} {{{{TIME({utc})}}}}", isSubtle=True)
+    columns = [_column("stretch", words), _column("auto", time)]
+    return {"type": "ColumnSet", "columns": columns, "spacing": "Small"}
+
+
+def _column(width: str, shown: Json) -> Json:
+    return {"type": "Column", "width": width, "items": [shown]}
+
+
+def _heading(words: str) -> Json:
+    return text_block(words, weight="Bolder", separator=True)
+
+
+def _box(style: str, items: Sequence[Json]) -> Json:
+    return {"type": "Container", "style": style, "items": list(items)}
+
+
+def _together(items: Sequence[Json]) -> Json:
+    return {"type": "Container", "spacing": "Small", "items": list(items)}

@@ -1,0 +1,156 @@
+"""The cards of cases: where each is, and that it shows the case as it stands."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+
+import structlog
+
+from bot.adapters.teams.calling.connector import Connector
+from bot.adapters.teams.calling.errors import Busy, Gone
+from bot.adapters.teams.cases.card import Aside, Ways, card_message, case_card
+from bot.adapters.teams.cases.links import is_chat, link_to
+from bot.adapters.teams.home.places import Places
+from bot.adapters.teams.wire.body import Json
+from bot.errors import DeliveryRefused, StoreUnavailable
+from bot.escalations.ports import SeesCases
+from bot.escalations.upkeep import Upkeep
+from bot.escalations.view import CaseView
+from bot.ports import Notes
+from bot.types import Delivery, InteractionId, Message, PostedRef
+
+log = structlog.get_logger(__name__)
+
+
+class Cards:
+    """Posts a card, notes where, and edits it there; whichever process posted it.
+
+    Where a card is going to be is noted before it is posted. Teams can't be asked for it: when a
+    process dies in between, another card is posted, and the first stays. Whoever presses on a card
+    while no other is known makes it the one that is kept up to date.
+    """
+
+    def __init__(
+        self, connector: Connector, places: Places, notes: Notes, *, public_url: str | None
+    ) -> None:
+        self._connector = connector
+        self._places = places
+        self._notes = notes
+        self._public_url = public_url
+        self._upkeep = Upkeep()
+
+    def attend(self, sees: SeesCases) -> None:
+        """Learn where cases are seen; until then a card shows what its question came with."""
+        self._upkeep.attend(sees)
+
+    async def post(self, delivery: Delivery, channel: str) -> None:
+        """Post the card of a question, unless it is known to be there. Raises DeliveryFailed."""
+        message = delivery.message
+        before = await self._before(message)
+        if before and before.id:
+            return
+        if before:
+            log.warning("teams.card_may_be_twice", interaction_id=message.interaction_id)
+        view = await self._upkeep.view(delivery)
+        await self._note(message, PostedRef(channel, ""))
+        posted = await self._posted(message, view, channel, first=before is None)
+        await self._note(message, PostedRef(channel, posted))
+        self._upkeep.shown(view)
+        await self._upkeep.catch_up(message, view, self.show)
+
+    async def show(self, message: Message, view: CaseView) -> None:
+        """Bring the card up to date, if there is one. Raises DeliveryFailed, DeliveryRefused.
+
+        What is older than what this process has shown is not shown any more.
+        """
+        await self._upkeep.show(view, partial(self._edit, message, view))
+
+    async def noted(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
+        """Return where a card is; its id is empty while that is not known. Raises StoreUnavailable.
+
+        None for a question without a card.
+        """
+        text = await self._notes.get(tenant, _key(case_id))
+        channel, _, activity_id = (text or "").partition(" ")
+        return PostedRef(channel, activity_id) if channel else None
+
+    async def pressed(self, message: Message, on: str) -> None:
+        """Take the card that somebody has just pressed on for the one, if none is known."""
+        at = await self.noted(message.thread.tenant, message.interaction_id)
+        if at and on and not at.id:
+            await self._note(message, PostedRef(at.channel, on))
+
+    async def remove(self, message: Message) -> None:
+        """Delete the card: it holds the question. Raises DeliveryFailed, StoreUnavailable."""
+        at = await self.noted(message.thread.tenant, message.interaction_id)
+        if at and at.id:
+            try:
+                await self._connector.delete(await self.place(at), at.id)
+            except DeliveryRefused as error:
+                log.info("teams.card_gone", why=str(error))
+
+    async def place(self, at: PostedRef) -> str:
+        """Return a reference to the thread of a card, in which it is edited and replied to."""
+        if is_chat(at.channel):
+            return await self._places.channel(at.channel)
+        return await self._places.channel(f"{at.channel};messageid={at.id}")
+
+    def face(self, message: Message, view: CaseView, aside: Aside | None = None) -> Json:
+        """Return the card as somebody sees it who has just pressed on it."""
+        return case_card(message, view, self._ways(message), now=datetime.now(UTC), aside=aside)
+
+    async def _posted(self, message: Message, view: CaseView, channel: str, *, first: bool) -> str:
+        """Post it; where that has certainly done nothing, none is expected to be there."""
+        there = await self._places.channel(channel)
+        try:
+            return await self._connector.send(there, self._shown(message, view))
+        except (Busy, DeliveryRefused):
+            if first:
+                await self._forget(message)
+            raise
+
+    async def _edit(self, message: Message, view: CaseView) -> bool:
+        at = await self.noted(message.thread.tenant, message.interaction_id)
+        if at is None or not at.id:
+            return False
+        try:
+            shown = self._shown(message, view)
+            await self._connector.update(await self.place(at), at.id, shown)
+        except Gone:
+            log.info("teams.card_gone", interaction_id=message.interaction_id)
+        return True
+
+    def _shown(self, message: Message, view: CaseView) -> Json:
+        return card_message(message, view, self._ways(message), now=datetime.now(UTC))
+
+    def _ways(self, message: Message) -> Ways:
+        board = f"{self._public_url}/board/escalations/{message.interaction_id}"
+        return Ways(link_to(message) or "", board if self._public_url else "", self._public_url)
+
+    async def _before(self, message: Message) -> PostedRef | None:
+        """Return where an earlier attempt may have posted it; people wait, whatever is known."""
+        try:
+            return await self.noted(message.thread.tenant, message.interaction_id)
+        except StoreUnavailable as error:
+            log.warning("teams.card_unknown", why=str(error))
+            return None
+
+    async def _note(self, message: Message, at: PostedRef) -> None:
+        case_id, text = message.interaction_id, f"{at.channel} {at.id}".rstrip()
+        try:
+            await self._notes.put(
+                message.thread.tenant, _key(case_id), text, interaction_id=case_id
+            )
+        except StoreUnavailable as error:
+            log.warning("teams.card_not_noted", interaction_id=case_id, why=str(error))
+
+    async def _forget(self, message: Message) -> None:
+        try:
+            await self._notes.remove(message.thread.tenant, _key(message.interaction_id))
+        except StoreUnavailable as error:
+            log.warning("teams.card_not_noted", why=str(error))
+
+
+def _key(case_id: InteractionId) -> str:
+    return f"teams:card:{case_id}"

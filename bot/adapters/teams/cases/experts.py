@@ -1,0 +1,42 @@
+"""Colleagues in Teams as those who answer."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bot.adapters.teams.arriving.pressing import Declined, Press
+from bot.adapters.teams.wire.reference import reference_of
+from bot.escalations.actors import expert_of
+from bot.escalations.types import Actor
+from bot.types import Person
+
+_COLLEAGUES = "Only colleagues can do this here."
+
+
+class Known(Protocol):
+    """What is known of a colleague: bot.adapters.teams.home.members.Member."""
+
+    @property
+    def person(self) -> Person: ...
+
+
+class KnowsColleagues(Protocol):
+    """Tells colleagues from guests, bots and people of other organisations."""
+
+    async def of(self, reply_to: str) -> Known | None:
+        """Return the user of a reference, None for no colleague. Raises DeliveryFailed."""
+        ...
+
+
+class Experts:
+    """Names colleagues so that they are the same person on Slack, on the web and on the board."""
+
+    def __init__(self, colleagues: KnowsColleagues) -> None:
+        self._colleagues = colleagues
+
+    async def actor(self, press: Press) -> Actor:
+        """Return who acts. Raises Declined for who is no colleague, DeliveryFailed."""
+        known = await self._colleagues.of(reference_of(press.body))
+        if known is None:
+            raise Declined(_COLLEAGUES)
+        return expert_of("teams", known.person)

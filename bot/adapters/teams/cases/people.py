@@ -1,0 +1,109 @@
+"""The people's channel in Teams: who is asked when the bot can't answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import structlog
+
+from bot.adapters.teams.calling.connector import Connector
+from bot.adapters.teams.calling.errors import NotPermitted
+from bot.adapters.teams.cases.card import Aside
+from bot.adapters.teams.cases.cards import Cards
+from bot.adapters.teams.cases.reminders import Reminders
+from bot.adapters.teams.home.places import Places
+from bot.adapters.teams.wire.body import Json
+from bot.errors import DeliveryRefused
+from bot.escalations.handover import unheard
+from bot.escalations.ports import SeesCases
+from bot.escalations.types import Case, Notice
+from bot.escalations.view import CaseView
+from bot.ports import Notes
+from bot.rendering.rendering import hand_over
+from bot.types import Delivery, Escalation, Message, PostedRef
+
+log = structlog.get_logger(__name__)
+
+
+class People:
+    """Shows escalations in the channel for them: the question's own, or the configured one.
+
+    ``public_url`` is where colleagues open the board, None where they have no address of it.
+    """
+
+    def __init__(
+        self,
+        connector: Connector,
+        places: Places,
+        notes: Notes,
+        *,
+        channel: str | None,
+        public_url: str | None,
+    ) -> None:
+        self._channel = channel
+        self._cards = Cards(connector, places, notes, public_url=public_url)
+        self._reminders = Reminders(connector, places, notes, self._cards, public_url=public_url)
+
+    def attend(self, sees: SeesCases) -> None:
+        """Learn where cases are seen."""
+        self._cards.attend(sees)
+
+    async def ask(self, delivery: Delivery) -> bool:
+        """Post the card; False when Teams does not let us. Raises DeliveryFailed for the rest.
+
+        A refusal is not waited out: the asker is told at once that nobody was reached. True also
+        where no card belongs to a delivery, or it is there.
+        """
+        channel = self._asked_in(delivery)
+        if channel is None:
+            return True
+        try:
+            await self._cards.post(delivery, channel)
+        except (NotPermitted, DeliveryRefused) as error:
+            log.warning("teams.people_not_asked", channel=channel, error=str(error))
+            return False
+        return True
+
+    async def asked(self, delivery: Delivery) -> Delivery:
+        """Ask people; return what its asker is told: no hand-over that did not happen."""
+        if await self.ask(delivery):
+            return delivery
+        outcome = delivery.outcome
+        return replace(delivery, outcome=replace(outcome, response=unheard(outcome.response)))
+
+    async def show(self, message: Message, view: CaseView) -> None:
+        """Bring the card of a question up to date. Raises DeliveryFailed, DeliveryRefused."""
+        await self._cards.show(message, view)
+
+    async def card_of(self, message: Message) -> PostedRef | None:
+        """Return where the card of a question is; without an id while that is not known.
+
+        Raises StoreUnavailable.
+        """
+        if message.thread.platform != "teams":
+            return None
+        return await self._cards.noted(message.thread.tenant, message.interaction_id)
+
+    async def pressed(self, message: Message, on: str) -> None:
+        """Learn that there is a card of a question at ``on``. Raises StoreUnavailable."""
+        await self._cards.pressed(message, on)
+
+    def face(self, message: Message, view: CaseView, aside: Aside | None = None) -> Json:
+        """Return the card of a question as who has just pressed on it sees it."""
+        return self._cards.face(message, view, aside)
+
+    async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
+        """Say that a case still waits; None without a channel. Raises DeliveryFailed."""
+        return await self._reminders.post(case, notice, self._channel)
+
+    async def withdraw(self, message: Message) -> None:
+        """Delete the card of a question, and what reminded of it. Raises DeliveryFailed."""
+        await self._reminders.remove(message)
+        await self._cards.remove(message)
+
+    def _asked_in(self, delivery: Delivery) -> str | None:
+        """Return where people are asked about a delivery, None where they are not."""
+        response = delivery.outcome.response
+        if hand_over(delivery) is None or not isinstance(response, Escalation):
+            return None
+        return response.people or self._channel
