@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from html.parser import HTMLParser
+
+from lxml import etree, html
 
 _LONGEST = 100_000
 """Characters that are read; Teams takes messages of 28 KB."""
 
 _BLOCKS = frozenset("blockquote br div h1 h2 h3 h4 h5 h6 hr li ol p pre table tr ul".split())
-_UNSAID = frozenset({"script", "style"})
+_PICTURES = frozenset({"img", "emoji"})
+_UNSAID = frozenset({"script", "style", "head"})
 _FORWARD = "http://schema.skype.com/Forward"
 
 
@@ -33,11 +35,17 @@ class Written:
     attached: tuple[str, ...] = ()
 
 
-def written(html: str) -> Written:
-    """Return what a message's HTML says; whatever it is, it is read without an error."""
+def written(source: str) -> Written:
+    """Return what a message's HTML says; whatever it is, it is read without an error.
+
+    What is nested deeper than anybody writes (256 elements) is left out.
+    """
+    root = _parsed(source[:_LONGEST])
+    if root is None:
+        return Written("")
     reader = _Reader()
-    reader.feed(html[:_LONGEST])
-    reader.close()
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        reader.begin(element) if event == "start" else reader.end(element)
     quotes = (quote.read() for quote in reader.quotes)
     return Written(
         text=_tidy(reader.own),
@@ -46,71 +54,81 @@ def written(html: str) -> Written:
     )
 
 
+def _parsed(source: str) -> etree._Element | None:
+    """Return the tree, None for nothing. html.parser takes minutes for "<a <a <a"."""
+    parser = html.HTMLParser(
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
+    )
+    encoded = source.encode("utf-8", "replace")
+    if not encoded.strip():
+        return None
+    try:
+        return html.document_fromstring(encoded, parser=parser)
+    except etree.ParserError:
+        return None
+
+
 class _Quoted:
     """A quote that is being read."""
 
-    def __init__(self, *, forwarded: bool) -> None:
+    def __init__(self, element: etree._Element) -> None:
+        self.element = element
         self.words: list[str] = []
         self.author: list[str] = []
         self.author_id = ""
-        self.forwarded = forwarded
 
     def read(self) -> Quote:
-        return Quote(_tidy(self.words), _tidy(self.author), self.author_id, self.forwarded)
+        return Quote(
+            text=_tidy(self.words),
+            author=_tidy(self.author),
+            author_id=self.author_id,
+            forwarded=self.element.get("itemtype") == _FORWARD,
+        )
 
 
-class _Reader(HTMLParser):
+class _Reader:
     """Collects words by where they stand. A quote within a quote belongs to the outer one."""
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self.own: list[str] = []
         self.quotes: list[_Quoted] = []
         self.attached: list[str] = []
-        self._quoting = 0
+        self._quoting: _Quoted | None = None
+        self._naming: etree._Element | None = None
         self._unsaid = 0
-        self._naming = ""
-        self._names_open = 0
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in attrs}
-        if tag == "blockquote":
-            if not self._quoting:
-                self.quotes.append(_Quoted(forwarded=told.get("itemtype") == _FORWARD))
-            self._quoting += 1
-        self._unsaid += tag in _UNSAID
-        self._names_open += tag == self._naming
-        if self._quoting and told.get("itemprop") == "mri" and not self._naming:
-            self._naming, self._names_open = tag, 1
-            self.quotes[-1].author_id = told.get("itemid", "")
-        elif tag in _BLOCKS:
-            self._say("\n")
-        elif tag in {"img", "emoji"}:
-            self._say(told.get("alt", ""))
-        elif tag == "attachment" and told.get("id"):
-            self.attached.append(told["id"])
+    def begin(self, element: etree._Element) -> None:
+        """Take an element and what it begins with."""
+        if element.tag == "blockquote" and self._quoting is None:
+            self._quoting = _Quoted(element)
+            self.quotes.append(self._quoting)
+        elif self._quoting and element.get("itemprop") == "mri":
+            self._naming, self._quoting.author_id = element, element.get("itemid") or ""
+        self._unsaid += element.tag in _UNSAID
+        if element.tag == "attachment" and element.get("id"):
+            self.attached.append(element.get("id") or "")
+        self._say("\n" if element.tag in _BLOCKS else "")
+        self._say(element.get("alt") if element.tag in _PICTURES else element.text)
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "blockquote" and self._quoting:
-            self._quoting -= 1
-        self._unsaid -= tag in _UNSAID and self._unsaid > 0
-        if tag == self._naming:
-            self._names_open -= 1
-            self._naming = self._naming if self._names_open else ""
-        if tag in _BLOCKS:
-            self._say("\n")
+    def end(self, element: etree._Element) -> None:
+        """Leave an element; take what stands behind it."""
+        self._unsaid -= element.tag in _UNSAID
+        self._say("\n" if element.tag in _BLOCKS else "")
+        if self._naming is element:
+            self._naming = None
+        if self._quoting and self._quoting.element is element:
+            self._quoting = None
+        self._say(element.tail)
 
-    def handle_data(self, data: str) -> None:
-        if not self._unsaid:
-            self._say(data)
-
-    def _say(self, words: str) -> None:
-        if not self._quoting:
+    def _say(self, words: str | None) -> None:
+        if not words or self._unsaid:
+            return
+        if self._quoting is None:
             self.own.append(words)
-        elif self._naming:
-            self.quotes[-1].author.append(words)
+        elif self._naming is not None:
+            self._quoting.author.append(words)
         else:
-            self.quotes[-1].words.append(words)
+            self._quoting.words.append(words)
 
 
 def _tidy(words: list[str]) -> str:
