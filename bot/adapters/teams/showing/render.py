@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.adapters.teams.showing.buttons import buttons_of
@@ -74,10 +74,13 @@ def answer_activities(
     What the text marks becomes citations; other pages, and those beyond what Teams takes, are
     listed. Tables and code hang below the text that names them. It is one activity wherever that
     fits; several say which of how many they are, so that one that is repeated can be told from one
-    that is new. The first asks for a judgement of what can be judged, the last has the buttons
-    unless they are not ``pressed``. ``opening`` is Markdown that code wrote, shown first.
+    that is new. The first asks for a judgement of what can be judged, the last has the buttons.
+    What is not ``pressed`` has neither, and no footer that asks for a reply. ``opening`` is
+    Markdown that code wrote, shown first.
     """
     rendered = render(outcome.response, private=message.private, remarks=outcome.remarks)
+    if not pressed:
+        rendered = replace(rendered, footer="")
     buttons = buttons_of(outcome, message.interaction_id) if pressed else ()
     text = plain_code(rendered.text)
     citations = cited(rendered.lines, marked_in(text), now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 
 import structlog
 
@@ -11,12 +12,12 @@ from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.calling.errors import Gone, Removed
 from bot.adapters.teams.home.presence import Presence
 from bot.adapters.teams.showing.parts import REPLY, Parts
-from bot.adapters.teams.showing.render import activities
+from bot.adapters.teams.showing.render import answer_activities
+from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity
 from bot.adapters.teams.showing.streams import Streams, stream_in
 from bot.adapters.teams.wire.body import Json
 from bot.errors import DeliveryRefused, StoreUnavailable
-from bot.rendering.rendering import render
-from bot.types import Delivery, Message, PostedRef, Reply
+from bot.types import Delivery, Message, PostedRef
 
 log = structlog.get_logger(__name__)
 
@@ -31,12 +32,19 @@ class Replies:
     """
 
     def __init__(
-        self, connector: Connector, streams: Streams, parts: Parts, presence: Presence
+        self,
+        connector: Connector,
+        streams: Streams,
+        parts: Parts,
+        presence: Presence,
+        *,
+        sensitivity: Sensitivity = UNMARKED,
     ) -> None:
         self._connector = connector
         self._streams = streams
         self._parts = parts
         self._presence = presence
+        self._sensitivity = sensitivity
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Show what is not there yet. Raises DeliveryFailed, StoreUnavailable.
@@ -66,7 +74,7 @@ class Replies:
                 await self._connector.delete(message.reply_to, activity_id)
 
     async def _deliver(self, delivery: Delivery) -> PostedRef:
-        message, shown = delivery.message, _shown(delivery)
+        message, shown = delivery.message, self._shown(delivery)
         several = len(shown) > 1
         posted = [*await self._parts.of(message, REPLY, several=several)]
         for activity in shown[len(posted) :]:
@@ -88,10 +96,10 @@ class Replies:
                 return where.id
         return await self._connector.send(message.reply_to, activity)
 
-
-def _shown(delivery: Delivery) -> tuple[Json, ...]:
-    message, outcome = delivery.message, delivery.outcome
-    response = outcome.response
-    rendered = render(response, private=message.private, remarks=outcome.remarks)
-    judged = isinstance(response, Reply) and bool(response.sources)
-    return activities(rendered, feedback=judged)
+    def _shown(self, delivery: Delivery) -> tuple[Json, ...]:
+        return answer_activities(
+            delivery.outcome,
+            delivery.message,
+            now=datetime.now(UTC),
+            sensitivity=self._sensitivity,
+        )

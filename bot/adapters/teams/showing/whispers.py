@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -15,15 +16,15 @@ import structlog
 from bot.adapters.teams.calling.connector import Connector, Pause
 from bot.adapters.teams.calling.errors import Gone, Removed
 from bot.adapters.teams.home.places import Places
-from bot.adapters.teams.showing.render import activities
+from bot.adapters.teams.showing.render import answer_activities
+from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.reference import user_in
-from bot.adapters.teams.wire.text import teams_label
+from bot.adapters.teams.wire.text import teams_label, teams_plain
 from bot.config import Settings
 from bot.errors import BotError, DeliveryFailed, DeliveryRefused
 from bot.ports import Notes
-from bot.rendering.markdown import clip, disarm
-from bot.rendering.rendering import render
+from bot.rendering.markdown import clip
 from bot.types import Delivery, Message, Reply
 
 _TRIES = 3
@@ -62,12 +63,14 @@ class Whispers:
         notes: Notes,
         settings: Settings,
         *,
+        sensitivity: Sensitivity = UNMARKED,
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._connector = connector
         self._places = places
         self._notes = notes
         self._install_url = _install_url(settings)
+        self._sensitivity = sensitivity
         self._pause = pause
 
     async def send(self, delivery: Delivery) -> None:
@@ -77,7 +80,7 @@ class Whispers:
             return
         try:
             async with asyncio.timeout(_SECONDS):
-                await self._send(message, private)
+                await self._send(delivery, private)
         except (BotError, TimeoutError) as error:
             why = str(error) or "It took too long."
             log.warning("teams.whisper_failed", interaction_id=delivery.interaction_id, why=why)
@@ -91,8 +94,8 @@ class Whispers:
             with suppress(DeliveryRefused):
                 await self._connector.delete(sent.chat, activity_id)
 
-    async def _send(self, message: Message, private: Reply) -> None:
-        shown = _shown(message, private)
+    async def _send(self, delivery: Delivery, private: Reply) -> None:
+        message, shown = delivery.message, self._shown(delivery, private)
         sent = await self._sent(message)
         try:
             sent = sent or _Sent(await self._patiently(lambda: self._chat(message)))
@@ -122,6 +125,17 @@ class Whispers:
         if await self._notes.first(message.thread.tenant, asked):
             await self._connector.send(message.reply_to, _invitation(message, self._install_url))
 
+    def _shown(self, delivery: Delivery, private: Reply) -> tuple[Json, ...]:
+        asked = teams_plain(clip(delivery.message.text, _QUESTION_LENGTH))
+        return answer_activities(
+            replace(delivery.outcome, response=private, remarks=()),
+            replace(delivery.message, private=True),
+            now=datetime.now(UTC),
+            sensitivity=self._sensitivity,
+            opening=f"> {asked}\n\n*{_ALONE}*",
+            pressed=False,
+        )
+
     async def _sent(self, message: Message) -> _Sent | None:
         noted = await self._notes.get(message.thread.tenant, _key(message))
         if noted is None:
@@ -139,14 +153,6 @@ class Whispers:
             except DeliveryFailed as error:
                 await self._pause(error.retry_after_seconds or _PAUSE_SECONDS)
         return await act()
-
-
-def _shown(message: Message, private: Reply) -> tuple[Json, ...]:
-    # Who reads it there did not ask there, so a reply to it would be about nothing.
-    rendered = replace(render(private, private=True), footer="")
-    asked = disarm(clip(message.text, _QUESTION_LENGTH))
-    text = f"> {asked}\n\n*{_ALONE}*\n\n{rendered.text}"
-    return activities(replace(rendered, text=text), feedback=False)
 
 
 def _invitation(message: Message, url: str) -> Json:

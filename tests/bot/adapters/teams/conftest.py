@@ -91,3 +91,9 @@ async def client(channel: TeamsChannel, office: Office) -> AsyncIterator[Client]
 def restart(settings: Settings, cloud: Cloud) -> Restart:
     """Return a channel in a process that has seen nothing."""
     return lambda: connect(settings, cloud=cloud, credentials=CountingCredentials())
+
+
+@pytest.fixture
+def noted_restart(settings: Settings, cloud: Cloud, store: Store) -> Restart:
+    """Return a channel in a process that has seen nothing, but reads what others noted."""
+    return lambda: connect(settings, store.notes, cloud=cloud, credentials=CountingCredentials())

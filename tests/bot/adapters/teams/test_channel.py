@@ -12,16 +12,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters.teams import TeamsChannel, connect, mount
+from bot.adapters.teams.showing.render import typing
 from bot.config import load_settings
 from bot.errors import SettingInvalid
 from bot.office import Office
-from bot.store import Store
 from bot.types import Activity, Reply, Stage
-from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
-from tests.bot.adapters.teams.activities import CHANNEL, CHAT, in_person, question, send
+from tests.bot.adapters.teams.activities import CHANNEL, CHAT, question
 from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams, Fault
-from tests.bot.offices import office_over
 
 
 async def test_an_answer_goes_to_the_thread_that_it_was_asked_in(
@@ -61,7 +59,7 @@ async def test_pages_that_the_text_does_not_mark_are_listed(
 ) -> None:
     await channel.deliver(delivery(question(teams), replace(ANSWER, sources=(VPN, LOCAL))))
     (sent,) = teams.messages
-    assert "**Sources**\n\n2. Offices" in sent.activity["text"]
+    assert "**Sources**\n\n- \\[2\\] Offices" in sent.activity["text"]
     assert len(sent.activity["entities"][0]["citation"]) == 1
 
 
@@ -73,17 +71,17 @@ async def test_twelve_cited_pages_are_ten_citations_and_two_lines(
     await channel.deliver(delivery(question(teams), replace(ANSWER, text=text, sources=sources)))
     (sent,) = teams.messages
     assert len(sent.activity["entities"][0]["citation"]) == 10
-    assert "11. [Page 11" in sent.activity["text"]
-    assert "12. [Page 12" in sent.activity["text"]
+    assert "- \\[11\\] [Page 11" in sent.activity["text"]
+    assert "- \\[12\\] [Page 12" in sent.activity["text"]
 
 
 async def test_markup_that_teams_does_not_show_is_turned_into_what_it_does(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
-    text = "# Steps\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\n\n![x](https://evil.example)"
+    text = "# Steps\n\n| 1 | 2 |\n\n---\n\n![x](https://evil.example)"
     await channel.deliver(delivery(question(teams), Reply(text=text, tone="generic")))
     shown = teams.messages[0].activity["text"]
-    assert shown.split("\n") == ["**Steps**", "", "- a \u00b7 b", "- 1 \u00b7 2", "", "x"]
+    assert shown.split("\n") == ["**Steps**", "", "- 1 \u00b7 2", "", "x"]
 
 
 async def test_mentions_links_and_tags_in_the_text_are_dead(
@@ -136,7 +134,7 @@ async def test_twenty_sends_fetch_one_token(
     """Botbuilder makes new credentials, and so a token request, for every turn."""
     message = question(teams, private=True)
     for _ in range(20):
-        await channel.progress(message, Activity(Stage.SEARCHING), None)
+        await channel.connector.send(message.reply_to, typing())
     assert (credentials.made, credentials.fetched) == (1, 1)
     assert [sent.activity["type"] for sent in teams.sent] == ["typing"] * 20
 
@@ -158,7 +156,7 @@ async def test_sends_run_side_by_side_once_the_server_runs(
     async with TestClient(TestServer(app, host="127.0.0.1")):
         message = question(teams, private=True)
         await asyncio.gather(
-            *(channel.progress(message, Activity(Stage.READING), None) for _ in range(30))
+            *(channel.connector.send(message.reply_to, typing()) for _ in range(30))
         )
     assert len(teams.sent) == 30
 
@@ -176,7 +174,18 @@ async def test_a_refused_typing_harms_nothing_and_is_not_tried_again(
 ) -> None:
     teams.faults["typing"].append(Fault(status=403))
     for _ in range(3):
-        await channel.progress(question(teams), Activity(Stage.SEARCHING), None)
+        message = question(teams, private=True)
+        await channel.progress(message, Activity(Stage.SEARCHING), None)
+    assert teams.calls == ["typing"]
+
+
+async def test_without_a_placeholder_a_chat_shows_typing_once_and_a_channel_nothing(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    for message in (question(teams), question(teams, private=True)):
+        for stage in (Stage.ROUTING, Stage.SEARCHING):
+            await channel.progress(message, Activity(stage), None)
+    assert [sent.conversation for sent in teams.sent] == [CHAT]
     assert teams.calls == ["typing"]
 
 
@@ -209,35 +218,3 @@ def test_a_registration_that_is_incomplete_or_open_stops_the_start(
 ) -> None:
     with pytest.raises(SettingInvalid, match=variable):
         connect(load_settings(_env_file=None, **changes))
-
-
-@pytest.mark.parametrize(
-    ("feedback", "comment"),
-    [('{"feedbackText":"too old"}', "too old"), ("too old", "too old"), ("", None), ("5", "5")],
-)
-async def test_a_thumb_on_an_answer_is_kept_once_per_person(
-    teams: FakeTeams,
-    channel: TeamsChannel,
-    inbox: KeepingInbox,
-    store: Store,
-    feedback: str,
-    comment: str | None,
-) -> None:
-    app = web.Application()
-    mount(app, channel, office_over(store, inbox, tenant="acme"))
-    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
-        await send(client, teams, in_person(teams, "vpn?"))
-        sent = delivery(inbox.only)
-        await store.work.open(inbox.only, "here")
-        ref = await channel.deliver(sent)
-        await store.work.posted(sent.interaction_id, ref)
-        assert teams.messages[0].activity["channelData"] == {"feedbackLoop": {"type": "default"}}
-        for reaction in ("like", "dislike"):
-            action = {"reaction": reaction, "feedback": feedback}
-            value = {"actionName": "feedback", "actionValue": action}
-            thumb = {**in_person(teams, ""), "type": "invoke", "name": "message/submitAction"}
-            response = await send(client, teams, {**thumb, "replyToId": ref.id, "value": value})
-            assert (response.status, await response.json()) == (200, {})
-    (kept,) = await store.interactions.feedback(sent.interaction_id)
-    assert (kept.vote, kept.comment, kept.person_id) == ("down", comment, "alice-object-id")
-    assert ref.channel == CHAT

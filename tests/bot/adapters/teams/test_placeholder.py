@@ -9,9 +9,10 @@ import pytest
 from bot.adapters.teams import TeamsChannel
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.ports import OpensPlaceholders, Withdraws
+from bot.store import Store
 from bot.types import Activity, PostedRef, Stage
 from tests.bot.adapters.outcomes import ANSWER, delivery
-from tests.bot.adapters.teams.activities import CHANNEL, CHAT, into, question
+from tests.bot.adapters.teams.activities import CHANNEL, into, question
 from tests.bot.adapters.teams.conftest import Restart
 from tests.bot.adapters.teams.server import FakeTeams, Fault
 
@@ -27,16 +28,15 @@ def test_teams_opens_placeholders_and_takes_replies_back(channel: TeamsChannel) 
     assert isinstance(channel, Withdraws)
 
 
-@pytest.mark.parametrize("private", [False, True])
 async def test_the_reply_is_edited_into_the_placeholder_by_another_process(
-    teams: FakeTeams, restart: Restart, *, private: bool
+    teams: FakeTeams, restart: Restart
 ) -> None:
-    message = question(teams, private=private)
+    message = question(teams)
     opened = await restart().open_placeholder(message)
     assert shown(teams) == ["Looking this up\u2026"]
     ref = await restart().deliver(into(opened, delivery(message)))
     (sent,) = teams.messages
-    assert ref == opened == PostedRef(CHAT if private else CHANNEL, sent.id)
+    assert ref == opened == PostedRef(CHANNEL, sent.id)
     assert sent.activity["text"].startswith("Restart the client [1].")
     (entity,) = sent.activity["entities"]
     assert entity["additionalType"] == ["AIGeneratedContent"]
@@ -129,15 +129,30 @@ async def test_a_conversation_that_is_gone_is_given_up(
         await channel.deliver(sent)
 
 
-async def test_a_blocked_bot_gives_up_without_posting_beside_the_placeholder(
+async def test_a_removed_bot_gives_up_without_posting_beside_the_placeholder(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
-    message = question(teams, private=True)
+    message = question(teams)
     opened = await channel.open_placeholder(message)
-    teams.fail(Fault(status=403, code="ConversationBlockedByUser"), call="update")
-    with pytest.raises(DeliveryRefused, match="blocked"):
+    teams.fail(Fault(status=403, code="BotNotInConversationRoster"), call="update")
+    with pytest.raises(DeliveryRefused, match="BotNotInConversationRoster"):
         await channel.deliver(into(opened, delivery(message)))
     assert teams.calls == ["message", "update"]
+
+
+async def test_where_the_bot_was_removed_nothing_is_tried_until_something_comes_from_there(
+    teams: FakeTeams, noted_restart: Restart
+) -> None:
+    message = question(teams)
+    teams.fail(Fault(status=403, code="BotNotInConversationRoster"))
+    with pytest.raises(DeliveryRefused, match="BotNotInConversationRoster"):
+        await noted_restart().deliver(delivery(message))
+    with pytest.raises(DeliveryRefused, match="removed"):
+        await noted_restart().deliver(delivery(message))
+    assert teams.calls == ["message"]
+    await noted_restart().presence.back(message.thread.channel)
+    await noted_restart().deliver(delivery(message))
+    assert len(teams.messages) == 1
 
 
 async def test_an_edit_that_may_have_got_through_is_tried_again_later_and_not_at_once(
@@ -169,18 +184,59 @@ async def test_further_parts_follow_once_the_first_is_visible(
     assert teams.calls.count("update") == 1
 
 
-async def test_after_a_restart_only_further_parts_can_be_seen_twice_and_say_so(
-    teams: FakeTeams, restart: Restart
+async def test_after_a_restart_no_part_is_seen_twice(
+    teams: FakeTeams, noted_restart: Restart, store: Store
+) -> None:
+    message = question(teams)
+    await store.work.open(message, "here")
+    opened = await noted_restart().open_placeholder(message)
+    sent = into(opened, delivery(message, LONG))
+    await noted_restart().deliver(sent)
+    once = shown(teams)
+    assert await noted_restart().deliver(sent) == opened
+    assert shown(teams) == once
+    assert len(once) > 1
+
+
+async def test_another_process_goes_on_with_the_parts_that_are_missing(
+    teams: FakeTeams, noted_restart: Restart, store: Store
+) -> None:
+    message = question(teams)
+    await store.work.open(message, "here")
+    teams.fail(None, None, Fault(status=503))
+    with pytest.raises(DeliveryFailed):
+        await noted_restart().deliver(delivery(message, LONG))
+    ref = await noted_restart().deliver(delivery(message, LONG))
+    marks = [text.split("\n")[0] for text in shown(teams)]
+    assert marks == [f"_({n} of {len(marks)})_" for n in range(1, len(marks) + 1)]
+    assert ref.id == teams.messages[0].id
+
+
+async def test_a_part_that_was_posted_but_not_noted_is_posted_again_and_says_which_it_is(
+    teams: FakeTeams, noted_restart: Restart, store: Store
 ) -> None:
     """Teams cannot be asked: this is what remains, and docs/teams.md says it."""
     message = question(teams)
-    opened = await restart().open_placeholder(message)
-    sent = into(opened, delivery(message, LONG))
-    await restart().deliver(sent)
-    once = shown(teams)
-    await restart().deliver(sent)
-    assert shown(teams) == [*once, *once[1:]]
-    assert all(part.startswith(f"_({n} of {len(once)})_") for n, part in enumerate(once, 1))
+    await store.work.open(message, "here")
+    teams.fail(None, Fault(status=0, after=True))
+    with pytest.raises(DeliveryFailed):
+        await noted_restart().deliver(delivery(message, LONG))
+    await noted_restart().deliver(delivery(message, LONG))
+    marks = [text.split("\n")[0] for text in shown(teams)]
+    assert [mark[2] for mark in marks[:3]] == ["1", "2", "2"]
+    assert len(set(marks)) == len(marks) - 1
+
+
+async def test_each_further_part_leads_to_its_question(
+    teams: FakeTeams, noted_restart: Restart, store: Store
+) -> None:
+    message = question(teams)
+    await store.work.open(message, "here")
+    await noted_restart().deliver(delivery(message, LONG))
+    parts = noted_restart().parts
+    for sent in teams.messages:
+        assert await parts.question_of("acme", CHANNEL, sent.id) == message.interaction_id
+    assert await parts.question_of("acme", CHANNEL, "another") is None
 
 
 async def test_eight_thousand_characters_are_one_activity(

@@ -8,6 +8,7 @@ import pytest
 
 from bot.adapters.teams import TeamsChannel
 from bot.errors import DeliveryFailed
+from bot.store import Store
 from bot.types import Reply
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import into, question
@@ -35,6 +36,18 @@ async def test_after_a_restart_what_is_recorded_is_deleted(
     message = question(teams)
     opened = await restart().open_placeholder(message)
     await restart().withdraw(message, [opened])
+    assert not teams.messages
+
+
+async def test_after_a_restart_further_parts_go_too(
+    teams: FakeTeams, noted_restart: Restart, store: Store
+) -> None:
+    message = question(teams)
+    await store.work.open(message, "here")
+    opened = await noted_restart().open_placeholder(message)
+    ref = await noted_restart().deliver(into(opened, delivery(message, LONG)))
+    assert len(teams.messages) > 1
+    await noted_restart().withdraw(message, [opened, ref])
     assert not teams.messages
 
 
