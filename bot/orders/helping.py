@@ -8,6 +8,7 @@ _WHAT = (
     "I answer questions from the company's pages, with the sources to look at. Where I am not "
     "sure, a person can be asked."
 )
+_WHY = "why your newest question here got the answer it got, or none"
 
 
 def help_text(spelling: Spelling, *, admin: bool) -> str:
@@ -21,8 +22,10 @@ def help_text(spelling: Spelling, *, admin: bool) -> str:
     if command:
         lines[1:1] = [
             f"{command}ask QUESTION: only you see the answer",
-            f"{command}why: why your newest question here got the answer it got, or none",
+            f"{command}why: {_WHY}",
         ]
+    else:
+        lines.append(f"/why: {_WHY}")
     if admin:
         lines += [
             f"{command}settings: what this channel allows",

@@ -62,15 +62,18 @@ def command_order(text: str, spelling: Spelling) -> Order | Misunderstood:
 def message_order(text: str, spelling: Spelling) -> Order | Misunderstood | None:
     """Read a message that may be a command; None for what is rather meant as a question.
 
-    For platforms without commands of their own. "Why?" asks what anybody may ask.
+    For platforms without commands of their own. "Why?" asks what anybody may ask, "/why" does not.
     """
-    first, rest = _parted(text.strip().removeprefix("/"))
+    written = text.strip()
+    first, rest = _parted(written.removeprefix("/"))
     key = first.casefold()
     if key == "reindex":
         order = reindex_order(rest, spelling)
         many = len(text.split()) > _LONGEST_COMMAND
         return None if many and isinstance(order, Misunderstood) else order
-    return None if rest or key == "why" else _ALONE.get(key)
+    if rest or written.casefold() == "why":
+        return None
+    return _ALONE.get(key)
 
 
 def reindex_order(text: str, spelling: Spelling) -> Order | Misunderstood:

@@ -134,6 +134,8 @@ def test_what_can_not_be_read_is_named_with_what_can_be_said(text: str, said: st
         ("reindex HR --dry-run", ReindexOrder(HR, dry_run=True)),
         ("why?", None),
         ("why", None),
+        ("/why", Why()),
+        ("/why is the sky blue", None),
         ("help?", None),
         ("What is the status?", None),
         ("status of my laptop", None),

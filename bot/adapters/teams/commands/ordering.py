@@ -1,0 +1,61 @@
+"""Everything that is ordered in words, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.adapters.teams.arriving.dispatch import Registers
+from bot.adapters.teams.channel import TeamsChannel
+from bot.adapters.teams.commands.channel_settings import SettingsForms
+from bot.adapters.teams.commands.commands import Commands
+from bot.adapters.teams.commands.newest_why import NewestWhy
+from bot.adapters.teams.commands.once import Once
+from bot.adapters.teams.commands.orderers import Orderers
+from bot.adapters.teams.commands.people_rooms import PeopleRooms
+from bot.adapters.teams.commands.reindexing import Reindexing
+from bot.adapters.teams.commands.run_screen import RunScreen
+from bot.office import Office
+from bot.orders.following.followers import Followers
+from bot.orders.following.message import Time
+from bot.orders.following.notes import RunNotes, owner_of
+
+
+def followers_of(channel: TeamsChannel, office: Office, time: Time | None = None) -> Followers:
+    """Return who shows runs."""
+    owner = owner_of(alone=channel.settings.database_url is None)
+    return Followers(
+        orders=office.orders,
+        notes=RunNotes(office.notes, office.tenant, owner, platform="teams"),
+        screen=RunScreen(channel.connector, channel.places, channel, tenant=office.tenant),
+        time=time or Time(),
+    )
+
+
+def command_listeners(
+    channel: TeamsChannel, office: Office, *, followers: Followers
+) -> Sequence[Registers]:
+    """Return who takes orders, the settings' form and the button below a run."""
+    orderers = Orderers(channel.colleagues, channel.settings.teams_admins)
+    settings = SettingsForms(
+        orders=office.orders,
+        orderers=orderers,
+        rooms=PeopleRooms(channel.places, channel.onlookers),
+    )
+    reindexing = Reindexing(
+        orders=office.orders,
+        orderers=orderers,
+        followers=followers,
+        connector=channel.connector,
+        errands=channel.errands,
+    )
+    commands = Commands(
+        office=office,
+        orderers=orderers,
+        once=Once(office.notes, office.tenant),
+        connector=channel.connector,
+        errands=channel.errands,
+        settings=settings,
+        why=NewestWhy(office),
+        reindexing=reindexing,
+    )
+    return (commands, settings, reindexing)

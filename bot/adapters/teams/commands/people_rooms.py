@@ -1,0 +1,35 @@
+"""Whether people can be asked in a channel."""
+
+from __future__ import annotations
+
+import re
+
+from bot.adapters.teams.home.onlookers import Onlookers
+from bot.adapters.teams.home.places import Places
+from bot.errors import DeliveryRefused
+
+NOT_A_CHANNEL = (
+    "This is no channel. Paste the link that the channel's menu gives (\u2026, Copy link), or an "
+    "id that begins with 19:."
+)
+NOT_THERE = "I'm not in that channel. Add me to its team first, or choose another."
+OTHERS_READ = "Not only colleagues are in that channel. Choose another, for people's own words."
+_CHANNEL = re.compile(r"19:[^\s/?;&#]+")
+
+
+class PeopleRooms:
+    """Asks Teams about channels. Raises bot.errors.DeliveryFailed, StoreUnavailable."""
+
+    def __init__(self, places: Places, onlookers: Onlookers) -> None:
+        self._places = places
+        self._onlookers = onlookers
+
+    async def trouble(self, channel: str) -> str:
+        """Return why people can't be asked in a channel, "" if they can."""
+        if not _CHANNEL.fullmatch(channel):
+            return NOT_A_CHANNEL
+        try:
+            outside = await self._onlookers.outside(await self._places.channel(channel))
+        except DeliveryRefused:
+            return NOT_THERE
+        return OTHERS_READ if outside else ""

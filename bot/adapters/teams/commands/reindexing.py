@@ -1,0 +1,65 @@
+"""Runs that are ordered in words: begun, shown where they were ordered, stopped by a button."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from bot.adapters.teams.arriving.dispatch import Dispatch
+from bot.adapters.teams.arriving.pressing import Declined, Press
+from bot.adapters.teams.calling.connector import Connector
+from bot.adapters.teams.commands.orderers import OUTSIDERS, Orderers
+from bot.adapters.teams.commands.saying import said
+from bot.adapters.teams.wire.actions import RUN_CANCEL
+from bot.adapters.teams.wire.body import Json, text_at
+from bot.adapters.teams.wire.invokes import words_answer
+from bot.adapters.teams.wire.reference import reference_of
+from bot.errands import Errands
+from bot.orders.following.followers import Followers
+from bot.orders.orders import Orders
+from bot.orders.types import Orderer, Refused, ReindexOrder
+from bot.types import Message
+
+_ELSEWHERE = (
+    "I can't show here how far it is, because I can't write here or because not only colleagues "
+    "read it. I've written to you directly."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reindexing:
+    """Implements Registers for the button, and begins runs."""
+
+    orders: Orders
+    orderers: Orderers
+    followers: Followers
+    connector: Connector
+    errands: Errands
+
+    def register(self, dispatch: Dispatch) -> None:
+        dispatch.on_press(RUN_CANCEL, self._cancel)
+
+    async def begin(self, order: ReindexOrder, message: Message, by: Orderer) -> str:
+        """Begin a run; return what is said of it at once."""
+        answer = await self.orders.reindex(order, by)
+        if isinstance(answer, Refused):
+            return answer.text
+
+        await self.followers.begin(
+            answer.run_id,
+            user=by.person.id,
+            channel=message.reply_to,
+            elsewhere=partial(self._say_elsewhere, message.reply_to),
+        )
+        return answer.text
+
+    def _say_elsewhere(self, reply_to: str) -> None:
+        (told,) = said(_ELSEWHERE)
+        self.errands.run(self.connector.send(reply_to, told), what="told of a run's place")
+
+    async def _cancel(self, press: Press) -> Json:
+        by = await self.orderers.of(reference_of(press.body), alone=True)
+        if by is None:
+            raise Declined(OUTSIDERS)
+        answer = await self.orders.stop(text_at(press.data, "run"), by)
+        return words_answer(answer.text)
