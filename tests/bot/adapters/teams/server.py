@@ -90,7 +90,7 @@ class FakeTeams(Tenant):
         return await self._answered(
             request,
             str(activity["type"]),
-            lambda: web.json_response(posting.post(self, call, activity), status=201),
+            lambda: _posted(posting.post(self, call, activity)),
         )
 
     async def _update(self, request: web.Request) -> web.Response:
@@ -146,7 +146,7 @@ class FakeTeams(Tenant):
         self.calls.append(call)
         fault = self.faults[call].popleft() if self.faults[call] else None
         if fault is None:
-            return _done(effect)
+            return self._too_many(request, call) or _done(effect)
         if fault.seconds:
             await self._pause(fault.seconds)
         if fault.status == SLOW:
@@ -154,6 +154,14 @@ class FakeTeams(Tenant):
         if fault.after:
             _done(effect)
         return answer_of(fault, request)
+
+    def _too_many(self, request: web.Request, call: str) -> web.Response | None:
+        where = request.match_info.get("conversation", "")
+        wait = self.rates.wait(call, where) if self.strict_rates and where else 0
+        if not wait:
+            return None
+        self.refused_for_rate += 1
+        return answer_of(Fault(429, retry_after=str(wait), code="TooManyRequests"), request)
 
     async def _pause(self, seconds: float) -> None:
         """Let time pass, but no longer than the tenant is open."""
@@ -177,6 +185,11 @@ def _call(request: web.Request) -> Call:
         request.match_info.get("activity"),
         request.headers.get("Authorization", ""),
     )
+
+
+def _posted(told: dict[str, Any]) -> web.Response:
+    """What goes on with a stream is taken, and told no id."""
+    return web.json_response(told, status=201 if told else 202)
 
 
 def _done(effect: Effect) -> web.Response:

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.bot.adapters.teams.server import FakeTeams
-from tests.bot.adapters.teams.tenant import cards, forms, installs, turns
+from tests.bot.adapters.teams.tenant import card_rules, cards, forms, installs, streaming, turns
 from tests.bot.adapters.teams.tenant.conversations import (
     ROOT,
     chat_of,
@@ -179,6 +179,10 @@ class Visitor:
             self.told.append(shown.words)
         return shown
 
+    def stop(self) -> None:
+        """Press Stop in one's chat, below what the bot is writing; the bot learns it by asking."""
+        streaming.stop(self.teams, self.chat)
+
     async def install(self, where: str = "") -> None:
         """Add the app: for oneself, to the team of a channel, to a chat."""
         for activity in installs.install(self.teams, self.human, where or self.chat):
@@ -206,7 +210,7 @@ class Visitor:
         kind, shown = str(answer.body.get("type", "")), answer.body.get("value")
         if kind == cards.CARD_TYPE:
             assert isinstance(shown, dict), answer.text
-            cards.check(shown)
+            card_rules.check(shown)
             self.teams.views[self.id, seen.id] = shown
         elif shown:
             words = shown.get("message") if isinstance(shown, dict) else shown

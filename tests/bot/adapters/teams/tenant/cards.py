@@ -26,11 +26,6 @@ class Button:
         return self.path[-1]
 
 
-def check(card: Card) -> None:
-    """Fail for a card that Teams does not show."""
-    assert card.get("type") == "AdaptiveCard", card
-
-
 def attached(activity: Mapping[str, Any]) -> Sequence[Card]:
     """Return the Adaptive Cards of an activity."""
     hung = activity.get("attachments") or []

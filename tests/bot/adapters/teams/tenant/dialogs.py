@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.bot.adapters.teams.tenant import cards
+from tests.bot.adapters.teams.tenant import card_rules, cards
 from tests.bot.adapters.teams.tenant.posts import Sent
 
 
@@ -42,5 +42,5 @@ def opened(over: Sent, answer: Mapping[str, Any]) -> Dialog | None:
     shown = task["value"]
     card = shown["card"]
     assert card["contentType"] == cards.CARD_TYPE, card
-    cards.check(card["content"])
+    card_rules.check(card["content"])
     return Dialog(over, title=shown["title"], card=card["content"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.bot.adapters.teams.limits import refusal
+from tests.bot.adapters.teams import limits
+from tests.bot.adapters.teams.tenant import streaming
 from tests.bot.adapters.teams.tenant.answers import Refused
 from tests.bot.adapters.teams.tenant.conversations import (
     ROOT,
@@ -18,6 +19,7 @@ from tests.bot.adapters.teams.tenant.conversations import (
 from tests.bot.adapters.teams.tenant.posts import Sent
 from tests.bot.adapters.teams.tenant.roster import entered
 from tests.bot.adapters.teams.tenant.state import Tenant
+from tests.bot.adapters.teams.tenant.streams import stream_info
 
 Activity = Mapping[str, Any]
 
@@ -34,11 +36,14 @@ class Call:
 def post(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
     """Put an activity into a conversation; in a channel without a thread it begins one."""
     there = written_to(teams, call.conversation)
-    checked(activity)
     name = f"reply-{len(teams.sent) + 1}"
     begins = there.kind == "channel" and not thread_of(call.conversation)
     where = f"{there.id}{ROOT}{name}" if begins else call.conversation
     sent = Sent(name, where, call.activity_id, activity, call.authorization)
+    info = stream_info(activity)
+    if info is not None:
+        return _streamed(teams, there, sent, info)
+    limits.check(activity)
     teams.sent.append(sent)
     if activity["type"] == "message":
         teams.visible[name] = sent
@@ -49,7 +54,7 @@ def update(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
     """Show an activity instead of one that is there; everybody sees the new one."""
     written_to(teams, call.conversation)
     there = found(teams, call)
-    checked(activity)
+    limits.check(activity)
     teams.edits.append(str(activity.get("text") or ""))
     now = Sent(there.id, there.conversation, there.reply_to, activity, call.authorization)
     teams.visible[there.id] = teams.sent[teams.sent.index(there)] = now
@@ -80,6 +85,7 @@ def create(teams: Tenant, wanted: Mapping[str, Any], authorization: str) -> dict
 def written_to(teams: Tenant, conversation: str) -> Conversation:
     """Return a place that the bot may write to. Raises Refused."""
     there = entered(teams, conversation)
+    streaming.settle(teams)
     if there.refuses:
         raise Refused(there.refuses)
     return there
@@ -93,11 +99,16 @@ def found(teams: Tenant, call: Call) -> Sent:
     return sent
 
 
-def checked(activity: Activity) -> None:
-    """Raises Refused for what Teams does not show."""
-    wrong = refusal(activity)
-    if wrong:
-        raise Refused(wrong)
+def _streamed(
+    teams: Tenant, there: Conversation, sent: Sent, info: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Take a part of a stream; only the first is told an id."""
+    begun = streaming.take(teams, there, sent, info)
+    named = replace(sent, id=begun or str(info["streamId"]))
+    teams.sent.append(named)
+    if info["streamType"] == "final":
+        teams.visible[named.id] = named
+    return {"id": begun} if begun else {}
 
 
 def _chat(teams: Tenant, wanted: Mapping[str, Any]) -> Conversation:

@@ -19,6 +19,8 @@ from tests.bot.adapters.teams.tenant.conversations import (
 from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.people import Human, everybody
 from tests.bot.adapters.teams.tenant.posts import Sent, Written
+from tests.bot.adapters.teams.tenant.rates import Rates
+from tests.bot.adapters.teams.tenant.streams import Stream
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Tenant:
     create (a conversation), member (one of a roster), members, team. ``written`` are messages of
     people, by id. ``views`` are cards that a single person sees instead of those of a message.
     ``reactions`` are person and kind, by message of the bot.
+    ``streams`` are those of personal chats, by id. ``strict_rates`` refuses what comes too often.
     ``hears_all`` sends the bot also what does not mention it (the RSC permission).
     ``playground`` behaves as Microsoft's playground where that differs.
     """
@@ -44,12 +47,20 @@ class Tenant:
     written: dict[str, Written] = field(default_factory=dict)
     views: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     reactions: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    streams: dict[str, Stream] = field(default_factory=dict)
+    streams_allowed: bool = True
+    strict_rates: bool = False
+    refused_for_rate: int = 0
     hears_all: bool = False
     playground: bool = False
     page_size: int = 50
     url: str = ""
     clock: Clock = field(default_factory=Clock)
+    rates: Rates = field(init=False)
     _ids: int = 0
+
+    def __post_init__(self) -> None:
+        self.rates = Rates(self.clock.now)
 
     @property
     def messages(self) -> list[Sent]:
