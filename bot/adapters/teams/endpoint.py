@@ -17,6 +17,7 @@ from bot.adapters.teams.arriving.dispatch import Dispatch
 from bot.adapters.teams.arriving.keys import SigningKeys
 from bot.adapters.teams.calling.errors import KeysUnavailable
 from bot.adapters.teams.channel import TeamsChannel
+from bot.adapters.teams.commands.ordering import followers_of
 from bot.adapters.teams.joining import dispatch_to, listeners
 from bot.adapters.teams.wire.body import Body, Json, text_at
 from bot.errors import BotError
@@ -41,9 +42,11 @@ log = structlog.get_logger(__name__)
 def mount(app: web.Application, channel: TeamsChannel, office: Office) -> None:
     """Take what Teams sends."""
     channel.on_stopped(office.inbox.cancel)
-    endpoint = Endpoint(channel, dispatch_to(listeners(channel, office)))
+    followers = followers_of(channel, office)
+    endpoint = Endpoint(channel, dispatch_to(listeners(channel, office, followers=followers)))
     app.router.add_post(PATH, endpoint.handle)
     app.cleanup_ctx.append(endpoint.running)
+    followers.mount(app)
 
 
 class Endpoint:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.adapters.teams.arriving.dispatch import Dispatch, Registers
+from bot.adapters.teams.cases.caring import case_listeners
 from bot.adapters.teams.channel import TeamsChannel
+from bot.adapters.teams.commands.ordering import command_listeners
 from bot.adapters.teams.home.lifecycle import Lifecycle
 from bot.adapters.teams.pressed.presses import presses
+from bot.adapters.teams.said.arrivals import Arrivals
+from bot.adapters.teams.said.changes import Changes
 from bot.adapters.teams.said.messages import Messages
 from bot.office import Office
+from bot.orders.following.followers import Followers
 
 
 def dispatch_to(takers: Sequence[Registers]) -> Dispatch:
@@ -20,10 +25,17 @@ def dispatch_to(takers: Sequence[Registers]) -> Dispatch:
     return dispatch
 
 
-def listeners(channel: TeamsChannel, office: Office) -> Sequence[Registers]:
+def listeners(
+    channel: TeamsChannel, office: Office, *, followers: Followers
+) -> Sequence[Registers]:
     """Return who takes what, most particular first."""
+    messages = Messages(office)
     return (
         Lifecycle(channel.places, channel.presence, channel.onlookers),
+        *case_listeners(channel, office),
         *presses(channel, office),
-        Messages(office),
+        Arrivals(channel, office),
+        *command_listeners(channel, office, followers=followers),
+        Changes(office, messages),
+        messages,
     )
