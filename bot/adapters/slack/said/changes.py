@@ -48,11 +48,11 @@ class Changes:
         if now is None or now.by_bot or not _differs(now, before, after):
             return
         async with asyncio.timeout(ACCEPT_SECONDS):
-            if not now.message.overheard:
-                asked = await addressed(self._office, now.message)
+            asked = await addressed(self._office, now.message)
+            if not asked.overheard:
                 await self._office.inbox.accept(asked)
             at = ts_at(object_at(after, "edited"), "ts") or ts_at(event, "event_ts")
-            await self._messages.edits.amend(now.message, at)
+            await self._messages.edits.amend(asked, at)
 
     async def _deleted(self, body: dict[str, object], event: dict[str, object]) -> None:
         before = object_at(event, "previous_message")

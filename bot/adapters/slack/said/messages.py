@@ -47,7 +47,7 @@ class Messages:
             await self._office.inbox.accept(asked)
             if event.get("edited") or await self._brings_files(said.message):
                 at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
-                await self.edits.amend(said.message, at)
+                await self.edits.amend(asked, at)
 
     def heard(self, body: Event, event: Event) -> Heard | None:
         """Return what an event says to this company's bot."""

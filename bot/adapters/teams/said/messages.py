@@ -5,23 +5,42 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from bot.adapters.teams.arriving.dispatch import Dispatch
+from bot.adapters.teams.said.deleted import Deleted
 from bot.adapters.teams.wire.body import Body
-from bot.adapters.teams.wire.reading import message_of
+from bot.adapters.teams.wire.reading import heard
+from bot.listening.heard import Heard, is_for_us
+from bot.listening.withdrawals import Withdrawals
 from bot.office import Office
+from bot.types import Message
 
 
 class Messages:
-    """Implements Registers: what is written to the bot, or to all where that is allowed."""
+    """Implements Registers: personal chats, mentions, and what is overheard where allowed.
+
+    What does not mention the bot comes only where its app was permitted to read along.
+    """
 
     def __init__(self, office: Office) -> None:
         self._office = office
+        self._withdrawals = Withdrawals(office)
+        self.deleted = Deleted(office)
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("message", self._take)
 
     async def _take(self, body: Body) -> bool:
-        message = message_of(body, tenant=self._office.tenant, received_at=datetime.now(UTC))
-        if message is None:
+        said = self.heard(body)
+        if said is None or not await is_for_us(self._office.hearing, said):
             return False
-        await self._office.inbox.accept(message)
+        await self.accept(said.message)
         return True
+
+    def heard(self, body: Body) -> Heard | None:
+        """Return what an activity says to this company's bot."""
+        return heard(body, tenant=self._office.tenant, received_at=datetime.now(UTC))
+
+    async def accept(self, message: Message) -> None:
+        """Have a message answered, unless it was deleted before it came."""
+        await self._office.inbox.accept(message)
+        if await self.deleted.has(message):
+            await self._withdrawals.withdraw(message)

@@ -6,6 +6,7 @@ botbuilder's own reading loses the tenant, and fields that it does not know.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Literal
 
 from bot.types import Person
@@ -83,3 +84,12 @@ def is_ours(body: Body) -> bool:
     """Tell whether the bot itself, or another one, sent an activity."""
     sender, bot = text_at(body, "from", "id"), text_at(body, "recipient", "id")
     return sender == bot or text_at(body, "from", "role") == "bot" or sender.startswith("28:")
+
+
+def sent_at(body: Body) -> str:
+    """Return when an activity happened, in seconds as a decimal number; "" if it does not say."""
+    try:
+        at = datetime.fromisoformat(text_at(body, "timestamp"))
+    except ValueError:
+        return ""
+    return f"{at.timestamp():.6f}" if at.tzinfo else ""
