@@ -14,12 +14,13 @@ _DEFINITION = re.compile(r"^([ >*+-]*\[[^\[\]\n]+\]):", re.MULTILINE)
 _ADDRESS = re.compile(
     r"(?<!\\)\\*+"
     r"(?:[a-z][a-z0-9+.-]{0,31}://[^\s<>]+"
-    r"|(?<![\w@])[a-z0-9_][a-z0-9_-]{0,62}+\.(?:[a-z0-9_-]{1,63}+\.){0,9}[a-z]{2,63}(?![\w@])"
+    r"|(?<![^\W\u02cb]|@)[a-z0-9_][a-z0-9_-]{0,62}+\.(?:[a-z0-9_-]{1,63}+\.){0,9}[a-z]{2,63}(?![^\W\u02cb]|@)"
     r"(?:[:/?#][^\s<>]*)?)",
     re.IGNORECASE,
 )
 """What anybody writes is searched, so the time must not grow with the square of its length: a name
-has labels of 63 characters, and of very many labels only the last ones need be found."""
+has labels of 63 characters, and of very many labels only the last ones need be found. What stands
+for a lone backtick is a letter to Unicode, and none beside an address."""
 _LONE_BACKTICK = "\u02cb"
 _TRAILING = ".,;:!?)]}'\"*_\\"
 

@@ -24,6 +24,8 @@ PROSE = st.text(alphabet="ab .[]()!:/<>\n-#|\u00e9\U0001f600", max_size=200)
         ("go to evil.example/x now", "go to `evil.example/x` now"),
         ("<https://evil.example>", "`https://evil.example`"),
         ("[1]: https://evil.example", "[1] : `https://evil.example`"),
+        ("`evil.example", "\u02cb`evil.example`"),
+        ("evil.example```x", "`evil.example`\u02cb\u02cb\u02cbx"),
         ("mail bob@corp.example", "mail bob@corp.example"),
         ("as it says [1][2].", "as it says [1][2]."),
         ("version 3.11, i.e. new", "version 3.11, i.e. new"),

@@ -96,8 +96,8 @@ def _cells(line: str) -> tuple[str, ...]:
 
 def _filled(cells: tuple[str, ...], columns: int) -> tuple[str, ...]:
     """Return exactly as many cells as there are columns; what is too much joins the last."""
-    last = " | ".join(cells[columns - 1 :])
-    return (*cells[: columns - 1], last, *("" for _ in range(columns - len(cells))))
+    padded = (*cells, *("" for _ in range(columns - len(cells))))
+    return (*padded[: columns - 1], " | ".join(padded[columns - 1 :]))
 
 
 def _alignment(rule: str) -> Alignment:

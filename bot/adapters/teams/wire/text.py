@@ -18,6 +18,7 @@ _TABLE_ROW = re.compile(r"^ {0,3}\|(.+)\|[ \t]*$", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]()#|~!])")
 _MENTION = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
 _CODE = re.compile(r"`([^`\n]+)`")
+_FUNCTION = re.compile(r"\{(?=\{)")
 _SCHEME = re.compile(r":(?=//)")
 _DOT = re.compile(r"(?<=\w)\.(?=[a-z]{2})", re.IGNORECASE)
 _JOINER = "\u2060"
@@ -88,7 +89,7 @@ def _without_tags(text: str) -> str:
 
 def _without_functions(text: str) -> str:
     """Break what cards compute: ``{{DATE(…)}}`` and ``{{TIME(…)}}``."""
-    return text.replace("{{", f"{{{_JOINER}{{")
+    return _FUNCTION.sub(f"{{{_JOINER}", text)
 
 
 def _unlinked(text: str) -> str:

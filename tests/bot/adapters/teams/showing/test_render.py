@@ -1,0 +1,277 @@
+"""What a reply looks like: pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from botbuilder.schema import Activity
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.adapters.teams.calling.registration import send_all_fields
+from bot.adapters.teams.showing.render import answer_activities
+from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity, sensitivity_of
+from bot.adapters.teams.showing.sizes import BUDGET, ROOM, size
+from bot.types import Clarification, Message, Outcome, Person, Reply, Response, Thread
+from rag.types import ModelCall
+from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, TRACE, VPN
+from tests.bot.adapters.teams.limits import check
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+MESSAGE = Message(
+    id="1",
+    thread=Thread("teams", "acme", "19:help@thread.tacv2", "1"),
+    author=Person("alice"),
+    text="vpn down?",
+    received_at=NOW,
+)
+TABLE = "| Plan | Price |\n|---|--:|\n" + "\n".join(f"| Plan {n} | {n} [1] |" for n in range(50))
+
+
+def shown(
+    response: Response, sensitivity: Sensitivity = UNMARKED, **changes: Any
+) -> list[dict[str, Any]]:
+    """Return the activities of a response, each of which Teams takes."""
+    outcome = Outcome(response, TRACE, remarks=changes.pop("remarks", ()))
+    activities: Any = answer_activities(
+        outcome, MESSAGE, now=NOW, sensitivity=sensitivity, **changes
+    )
+    for activity in activities:
+        check(activity)
+        assert size(activity) <= ROOM < BUDGET
+    return list(activities)
+
+
+def only(response: Response, **changes: Any) -> dict[str, Any]:
+    (activity,) = shown(response, **changes)
+    return activity
+
+
+def card(activity: dict[str, Any]) -> dict[str, Any]:
+    (attached,) = activity["attachments"]
+    assert attached["contentType"] == "application/vnd.microsoft.card.adaptive"
+    assert attached["content"]["version"] == "1.5"
+    return dict(attached["content"])
+
+
+def strings(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every string in JSON with the name that it stands under."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from strings(each, name)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from strings(each, key)
+
+
+def test_pages_beyond_the_citations_tell_space_and_age() -> None:
+    old = replace(LOCAL, space="HR", updated_at=NOW - timedelta(days=100))
+    text = only(replace(ANSWER, sources=(VPN, old)))["text"]
+    assert text.split("\n\n")[1:] == [
+        "**Sources**",
+        "- \\[2\\] Offices, HR, updated 3 months ago",
+    ]
+
+
+def test_a_citation_tells_space_and_age() -> None:
+    page = replace(VPN, space="Information technology of Acme", updated_at=NOW)
+    (citation,) = only(replace(ANSWER, sources=(page,)))["entities"][0]["citation"]
+    keywords = citation["appearance"]["keywords"]
+    assert keywords == ["Information technology of\u2026", "updated today"]
+    assert all(len(word) <= 28 for word in keywords)
+
+
+def test_a_page_that_is_not_reached_by_https_is_listed_so_that_it_can_be_opened() -> None:
+    plain = replace(VPN, url="http://wiki.corp.example/vpn")
+    activity = only(replace(ANSWER, sources=(plain,)))
+    assert "- \\[1\\] [VPN guide \u203a Reset](http://wiki.corp.example/vpn)" in activity["text"]
+    assert "citation" not in activity["entities"][0]
+
+
+@pytest.mark.parametrize(
+    ("response", "labelled"),
+    [
+        (ANSWER, True),
+        (replace(ANSWER, tone="found"), True),
+        (Clarification(text="Which?", options=("A", "B")), True),
+        (HANDED_OVER, True),
+        (replace(HANDED_OVER, suggestions=()), False),
+        (Reply(text="Hello!", tone="generic"), False),
+        (Reply(text="No.", tone="answer", refused=True), False),
+    ],
+)
+def test_what_a_model_or_the_index_composed_says_so(response: Response, *, labelled: bool) -> None:
+    entities = only(response).get("entities", [])
+    made = [entity.get("additionalType") for entity in entities]
+    assert made == ([["AIGeneratedContent"]] if labelled else [])
+
+
+def test_small_talk_by_a_model_says_so() -> None:
+    call = ModelCall("generic", "m", "generic@1", 1, 1, 1.0)
+    outcome = Outcome(Reply(text="Hi!", tone="generic"), replace(TRACE, calls=(call,)))
+    (activity,) = answer_activities(outcome, MESSAGE, now=NOW)
+    assert "AIGeneratedContent" in json.dumps(activity)
+
+
+def test_the_most_sensitive_page_marks_every_part() -> None:
+    marked = sensitivity_of(("secret=Confidential",))
+    page = replace(VPN, labels=("secret",))
+    answer = replace(ANSWER, text="Restart. " * 3_000, sources=(page,))
+    parts = shown(answer, marked)
+    assert len(parts) > 1
+    assert [part["entities"][0]["usageInfo"]["name"] for part in parts] == ["Confidential"] * len(
+        parts
+    )
+    (offer,) = shown(replace(HANDED_OVER, suggestions=(page,)), marked)
+    assert offer["entities"][0]["usageInfo"]["name"] == "Confidential"
+
+
+def test_buttons_are_below_the_last_part_and_thumbs_below_the_first() -> None:
+    first, *_, last = shown(replace(ANSWER, text="Restart [1]. " * 3_000))
+    assert first["channelData"] == {"feedbackLoop": {"type": "default"}}
+    assert "attachments" not in first
+    assert "channelData" not in last
+    assert [each["title"] for each in card(last)["actions"]] == ["Ask a person", "Why this answer"]
+    assert "Not what you need?" not in last["text"]
+
+
+def test_what_is_told_in_private_can_be_neither_pressed_nor_judged() -> None:
+    activity = only(ANSWER, pressed=False, opening="> vpn down?")
+    assert activity["text"].startswith("> vpn down?\n\nRestart")
+    assert not activity.keys() & {"attachments", "channelData"}
+
+
+def test_remarks_stand_below_as_plain_text() -> None:
+    activity = only(ANSWER, remarks=("I did not read *a*.png: see evil.example.",))
+    assert activity["text"].endswith("I did not read \\*a\\*.png: see `evil.example`.")
+
+
+def test_tables_and_code_hang_below_where_the_text_names_them() -> None:
+    text = (
+        "First [1].\n\n| a | b |\n|---|---|\n| 1 | 2 [1] |\n\nThen:\n\n"
+        "```python\nprint(x[2])\n```\n\nDone."
+    )
+    activity = only(replace(ANSWER, text=text))
+    assert activity["text"] == (
+        "First [1].\n\n_Table 1, below_ [1]\n\nThen:\n\n_Code 1, below_\n\nDone."
+    )
+    body = card(activity)["body"]
+    assert [each["type"] for each in body] == ["TextBlock", "Table", "TextBlock", "CodeBlock"]
+    assert [body[0]["text"], body[2]["text"]] == ["Table 1", "Code 1"]
+    assert body[3]["codeSnippet"] == "print(x[2])"
+
+
+def test_a_page_cited_only_in_a_table_is_still_a_citation() -> None:
+    activity = only(replace(ANSWER, text="Prices:\n\n| a | b |\n|---|---|\n| 1 | 2 [1] |"))
+    assert [each["position"] for each in activity["entities"][0]["citation"]] == [1]
+    assert "_Table 1, below_ [1]" in activity["text"]
+    rows = card(activity)["body"][1]["rows"]
+    assert rows[1]["cells"][1]["items"][0]["text"] == "2 [1]"
+
+
+def test_what_looks_like_a_mark_in_code_cites_nothing() -> None:
+    activity = only(replace(ANSWER, text="Run:\n\n```\nx[1]\n```"))
+    assert "citation" not in activity["entities"][0]
+    assert "\\[1\\] [VPN guide" in activity["text"]
+
+
+def test_a_table_of_fifty_rows_is_cut_into_cards_that_fit() -> None:
+    parts = shown(replace(ANSWER, text=f"Before.\n\n{TABLE}\n\nAfter."))
+    assert len(parts) > 1
+    tables = [each for part in parts for each in card(part)["body"] if each["type"] == "Table"]
+    first = [row["cells"][0]["items"][0]["text"] for table in tables for row in table["rows"][1:]]
+    assert first == [f"Plan {n}" for n in range(50)]
+    words = "\n".join(part["text"] for part in parts)
+    order = ["Before.", *(f"part {n} of" for n in range(1, len(tables) + 1)), "After."]
+    assert sorted(order, key=words.index) == order
+
+
+def test_a_table_with_too_large_a_row_is_a_list() -> None:
+    text = f"| a | b |\n|---|---|\n| {'x ' * 9_000}| 2 |"
+    parts = shown(replace(ANSWER, text=text))
+    assert parts[0]["text"].startswith("_(1 of")
+    assert "- a \u00b7 b" in parts[0]["text"]
+    assert sum(part["text"].count("x ") for part in parts) >= 8_990
+
+
+def test_fields_of_entities_and_cards_survive_botbuilder() -> None:
+    """Botbuilder drops every field of an entity but its type."""
+    send_all_fields()
+    page = replace(VPN, labels=("secret",), space="IT", updated_at=NOW)
+    answer = replace(ANSWER, text=f"Restart [1].\n\n{TABLE[:200]}\n\n```\nx\n```", sources=(page,))
+    for activity in shown(answer, sensitivity_of(("secret=Confidential",))):
+        assert Activity().deserialize(dict(activity)).serialize() == activity
+
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        ["[1]", "[12]", "[x](https://evil.example)", "![i](https://evil.example/i.png)", "\n\n"]
+        + ["<at>Everyone</at>", "<https://evil.example>", "https://evil.example/a|b", "\n", " "]
+        + ["| a | b |\n|---|---|\n| 1 | [1] `c` |\n", "```py\nrun evil.example\n```\n", "`", "``"]
+        + ["**", "_", "# H\n", "> q\n", "- l\n", "~~~\n", "\\", "{{DATE(x)}}", "a|b\n-|-\n", "|"]
+        + ["word " * 300, " \u4e16\U0001f600" * 700, "x" * 3_000, '"' * 500, "`long " * 400]
+        + [
+            "```\n" + 'line \\"quoted\\"\n' * 300 + "```\n",
+            f"\n{TABLE}\n",
+            "`",
+            "[2]: evil.example",
+        ]
+    ),
+    max_size=14,
+).map("".join)
+SOURCES = tuple(
+    replace(VPN, chunk_id=f"c{n}", url=f"https://wiki.example/{'p' * 80 * n}", quote="q" * 500)
+    for n in range(1, 13)
+)
+_OURS = re.compile(r"(?<!\\)\]\(https://wiki\.example/p*\)")
+_ADDRESS = r"(?<![^\W\u02cb])evil\.example(?![^\W\u02cb])"
+_PLAIN = {"codeSnippet", "url", "@context", "type", "contentType", "name", "abstract"}
+
+
+@settings(max_examples=150, deadline=None)
+@given(HOSTILE)
+def test_whatever_is_written_fits_resolves_and_is_dead(text: str) -> None:
+    parts = shown(replace(ANSWER, text=text, sources=SOURCES))
+    for number, part in enumerate(parts, start=1):
+        assert len(part["entities"]) == 1
+        assert part["text"].startswith(f"_({number} of {len(parts)})_") == (len(parts) > 1)
+        assert_dead(part)
+    listed = set(re.findall(r"- \\\[(\d+)\\\] \[", "\n".join(part["text"] for part in parts)))
+    for part in parts:
+        cited = {claim["position"] for claim in part["entities"][0].get("citation", [])}
+        assert not cited & set(map(int, listed))
+        for mark in re.findall(r"\[(\d{1,3})\]", part["text"]):
+            assert int(mark) in cited or mark in listed or int(mark) > len(SOURCES)
+
+
+def assert_dead(activity: dict[str, Any]) -> None:
+    """Check that no link but ours, no mention, image or bare address is live anywhere."""
+    prose = _OURS.sub("", re.sub(r"`[^`\n]+`", " ", activity["text"]))
+    assert not re.search(rf"\]\(|!\[|://|<|{_ADDRESS}", prose)
+    for attached in activity.get("attachments", []):
+        for key, value in strings(attached["content"]):
+            if key not in _PLAIN:
+                assert not re.search(rf"(?<!\\)\]\(|://|<|\{{\{{|{_ADDRESS}", value), value
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(min_value=0, max_value=1_500), min_size=1, max_size=8))
+def test_parts_keep_the_order_of_the_text(lengths: list[int]) -> None:
+    blocks = [
+        f"Step{n}: {'w ' * length}" if n % 3 else f"```\nStep{n}: {'c ' * length}\n```"
+        for n, length in enumerate(lengths)
+    ]
+    parts = shown(replace(ANSWER, text="\n\n".join(blocks)))
+    said = "\n".join(part["text"] + json.dumps(part.get("attachments")) for part in parts)
+    told = [said.index(f"Step{n}:") for n in range(len(lengths)) if n % 3]
+    assert told == sorted(told)
+    coded = [said.index(f"Step{n}:") for n in range(0, len(lengths), 3)]
+    assert coded == sorted(coded)
