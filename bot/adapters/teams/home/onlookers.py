@@ -17,7 +17,6 @@ from bot.remembered import Remembered
 _KEPT_SECONDS = 600.0
 _MOST = 1_000
 _MOST_PAGES = 10
-_TURN_SECONDS = 5.0
 _BOT = "28:"
 
 log = structlog.get_logger(__name__)
@@ -61,7 +60,7 @@ class Onlookers:
 
     async def _is_open(self, where: str) -> bool:
         try:
-            async with asyncio.timeout(_TURN_SECONDS):
+            async with asyncio.timeout(self._roster.seconds):
                 return await self._looked_at(where)
         except TimeoutError as error:
             raise DeliveryFailed("Teams did not say in time who reads along.") from error

@@ -16,7 +16,7 @@ PAGE = 200
 """How many people a page may have; Teams gives fewer where it likes, 50 at least."""
 
 _PATIENCE_SECONDS = 2.0
-_TURN_SECONDS = 5.0
+TURN_SECONDS = 5.0
 """Somebody waits for an answer meanwhile; who is not known by then is answered as a stranger."""
 
 
@@ -29,10 +29,11 @@ class Page:
 
 
 class Roster:
-    """Asks within five seconds. Raises DeliveryFailed, Gone where there is no such thing."""
+    """Asks, for so many seconds. Raises DeliveryFailed, Gone where there is no such thing."""
 
-    def __init__(self, connector: Connector) -> None:
+    def __init__(self, connector: Connector, *, seconds: float = TURN_SECONDS) -> None:
         self._connector = connector
+        self.seconds = seconds
 
     async def one(self, reply_to: str, user_id: str) -> Body:
         """Return what is told of somebody (29:…) in the conversation of a reference."""
@@ -56,7 +57,7 @@ class Roster:
 
     async def _asked(self, reply_to: str, act: Act) -> Any:  # noqa: ANN401  # botbuilder has no types
         try:
-            async with asyncio.timeout(_TURN_SECONDS):
+            async with asyncio.timeout(self.seconds):
                 return await self._connector.call(reply_to, act, patience_seconds=_PATIENCE_SECONDS)
         except TimeoutError as error:
             raise DeliveryFailed("Teams did not say in time who is there.") from error

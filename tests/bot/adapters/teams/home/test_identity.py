@@ -1,0 +1,216 @@
+"""Who asks in Teams and who reads along, as far as Teams vouches for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from bot.adapters.teams import TeamsChannel, connect
+from bot.adapters.teams.home.identity import Colleagues, home_of
+from bot.adapters.teams.home.roster import Roster
+from bot.capabilities import Introduces
+from bot.config import load_settings
+from bot.errors import DeliveryFailed
+from bot.store import Store
+from bot.types import Message, Person
+from rag.types import EVERYONE, Principal
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.teams.activities import Client
+from tests.bot.adapters.teams.conftest import Restart
+from tests.bot.adapters.teams.server import FakeTeams, Fault, Human
+from tests.bot.adapters.teams.tenant.names import (
+    ALICE,
+    BOB,
+    ENTRA,
+    GROUP,
+    GUEST,
+    GUESTS,
+    HELP,
+    OUTSIDE_GROUP,
+    SHARED,
+)
+from tests.bot.adapters.teams.visitor import Visitor
+
+
+async def asked(visitor: Visitor, inbox: KeepingInbox, where: str = "") -> Message:
+    """Return what the inbox was given of a question."""
+    await visitor.say(where or visitor.chat, "vpn?")
+    return next(reversed(inbox.messages.values()))
+
+
+async def test_a_colleague_is_introduced_by_the_name_that_they_sign_in_with(
+    teams: FakeTeams, channel: TeamsChannel, client: Client, inbox: KeepingInbox
+) -> None:
+    teams.people[BOB] = replace(teams.people[BOB], address="Bob@Acme.example")
+    assert isinstance(channel, Introduces)
+    told = await channel.introduce(await asked(Visitor(teams, client, BOB), inbox))
+
+    principals = frozenset({EVERYONE, Principal("user:bob@acme.example")})
+    assert told.author == Person(BOB, "Bob", "bob@acme.example", principals)
+    assert not told.outsiders
+
+
+async def test_a_guest_reads_what_everyone_may_also_in_person(
+    teams: FakeTeams, channel: TeamsChannel, client: Client, inbox: KeepingInbox
+) -> None:
+    told = await channel.introduce(await asked(Visitor(teams, client, GUEST), inbox))
+
+    assert (told.author.email, told.author.principals) == (None, frozenset({EVERYONE}))
+    assert told.outsiders
+
+
+@pytest.mark.parametrize(
+    ("where", "outsiders"),
+    [(HELP, False), (GROUP, False), (GUESTS, True), (OUTSIDE_GROUP, True), (SHARED, True)],
+)
+async def test_people_from_outside_who_read_along_are_told_of(
+    channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox, where: str, *, outsiders: bool
+) -> None:
+    told = await channel.introduce(await asked(alice, inbox, where))
+
+    assert told.outsiders is outsiders
+    assert told.author.email == "alice@acme.example"
+
+
+async def test_who_is_there_is_asked_once_in_ten_minutes(
+    teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
+) -> None:
+    for _ in range(3):
+        await channel.introduce(await asked(alice, inbox, HELP))
+
+    assert (teams.calls.count("member"), teams.calls.count("members")) == (1, 1)
+
+
+async def test_a_shared_channel_is_known_to_other_processes_though_the_roster_hides_it(
+    teams: FakeTeams,
+    channel: TeamsChannel,
+    alice: Visitor,
+    inbox: KeepingInbox,
+    noted_restart: Restart,
+) -> None:
+    teams.conversations[SHARED].members = {ALICE}
+    message = await asked(alice, inbox, SHARED)
+
+    assert (await channel.introduce(message)).outsiders
+    assert (await noted_restart().introduce(message)).outsiders
+    assert "members" not in teams.calls
+
+
+async def test_a_sender_of_another_tenant_shows_that_a_chat_is_open(
+    channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
+) -> None:
+    message = await asked(alice, inbox, GROUP)
+    (sent,) = alice.sent
+    await channel.onlookers.note({**sent, "from": {**sent["from"], "tenantId": "another"}})
+
+    assert (await channel.introduce(message)).outsiders
+
+
+async def test_every_page_of_people_is_looked_at(
+    teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
+) -> None:
+    teams.page_size = 1
+    message = await asked(alice, inbox, GUESTS)
+
+    assert (await channel.introduce(message)).outsiders
+    assert teams.calls.count("members") == 5
+
+
+async def test_where_there_are_too_many_people_some_may_be_from_outside(
+    teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
+) -> None:
+    teams.page_size = 1
+    for number in range(10):
+        address = f"p{number}@acme.example"
+        teams.add(Human(f"p{number}", f"29:p{number}", "P", address, address), HELP)
+    message = await asked(alice, inbox, HELP)
+
+    assert (await channel.introduce(message)).outsiders
+    assert teams.calls.count("members") == 10
+
+
+async def test_where_nobody_is_named_somebody_may_be_from_outside(
+    teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
+) -> None:
+    message = await asked(alice, inbox, HELP)
+    teams.conversations[HELP].members.clear()
+
+    assert await channel.onlookers.outside(message.reply_to)
+
+
+@pytest.mark.parametrize("call", ["member", "members"])
+async def test_while_teams_does_not_tell_nobody_is_introduced_and_it_is_asked_again(
+    teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox, call: str
+) -> None:
+    message = await asked(alice, inbox, HELP)
+    teams.fail(Fault(502), call=call)
+    with pytest.raises(DeliveryFailed):
+        await channel.introduce(message)
+
+    assert not (await channel.introduce(message)).outsiders
+
+
+async def test_nobody_waits_long_for_a_slow_roster(
+    teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
+) -> None:
+    message = await asked(alice, inbox)
+    hasty = Colleagues(Roster(channel.connector, seconds=0.05), home_of(channel.settings))
+    teams.fail(Fault(200, seconds=30), call="member")
+
+    with pytest.raises(DeliveryFailed, match="in time"):
+        await hasty.member(message.reply_to)
+
+
+async def test_whom_the_roster_does_not_know_is_a_stranger(
+    teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
+) -> None:
+    message = await asked(alice, inbox)
+    teams.conversations[alice.chat].members.clear()
+    told = await channel.introduce(message)
+
+    assert (told.author, told.outsiders) == (Person(ALICE, "Alice"), True)
+    assert await channel.colleagues.of(message.reply_to) is None
+
+
+@pytest.mark.parametrize("reply_to", ["", "no JSON", "{}", '{"user": {"aadObjectId": "x"}}'])
+async def test_a_reference_without_a_user_is_nobodys(
+    teams: FakeTeams, channel: TeamsChannel, reply_to: str
+) -> None:
+    assert await channel.colleagues.of(reply_to) is None
+    assert not teams.calls
+
+
+async def test_a_roster_that_tells_of_somebody_else_makes_nobody_a_colleague(
+    channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
+) -> None:
+    reference = json.loads((await asked(alice, inbox)).reply_to)
+    claimed = {**reference, "user": {**reference["user"], "aadObjectId": BOB}}
+
+    member = await channel.colleagues.member(json.dumps(claimed))
+    assert (member.person, member.colleague) == (Person(BOB, "Alice"), False)
+
+
+async def test_domains_narrow_who_is_a_colleague(
+    teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox
+) -> None:
+    message = await asked(alice, inbox)
+    for domains, colleague in ((("@Acme.example",), True), (("partner.example",), False)):
+        narrowed = channel.settings.model_copy(update={"teams_allowed_domains": domains})
+        colleagues = Colleagues(Roster(channel.connector), home_of(narrowed))
+        assert bool(await colleagues.of(message.reply_to)) is colleague
+    assert teams.calls.count("member") == 2
+
+
+async def test_people_of_the_playground_are_colleagues(
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, store: Store
+) -> None:
+    teams.playground = True
+    message = await asked(alice, inbox, GROUP)
+    settings = load_settings(_env_file=None, TEAMS_DEV_MODE=True, tenant="acme")
+    told = await connect(settings, store.notes).introduce(message)
+
+    assert (told.author.email, told.outsiders) == ("alice@acme.example", False)
+    assert home_of(settings).tenant is None
+    assert alice.human.tenant == ENTRA
