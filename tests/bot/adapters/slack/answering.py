@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
@@ -12,10 +12,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.slack import SlackChannel, mount
 from bot.admission import Admission, VouchedDirectory
 from bot.introductions import Introductions
-from bot.ports import AnswersInquiries, Inbox, ReportStage
+from bot.ports import AnswersInquiries, Inbox
 from bot.store import Store
 from bot.types import (
-    Inquiry,
     Interaction,
     InteractionId,
     Message,
@@ -24,7 +23,8 @@ from bot.types import (
     Policy,
     Thread,
 )
-from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
+from tests.bot.adapters.outcomes import ANSWER, TRACE
+from tests.bot.adapters.saying import PAGE, TENANT, Says
 from tests.bot.adapters.slack.events import ALICE, Client
 from tests.bot.adapters.slack.server import TEAM, FakeSlack, Post
 from tests.bot.adapters.slack.visitor import Visitor
@@ -36,31 +36,9 @@ from tests.bot.house import until
 from tests.bot.inboxes import inbox_over, running
 from tests.bot.offices import ReadsPages, office_over
 from tests.bot.recorded import posted
-from tests.builders import NOON, chunk
+from tests.builders import NOON
 
-TENANT = "acme"
-PAGE = chunk(
-    VPN.quote,
-    chunk_id=VPN.chunk_id,
-    page_id=VPN.page_id,
-    title=VPN.title,
-    section=VPN.section,
-    tenant=TENANT,
-    url=VPN.url,
-)
-"""The page that answers quote here, as the index holds it."""
-
-
-@dataclass
-class Says:
-    """A desk that has the same outcome for everything, and remembers what it was asked."""
-
-    outcome: Outcome = field(default_factory=lambda: Outcome(ANSWER, TRACE))
-    asked: list[Message] = field(default_factory=list)
-
-    async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
-        self.asked.append(inquiry.message)
-        return self.outcome
+__all__ = ["PAGE", "TENANT", "Bot", "Says", "bot_at", "named", "private_too"]
 
 
 @dataclass

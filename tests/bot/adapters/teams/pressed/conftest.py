@@ -1,0 +1,24 @@
+"""A whole bot in Teams, below whose answers people press."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.adapters.teams import connect
+from bot.adapters.teams.calling.cloud import Cloud
+from bot.config import Settings
+from bot.store import Store
+from tests.bot.adapters.teams.answering import Bot, bot_at
+from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+
+
+@pytest.fixture
+async def bot(
+    teams: FakeTeams, settings: Settings, cloud: Cloud, store: Store
+) -> AsyncIterator[Bot]:
+    """Yield a bot that answers what it is told to."""
+    channel = connect(settings, store.notes, cloud=cloud, credentials=CountingCredentials())
+    async with bot_at(teams, channel, store) as bot:
+        yield bot
