@@ -18,25 +18,31 @@ from bot.adapters.teams.arriving.keys import SigningKeys
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.connector import Connector, Pause
 from bot.adapters.teams.calling.credentials import CachedCredentials, CredentialsFactory
-from bot.adapters.teams.calling.registration import registration_of, send_all_fields
-from bot.adapters.teams.cases.news import told
+from bot.adapters.teams.calling.registration import registration_of, send_all_fields, set_up_quickly
+from bot.adapters.teams.cases.links import link_to
+from bot.adapters.teams.cases.people import People
+from bot.adapters.teams.cases.telling import Telling
+from bot.adapters.teams.home.checking import Checking, standing
 from bot.adapters.teams.home.identity import Colleagues, Introducer, home_of
 from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.home.presence import Presence
 from bot.adapters.teams.home.roster import Roster
 from bot.adapters.teams.showing.parts import Parts
+from bot.adapters.teams.said.files import Files
 from bot.adapters.teams.showing.replies import Replies
+from bot.adapters.teams.showing.sensitivity import sensitivity_of
 from bot.adapters.teams.showing.status import Status
 from bot.adapters.teams.showing.streams import Stopped, Streams
 from bot.adapters.teams.showing.whispers import Whispers
 from bot.config import Settings
 from bot.errands import Errands
-from bot.errors import BotError
-from bot.escalations.types import Notice
+from bot.escalations.ports import SeesCases
+from bot.escalations.types import Case, Notice
+from bot.escalations.view import CaseView
 from bot.notes import Forgetful
 from bot.ports import Notes
-from bot.startup import Part, teams
+from bot.startup import Part, merged
 from bot.types import Activity, Delivery, Introduction, Message, PostedRef
 
 
@@ -47,6 +53,7 @@ def connect(
     cloud: Cloud | None = None,
     credentials: CredentialsFactory | None = None,
     pause: Pause = asyncio.sleep,
+    files: Files | None = None,
 ) -> TeamsChannel:
     """Return the channel of the configured registration; nothing is called yet.
 
@@ -55,6 +62,7 @@ def connect(
     cloud = cloud or Cloud()
     registration = registration_of(settings, cloud)
     send_all_fields()
+    set_up_quickly()
     cached = CachedCredentials(
         credentials or ConfigurationServiceClientCredentialFactory(registration)
     )
@@ -71,14 +79,14 @@ def connect(
     )
     connector = Connector(adapter, cached, app_id=settings.microsoft_app_id or "", pause=pause)
     door = Door(adapter, gatekeeper, keys)
-    return TeamsChannel(settings, door, connector, cloud, notes or Forgetful(), pause=pause)
+    return TeamsChannel(settings, door, connector, cloud, notes or Forgetful(), pause=pause, files=files)
 
 
 class TeamsChannel:
     """Implements bot.ports.Channel, OpensPlaceholders and Withdraws.
 
-    Besides, of bot.capabilities Introduces, and of bot.escalations.ports Tells. What each does is
-    in a file of its own.
+    Besides, of bot.capabilities Introduces, and all of bot.escalations.ports that a platform may
+    do: Tells, AsksPeople, ShowsCases and LinksBack. What each does is in a file of its own.
     """
 
     def __init__(
@@ -90,42 +98,69 @@ class TeamsChannel:
         notes: Notes,
         *,
         pause: Pause = asyncio.sleep,
+        files: Files | None = None,
     ) -> None:
         self.settings = settings
         self.errands = Errands()
         self.connector = connector
         self.door = door
-        self._cloud = cloud
         self.places = Places(connector, notes, settings)
         self.presence = Presence(notes, settings.tenant)
         roster, home = Roster(connector), home_of(settings)
         self.colleagues = Colleagues(roster, home)
         self.onlookers = Onlookers(roster, home, notes, tenant=settings.tenant)
         self._introducer = Introducer(self.colleagues, self.onlookers)
+        self._checking = Checking(
+            door.keys,
+            connector,
+            cloud,
+            settings,
+            places=self.places,
+            onlookers=self.onlookers,
+        )
         self.parts = Parts(notes)
+        self.people = People(
+            connector,
+            self.places,
+            notes,
+            channel=settings.teams_escalation_channel,
+            public_url=settings.public_url,
+        )
+        self._files = files or Files()
+        self._telling = Telling(connector, self.parts, notes)
         self._streams = Streams(connector)
         self._status = Status(connector, self._streams, self.errands)
-        self._replies = Replies(connector, self._streams, self.parts, self.presence)
-        self._whispers = Whispers(connector, self.places, notes, settings, pause=pause)
+        sensitivity = sensitivity_of(settings.teams_sensitivity)
+        self._replies = Replies(
+            connector, self._streams, self.parts, self.presence, sensitivity=sensitivity
+        )
+        self._whispers = Whispers(
+            connector, self.places, notes, settings, sensitivity=sensitivity, pause=pause
+        )
 
     @property
     def platform(self) -> Literal["teams"]:
         return "teams"
 
     async def check(self) -> Part:
-        """Fetch the signing keys and a token, as the first message would; nothing is posted."""
-        if self.door.keys is None:
-            return teams(self.settings)
-        try:
-            await self.door.keys.prefetch()
-            await self.connector.sign_in(self._cloud)
-        except BotError as error:
-            return Part("Teams", "failed", str(error))
-        return Part("Teams", "ready", f"signed in as {self.settings.microsoft_app_id}")
+        """Ask Microsoft whether all that is configured works, as one line; nothing is posted."""
+        return merged(await self.checks())
+
+    async def checks(self) -> Sequence[Part]:
+        """Ask Microsoft about everything that is configured, a line for each; nothing is posted."""
+        return await self._checking.parts()
+
+    def part(self) -> Part:
+        """Return how it stands, without asking anybody."""
+        return standing(self.door.keys, self.connector.trouble, self.settings)
 
     async def introduce(self, message: Message) -> Introduction:
         """Tell who asks and who reads along, as Teams vouches for it. Raises DeliveryFailed."""
         return await self._introducer.introduce(message)
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        """Return a file of a personal chat. Raises DeliveryFailed, also above ``most`` bytes."""
+        return await self._files.fetch(attachment, most=most)
 
     def on_stopped(self, stopped: Stopped) -> None:
         """Say how a question is withdrawn whose asker pressed Stop while it was answered."""
@@ -143,7 +178,7 @@ class TeamsChannel:
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Show the reply; what is for its asker alone goes to their personal chat."""
-        ref = await self._replies.deliver(delivery)
+        ref = await self._replies.deliver(await self.people.asked(delivery))
         await self._whispers.send(delivery)
         return ref
 
@@ -152,23 +187,41 @@ class TeamsChannel:
         return None
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
-        """Post what a person did where it was asked; theirs by name and words.
+        """Post what a person did where it was asked; theirs by name and words."""
+        return await self._telling.tell(message, notice)
 
-        A repetition adds only the parts that are missing.
-        """
-        shown = told(message, notice)
-        several = len(shown) > 1
-        posted = [*await self.parts.of(message, notice.id, several=several)]
-        for activity in shown[len(posted) :]:
-            posted.append(await self.connector.send(message.reply_to, activity))
-            await self.parts.keep(message, notice.id, posted, several=several)
-        return PostedRef(message.thread.channel, posted[0])
-
-    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:  # noqa: ARG002  # the port's
+    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
         """Return None: Teams cannot be asked. Better told twice than never."""
-        return None
+        return await self._telling.find_told(message, notice)
+
+    def attend(self, sees: SeesCases) -> None:
+        """Learn where cases are seen, before anything is posted of one."""
+        self.people.attend(sees)
+        self._telling.attend(sees)
+
+    async def show(self, message: Message, view: CaseView) -> None:
+        """Bring the card, and what the asker was told last, up to date."""
+        if message.thread.platform == "teams":
+            await self.people.show(message, view)
+            await self._telling.show(message, view)
+
+    async def card_of(self, message: Message) -> PostedRef | None:
+        """Return where the card of a question is. Raises StoreUnavailable."""
+        return await self.people.card_of(message)
+
+    async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
+        """Say in the people's channel that a case waits, below its card."""
+        return await self.people.remind(case, notice)
+
+    async def link(self, message: Message) -> str | None:
+        """Return where a question can be opened; a personal chat nobody else can open."""
+        return link_to(message)
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete what is recorded, what else is known of it, and what its asker alone got."""
         await self._whispers.withdraw(message)
-        await self._replies.withdraw(message, posted)
+        try:
+            await self._replies.withdraw(message, posted)
+        finally:
+            # The card holds the question: it goes also where the reply can't be removed any more.
+            await self.people.withdraw(message)

@@ -66,15 +66,15 @@ def failure(error: ClientException) -> DeliveryFailed:
         return Gone(reason)
     if code == _STREAM:
         return StreamRefused(f"{named}: no stream can be shown.", _end(words))
-    if status in _NEVER:
-        return _refused(status, code, reason)
-    return DeliveryFailed(reason, retry_after_seconds=asked)
+    if status == _FORBIDDEN and code in _MENDABLE:
+        return NotPermitted(reason, retry_after_seconds=asked)
+    return _refused(status, reason) or DeliveryFailed(reason, retry_after_seconds=asked)
 
 
-def _refused(status: int, code: str, reason: str) -> DeliveryFailed:
-    if status != _FORBIDDEN:
-        return DeliveryRefused(reason)
-    return NotPermitted(reason) if code in _MENDABLE else Removed(reason)
+def _refused(status: int, reason: str) -> DeliveryRefused | None:
+    if status == _FORBIDDEN:
+        return Removed(reason)
+    return DeliveryRefused(reason) if status in _NEVER else None
 
 
 def _busy(named: str, asked: float | None) -> Busy:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from botbuilder.schema import ConversationAccount, Entity
+from msrest.universal_http.requests import ClientRetryPolicy
 
 from bot.adapters.teams.calling.cloud import Cloud, Registration
 from bot.config import Settings
@@ -34,6 +37,15 @@ def send_all_fields() -> None:
     """Have botbuilder send what it otherwise drops: citations, and the tenant of a reference."""
     Entity.enable_additional_properties_sending()
     ConversationAccount.enable_additional_properties_sending()
+
+
+def set_up_quickly() -> None:
+    """Have msrest look codes up, not search a list of 501 for each of 999 whenever it is set up.
+
+    That happens four times an activity, which without this costs 14 ms.
+    """
+    codes: Any = frozenset(ClientRetryPolicy.safe_codes)
+    ClientRetryPolicy.safe_codes = codes
 
 
 def _check(settings: Settings) -> None:

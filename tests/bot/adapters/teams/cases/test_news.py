@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bot.adapters.teams import TeamsChannel
 from bot.adapters.teams.cases.news import live
 from bot.errors import DeliveryFailed, DeliveryRefused
-from bot.escalations.ports import AsksPeople, Tells
+from bot.escalations.ports import AsksPeople, LinksBack, ShowsCases, Tells
 from bot.types import PostedRef
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import CHANNEL, CHAT, question
@@ -23,9 +23,11 @@ from tests.bot.escalations.fakes import ANNA, notice_of
 LONG = "\n\n".join(f"Step {number}: " + "word " * 60 for number in range(1, 120))
 
 
-def test_teams_tells_askers_and_has_no_place_for_people(channel: TeamsChannel) -> None:
-    assert isinstance(channel, Tells)
-    assert not isinstance(channel, AsksPeople)
+@pytest.mark.parametrize("port", [Tells, AsksPeople, ShowsCases, LinksBack])
+def test_teams_does_all_that_a_platform_may_do_about_cases(
+    channel: TeamsChannel, port: type
+) -> None:
+    assert isinstance(channel, port)
 
 
 async def test_a_persons_reply_is_in_the_thread_under_their_name(

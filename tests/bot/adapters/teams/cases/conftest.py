@@ -1,0 +1,45 @@
+"""A question in Teams that goes to people."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bot.adapters.teams import TeamsChannel, connect, mount
+from bot.adapters.teams.calling.cloud import Cloud
+from bot.config import Settings
+from bot.office import Office
+from bot.store import Store
+from tests.bot.adapters.teams.activities import in_channel
+from tests.bot.adapters.teams.cases.scenes import Scene
+from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.tenant import names
+
+Process = Callable[[], TeamsChannel]
+
+
+@pytest.fixture
+def process(settings: Settings, cloud: Cloud, store: Store) -> Process:
+    """Return a channel of a process of its own, which asks people and notes it in the record."""
+    asking = {"teams_escalation_channel": names.PEOPLE, "public_url": "https://desk.example.com"}
+    wanted = settings.model_copy(update=asking)
+    return lambda: connect(wanted, store.notes, cloud=cloud, credentials=CountingCredentials())
+
+
+@pytest.fixture
+async def scene(
+    teams: FakeTeams, store: Store, process: Process, office: Office
+) -> AsyncIterator[Scene]:
+    """Yield a bot whose people are asked, with its board at desk.example.com."""
+    channel, app = process(), web.Application()
+    await channel.places.note(_arrived(teams))
+    mount(app, channel, office)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        yield Scene(teams, store, channel, office, client)
+
+
+def _arrived(teams: FakeTeams) -> dict[str, object]:
+    return in_channel(teams, "<at>Help</at> hello")
