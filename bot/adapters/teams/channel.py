@@ -28,8 +28,8 @@ from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.home.presence import Presence
 from bot.adapters.teams.home.roster import Roster
-from bot.adapters.teams.showing.parts import Parts
 from bot.adapters.teams.said.files import Files
+from bot.adapters.teams.showing.parts import Parts
 from bot.adapters.teams.showing.replies import Replies
 from bot.adapters.teams.showing.sensitivity import sensitivity_of
 from bot.adapters.teams.showing.status import Status
@@ -43,7 +43,7 @@ from bot.escalations.view import CaseView
 from bot.notes import Forgetful
 from bot.ports import Notes
 from bot.startup import Part, merged
-from bot.types import Activity, Delivery, Introduction, Message, PostedRef
+from bot.types import Activity, Attachment, Delivery, Introduction, Message, PostedRef
 
 
 def connect(
@@ -79,14 +79,17 @@ def connect(
     )
     connector = Connector(adapter, cached, app_id=settings.microsoft_app_id or "", pause=pause)
     door = Door(adapter, gatekeeper, keys)
-    return TeamsChannel(settings, door, connector, cloud, notes or Forgetful(), pause=pause, files=files)
+    return TeamsChannel(
+        settings, door, connector, cloud, notes or Forgetful(), pause=pause, files=files
+    )
 
 
 class TeamsChannel:
     """Implements bot.ports.Channel, OpensPlaceholders and Withdraws.
 
-    Besides, of bot.capabilities Introduces, and all of bot.escalations.ports that a platform may
-    do: Tells, AsksPeople, ShowsCases and LinksBack. What each does is in a file of its own.
+    Besides, of bot.capabilities Introduces and Fetches, and all of bot.escalations.ports that a
+    platform may do: Tells, AsksPeople, ShowsCases and LinksBack. What each does is in a file of
+    its own.
     """
 
     def __init__(

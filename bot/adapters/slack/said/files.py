@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.attachments.taking import fetching, taken
 from bot.errors import DeliveryFailed
 from bot.types import Attachment
 
 _SLACK = "slack.com"
 _HOST = "files.slack.com"
-_CHUNK = 65_536
-_OK = 200
+_CURE = "Add the scope files:read and reinstall the app."
 _TIMEOUT = aiohttp.ClientTimeout(total=20.0, connect=5.0)
 
 
@@ -36,14 +36,9 @@ class Files:
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
         """Return a file. Raises DeliveryFailed, also for one above ``most`` bytes."""
         self._check(attachment)
-        try:
+        with fetching(attachment):
             async with self._asked(attachment) as response:
-                _check_answer(attachment, response)
-                return await _read(attachment, response, most)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise DeliveryFailed(
-                f"File {attachment.name!r} could not be fetched ({type(error).__name__})."
-            ) from error
+                return await taken(attachment, response, most=most, host="Slack", cure=_CURE)
 
     def _check(self, attachment: Attachment) -> None:
         if not attachment.place:
@@ -74,28 +69,3 @@ class Files:
             return
         async with aiohttp.ClientSession() as session:
             yield session
-
-
-def _check_answer(attachment: Attachment, response: aiohttp.ClientResponse) -> None:
-    """Refuse a redirect, an error, and the page that asks to sign in.
-
-    Slack shows that page, with 200, to a token that lacks the scope files:read. A file that is a
-    page itself comes as an attachment.
-    """
-    if response.status != _OK:
-        raise DeliveryFailed(f"File {attachment.name!r}: Slack answered {response.status}.")
-    disposition = response.headers.get("Content-Disposition", "")
-    if response.content_type == "text/html" and not disposition.startswith("attachment"):
-        raise DeliveryFailed(
-            f"File {attachment.name!r}: Slack wants a sign-in. Add the scope files:read and "
-            "reinstall the app."
-        )
-
-
-async def _read(attachment: Attachment, response: aiohttp.ClientResponse, most: int) -> bytes:
-    content = bytearray()
-    async for chunk in response.content.iter_chunked(_CHUNK):
-        content += chunk
-        if len(content) > most:
-            raise DeliveryFailed(f"File {attachment.name!r} is larger than {most} bytes.")
-    return bytes(content)

@@ -1,0 +1,85 @@
+"""Files that people send in personal chats: fetched from Microsoft's hosts alone, up to a size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import unquote_to_bytes, urljoin, urlsplit
+
+import aiohttp
+from yarl import URL
+
+from bot.adapters.teams.wire.attached import INLINE
+from bot.attachments.taking import fetching, taken
+from bot.errors import DeliveryFailed
+from bot.types import Attachment
+
+_HOSTS = (".sharepoint.com", ".sharepoint.us", ".sharepoint-mil.us", ".sharepoint.cn")
+"""OneDrive for Business, where Teams keeps what is sent in a chat; worldwide, and by country."""
+
+_PORTS = frozenset({None, 443})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MOST_ADDRESSES = 4
+_TIMEOUT = aiohttp.ClientTimeout(total=20.0, connect=5.0)
+_UNPACKED = {"Accept-Encoding": "identity"}
+_CURE = "The address of a file holds for some minutes; let the asker send it again."
+
+
+class Files:
+    """Implements bot.capabilities.Fetches.
+
+    An address that Teams hands out opens the file by itself: no token goes along, and the address
+    is no less a secret. A redirect is followed among Microsoft's hosts of files only.
+    """
+
+    def __init__(
+        self, connector: Callable[[], aiohttp.BaseConnector] = aiohttp.TCPConnector
+    ) -> None:
+        self._connector = connector
+
+    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
+        """Return a file, or the text of a quote.
+
+        Raises DeliveryFailed, also for one above ``most`` bytes.
+        """
+        if attachment.place.startswith(INLINE):
+            return _inline(attachment, most)
+        with fetching(attachment):
+            async with aiohttp.ClientSession(
+                connector=self._connector(), cookie_jar=aiohttp.DummyCookieJar(), timeout=_TIMEOUT
+            ) as session:
+                return await _fetched(session, attachment, most)
+
+
+async def _fetched(session: aiohttp.ClientSession, attachment: Attachment, most: int) -> bytes:
+    address = attachment.place
+    for _ in range(_MOST_ADDRESSES):
+        _check(attachment, address)
+        async with session.get(
+            URL(address, encoded=True), headers=_UNPACKED, allow_redirects=False
+        ) as response:
+            if response.status not in _REDIRECTS:
+                return await taken(attachment, response, most=most, host="SharePoint", cure=_CURE)
+            address = urljoin(address, response.headers.get("Location", ""))
+    raise DeliveryFailed(f"File {attachment.name!r}: SharePoint leads from place to place.")
+
+
+def _check(attachment: Attachment, address: str) -> None:
+    if not address:
+        raise DeliveryFailed(f"File {attachment.name!r}: Teams does not hand it out.")
+    try:
+        url = urlsplit(address)
+        host, port = url.hostname or "", url.port
+    except ValueError as error:
+        raise DeliveryFailed(f"File {attachment.name!r} has no address.") from error
+    ours = url.scheme == "https" and host.endswith(_HOSTS) and port in _PORTS
+    if not ours or url.username is not None:
+        raise DeliveryFailed(
+            f"File {attachment.name!r} is not where Microsoft keeps files; it is not fetched."
+        )
+
+
+def _inline(attachment: Attachment, most: int) -> bytes:
+    content = unquote_to_bytes(attachment.place.removeprefix(INLINE))
+    if len(content) > most:
+        raise DeliveryFailed(f"File {attachment.name!r} is larger than {most} bytes.")
+    return content
