@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.startup import doors, slack
+from bot.startup import Part, doors, merged, slack, teams
 from tests.bot.server import TOKEN, settings_for
 
 PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs somebody to be let in
@@ -77,3 +77,56 @@ def test_the_start_says_what_of_slack_is_left_out(
     assert part.state == "ready"
     assert part.cure.startswith(cure)
     assert bool(part.cure) == bool(cure)
+
+
+BOT = {
+    "microsoft_app_id": "11111111-2222-3333-4444-555555555555",
+    "microsoft_app_password": "secret",
+    "microsoft_app_tenant_id": "99999999-8888-7777-6666-555555555555",
+}
+TEAMS_PEOPLE = {"teams_escalation_channel": "19:people@thread.tacv2"}
+TEAMS_ADMINS = {"teams_admins": ("ann@acme.example",)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "said"),
+    [
+        ({}, "absent", "not configured"),
+        ({"TEAMS_DEV_MODE": True}, "ready", "development mode"),
+        (BOT, "ready", "SingleTenant, messages at /api/messages"),
+    ],
+    ids=["absent", "development", "registered"],
+)
+def test_the_start_says_how_teams_messages_come_in(
+    tmp_path: Path, changes: dict[str, object], state: str, said: str
+) -> None:
+    part = teams(settings_for(tmp_path, **changes))
+
+    assert part.state == state
+    assert said in part.detail
+
+
+@pytest.mark.parametrize(
+    ("changes", "cure"),
+    [
+        (TEAMS_PEOPLE | TEAMS_ADMINS, ""),
+        (TEAMS_ADMINS, "Add TEAMS_ESCALATION_CHANNEL to .env: docs/teams.md"),
+        (TEAMS_PEOPLE, "Add TEAMS_ADMINS to .env: docs/teams.md"),
+        ({}, "Add TEAMS_ESCALATION_CHANNEL and TEAMS_ADMINS to .env: docs/teams.md"),
+    ],
+    ids=["nothing", "people", "admins", "both"],
+)
+def test_the_start_says_what_of_teams_is_left_out(
+    tmp_path: Path, changes: dict[str, object], cure: str
+) -> None:
+    part = teams(settings_for(tmp_path, **BOT, **changes))
+
+    assert (part.state, part.cure) == ("ready", cure)
+
+
+def test_lines_that_are_merged_tell_what_is_broken_or_else_all() -> None:
+    well = [Part("Teams", "ready", "signed in"), Part("Teams people", "absent", "none.", "Set it.")]
+    broken = Part("Teams admins", "failed", "nobody.", "Correct it.")
+
+    assert merged(well) == Part("Teams", "ready", "signed in. none.", "Set it.")
+    assert merged([*well, broken]) == Part("Teams", "failed", "nobody.", "Correct it.")

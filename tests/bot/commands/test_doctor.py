@@ -53,3 +53,16 @@ async def test_it_names_what_is_broken_on_slack_and_ends_with_one(
     assert "Broken: Slack people." in told
     assert "/invite @Frontdesk" in told
     assert TOKEN not in told
+
+
+async def test_it_says_how_teams_is_set_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await doctor(settings_for(tmp_path, TEAMS_DEV_MODE=True))
+    assert "  + Teams            development mode" in capsys.readouterr().out
+
+    code = await doctor(settings_for(tmp_path, microsoft_app_id="1"))
+    told = capsys.readouterr().out
+    assert code == 1
+    assert "Broken: Teams." in told
+    assert "MICROSOFT_APP_TENANT_ID is not set" in told

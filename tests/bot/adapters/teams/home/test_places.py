@@ -108,9 +108,9 @@ def test_every_process_knows_a_chat_as_it_was_left_last(steps: list[tuple[str, s
                 await places.note(said(person, chat))
             else:
                 await places.forget_chat(person)
-        for person, chat in left.items():
+        for person, kept in left.items():
             found = [await each.chat_with(person) for each in processes]
             told = {conversation_in(each) if each else None for each in found}
-            assert told == {chat}
+            assert told == {kept}
 
     asyncio.run(lived())
