@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 
 import structlog
@@ -11,7 +11,7 @@ from aiohttp import web
 
 from bot.errors import StoreUnavailable
 from bot.observing.trouble import Trouble
-from bot.orders.following.message import RunMessage, TakenOver, Time
+from bot.orders.following.message import Elsewhere, RunMessage, TakenOver, Time
 from bot.orders.following.notes import RunNotes, RunShown
 from bot.orders.following.ports import Screen
 from bot.orders.orders import Orders
@@ -62,10 +62,8 @@ class Followers:
             await _stopped([self._looking])
         await _stopped(self._following.values())
 
-    async def begin(
-        self, run_id: str, *, user: str, channel: str, elsewhere: Callable[[], None]
-    ) -> None:
-        """Show a run that was ordered; ``elsewhere`` is called when that is not in the channel."""
+    async def begin(self, run_id: str, *, user: str, channel: str, elsewhere: Elsewhere) -> None:
+        """Show a run that was ordered; ``elsewhere`` is told when that is not in the channel."""
         shown = RunShown(run_id, user, channel, ordered_at=self._notes.now())
         message = self._message(shown, new=True, elsewhere=elsewhere)
         self._start(run_id, message)
@@ -85,7 +83,7 @@ class Followers:
         return None
 
     def _message(
-        self, shown: RunShown, *, new: bool, elsewhere: Callable[[], None] = lambda: None
+        self, shown: RunShown, *, new: bool, elsewhere: Elsewhere = lambda _: None
     ) -> RunMessage:
         return RunMessage(
             shown,

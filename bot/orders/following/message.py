@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import structlog
 
@@ -26,6 +27,10 @@ _MOST_TRIES = 2
 """Where a platform can't be asked, a message is posted in doubt once more, and then at the end."""
 
 log = structlog.get_logger(__name__)
+
+
+Elsewhere = Callable[[Literal["directly", "nowhere"]], None]
+"""Told when a run is not shown where it was ordered: but directly, or not at all for now."""
 
 
 class TakenOver(Exception):
@@ -55,7 +60,7 @@ class RunMessage:
         notes: RunNotes,
         time: Time,
         new: bool,
-        elsewhere: Callable[[], None],
+        elsewhere: Elsewhere,
     ) -> None:
         self._shown = shown
         self._screen = screen
@@ -67,6 +72,7 @@ class RunMessage:
         self._moved = False
         self._stuck = False
         self._over = False
+        self._lost = False
         self._useless = ""
         self._due = time.clock()
         self._writing = asyncio.Lock()
@@ -119,6 +125,9 @@ class RunMessage:
             await self._move()
         except DeliveryFailed as error:
             log.warning("orders.run_has_no_place", run=told.run_id, why=str(error))
+            if isinstance(error, DeliveryRefused) and not self._lost:
+                self._lost = True
+                self._elsewhere("nowhere")
         else:
             await self._update(told)
 
@@ -185,7 +194,7 @@ class RunMessage:
             raise
         await self._keep(replace(self._shown, posted=posted, tries=0))
         if self._shown.place != self._shown.channel:
-            self._elsewhere()
+            self._elsewhere("directly")
 
     async def _move(self) -> None:
         """Go to a direct message with who ordered the run. Raises DeliveryFailed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,7 +10,7 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.cases.reminders import link
-from bot.adapters.slack.commands.commanding import Command
+from bot.adapters.slack.commands.commanding import REINDEX, Command
 from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.commands.saying import said
 from bot.adapters.slack.pressed.pressing import Declined, Press, Presses
@@ -26,8 +27,12 @@ from bot.orders.types import Orderer, Refused, ReindexOrder
 
 _ELSEWHERE = (
     "I can't show in this channel how far it is, because I'm not in it or because not only "
-    "colleagues read it. I've written to you directly."
+    "colleagues read it."
 )
+_WHERE: Mapping[str, str] = {
+    "directly": "I've written to you directly.",
+    "nowhere": f"I can't write to you directly either. Ask for it: {REINDEX} status",
+}
 
 log = structlog.get_logger(__name__)
 
@@ -79,6 +84,6 @@ class Reindexing:
         url = await self.permalinks.of(shown.place, shown.posted)
         return () if url is None else (link(url, "See how far it is"),)
 
-    def _say_elsewhere(self, response_url: str) -> None:
-        told = self.asides.tell(response_url, escaped(_ELSEWHERE))
+    def _say_elsewhere(self, response_url: str, where: str) -> None:
+        told = self.asides.tell(response_url, escaped(f"{_ELSEWHERE} {_WHERE[where]}"))
         self.errands.run(told, what="told of a run's place")

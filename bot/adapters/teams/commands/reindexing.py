@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,8 +23,12 @@ from bot.types import Message
 
 _ELSEWHERE = (
     "I can't show here how far it is, because I can't write here or because not only colleagues "
-    "read it. I've written to you directly."
+    "read it."
 )
+_WHERE: Mapping[str, str] = {
+    "directly": "I've written to you directly.",
+    "nowhere": "I can't write to you directly either, until you add me for yourself in Teams.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +58,8 @@ class Reindexing:
         )
         return answer.text
 
-    def _say_elsewhere(self, reply_to: str) -> None:
-        (told,) = said(_ELSEWHERE)
+    def _say_elsewhere(self, reply_to: str, where: str) -> None:
+        (told,) = said(f"{_ELSEWHERE} {_WHERE[where]}")
         self.errands.run(self.connector.send(reply_to, told), what="told of a run's place")
 
     async def _cancel(self, press: Press) -> Json:

@@ -80,8 +80,8 @@ class Theatre:
     async def order(self, followers: Followers, channel: str = HELP) -> None:
         await followers.begin("r1", user=ALICE, channel=channel, elsewhere=self.gone_elsewhere)
 
-    def gone_elsewhere(self) -> None:
-        self.elsewhere += 1
+    def gone_elsewhere(self, where: str) -> None:
+        self.elsewhere += where == "directly"
 
     def goes(self, **changes: object) -> None:
         """Let the run go on."""
