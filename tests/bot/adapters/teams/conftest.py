@@ -17,6 +17,7 @@ from bot.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import APP_ID, ENTRA, ISSUER, CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.tenant.file_host import FileHost
 from tests.bot.offices import office_over
 
 Restart = Callable[[], TeamsChannel]
@@ -31,6 +32,12 @@ def signing_key() -> RSAPrivateKey:
 async def teams(signing_key: RSAPrivateKey) -> AsyncIterator[FakeTeams]:
     async with FakeTeams(keys={"k1": signing_key}).serving() as tenant:
         yield tenant
+
+
+@pytest.fixture
+async def file_host() -> AsyncIterator[FileHost]:
+    async with FileHost().serving() as host:
+        yield host
 
 
 @pytest.fixture
