@@ -57,7 +57,9 @@ def update(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
     limits.check(activity)
     teams.edits.append(str(activity.get("text") or ""))
     now = Sent(there.id, there.conversation, there.reply_to, activity, call.authorization)
-    teams.visible[there.id] = teams.sent[teams.sent.index(there)] = now
+    teams.visible[there.id] = now
+    if there in teams.sent:
+        teams.sent[teams.sent.index(there)] = now
     for key in [key for key in teams.views if key[1] == there.id]:
         del teams.views[key]
     return {"id": there.id}
