@@ -10,6 +10,7 @@ from bot.adapters.slack.showing.blocks import Block, actions, button, section, w
 from bot.adapters.slack.showing.render import Form, Forms
 from bot.adapters.slack.wire.actions import ASK_PERSON, REASON, REASON_FORM
 from bot.feedback import LONGEST_COMMENT, Reason
+from bot.pressing.reasons import IN_WORDS, LABELS, THANKS, WHO_READS_IT
 from bot.types import InteractionId
 
 OTHER: Reason = "other"
@@ -18,18 +19,9 @@ COMMENT = "comment"
 """The id of the field, and of its block."""
 
 REASON_ID = re.compile(rf"^{REASON}:\w+$")
-TOO_LONG = f"That is too long to keep. Please say it in {LONGEST_COMMENT:,} characters."
 
-_LABELS: Mapping[Reason, str] = {
-    "wrong": "It's wrong",
-    "outdated": "It's outdated",
-    "off_topic": "Not what I asked",
-    "unclear": "It's unclear",
-    "other": "Something else\u2026",
-}
 _QUESTION = "Thanks for telling me. What was wrong with the answer? Only you see this."
 _NOTED = "Thanks, I've noted: \u201c{label}\u201d."
-_THANKS = "Thanks, I've noted what you wrote."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +34,14 @@ class Shown:
 
 def asking(interaction_id: InteractionId) -> Forms:
     """Return the question what was wrong, with a person as another way."""
-    reasons = [_reason(label, code, interaction_id) for code, label in _LABELS.items()]
+    reasons = [_reason(label, code, interaction_id) for code, label in LABELS.items()]
     blocks = (section(_QUESTION), actions(reasons), actions([_person(interaction_id)]))
     return (Form(_QUESTION, blocks), Form(_QUESTION))
 
 
 def noted(interaction_id: InteractionId, reason: str) -> Shown:
     """Return what stands in place of the question once a reason is given."""
-    label = next((label for code, label in _LABELS.items() if code == reason), reason)
+    label = next((label for code, label in LABELS.items() if code == reason), reason)
     text = _NOTED.format(label=label)
     more = _reason("Say more\u2026", MORE_WORDS, interaction_id)
     return Shown(text, (section(text), actions([more, _person(interaction_id)])))
@@ -57,7 +49,7 @@ def noted(interaction_id: InteractionId, reason: str) -> Shown:
 
 def thanks(interaction_id: InteractionId) -> Shown:
     """Return what stands in place of the question once somebody said it in their own words."""
-    return Shown(_THANKS, (section(_THANKS), actions([_person(interaction_id)])))
+    return Shown(THANKS, (section(THANKS), actions([_person(interaction_id)])))
 
 
 def form(about: str) -> Mapping[str, object]:
@@ -71,8 +63,8 @@ def form(about: str) -> Mapping[str, object]:
     asked = {
         "type": "input",
         "block_id": COMMENT,
-        "label": words("What was wrong with the answer?"),
-        "hint": words("Those who look after me read it with your name."),
+        "label": words(IN_WORDS),
+        "hint": words(WHO_READS_IT),
         "element": field,
     }
     return {

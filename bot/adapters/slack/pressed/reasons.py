@@ -27,6 +27,7 @@ from bot.errors import BotError, FeedbackInvalid, InteractionUnknown
 from bot.feedback import LONGEST_COMMENT, REASONS
 from bot.judging import Judging
 from bot.pressing.declining import LATER, NOTHING_TO_JUDGE, Declined, interaction_named
+from bot.pressing.reasons import TOO_LONG
 from bot.pressing.subjects import Subjects
 from bot.types import InteractionId, Thread
 
@@ -122,7 +123,7 @@ class Reasons:
             )
         except FeedbackInvalid as error:
             too_long = len(comment or "") > LONGEST_COMMENT
-            raise Declined(words.TOO_LONG if too_long else NOTHING_TO_JUDGE) from error
+            raise Declined(TOO_LONG if too_long else NOTHING_TO_JUDGE) from error
         except InteractionUnknown as error:
             raise Declined(NOTHING_TO_JUDGE) from error
 

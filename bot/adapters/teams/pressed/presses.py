@@ -9,6 +9,7 @@ from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.pressed.answers import Answers
 from bot.adapters.teams.pressed.feedback import FeedbackLoop
 from bot.adapters.teams.pressed.reactions import Reactions
+from bot.adapters.teams.pressed.reasons import Reasons
 from bot.adapters.teams.pressed.why import Why
 from bot.adapters.teams.pressed.wishes import Wishes
 from bot.judging import Judging
@@ -36,5 +37,9 @@ def presses(channel: TeamsChannel, office: Office) -> Sequence[Registers]:
         FeedbackLoop(tenant=tenant, answers=answers, judging=judging, subjects=subjects),
         Reactions(answers=answers, reacting=reacting, subjects=subjects),
         Wishes(wishing=wishing, subjects=subjects),
-        Why(why=WhyBelow(office, Readers(channel)), subjects=subjects),
+        Why(
+            why=WhyBelow(office, Readers(channel)),
+            subjects=subjects,
+            reasons=Reasons(tenant=tenant, judging=judging, subjects=subjects),
+        ),
     )

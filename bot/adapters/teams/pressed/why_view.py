@@ -26,15 +26,18 @@ def title_of(explanation: Explanation) -> str:
     return clip(explanation.title, _TITLE_LENGTH)
 
 
-def explained(explanation: Explanation) -> Json:
-    """Return the card of an explanation, within what Teams takes."""
-    return card(_fitting(_blocks(explanation)))
+def explained(
+    explanation: Explanation, form: Sequence[Json] = (), actions: Sequence[Json] = ()
+) -> Json:
+    """Return the card of an explanation, within what Teams takes, with a form below it."""
+    room = ROOM - size(card([text_block(_CUT), *form], actions))
+    return card([*_fitting(_blocks(explanation), room), *form], actions)
 
 
-def _fitting(blocks: Iterable[Json]) -> Sequence[Json]:
+def _fitting(blocks: Iterable[Json], room: int) -> Sequence[Json]:
     kept: list[Json] = []
     for block in blocks:
-        if size(card([*kept, block])) > ROOM:
+        if size([*kept, block]) > room:
             return [*kept, text_block(_CUT, isSubtle=True)]
         kept.append(block)
     return kept
