@@ -18,13 +18,8 @@ from bot.adapters.teams.wire.text import (
 from bot.rendering.code import plain_code
 from bot.rendering.markdown import disarm
 
-HOSTILE = st.lists(
-    st.sampled_from(
-        ["[", "]", "(", ")", "!", "a", "-", "https://e.example", "e.example", " ", "\n", "<at>"]
-        + ["</at>", "<img src=x>", "`", "``", "\\", ":", "**", "_", "|", "{{", "DATE(", "}}", "#"]
-    ),
-    max_size=25,
-).map("".join)
+_PIECES = "[ ] ( ) ! a - https://e.example e.example <at> </at> <img ` `` \\ : ** _ | {{ DATE( }} #"
+HOSTILE = st.lists(st.sampled_from([*_PIECES.split(), " ", "\n"]), max_size=25).map("".join)
 _LIVE_IN_CARD = re.compile(r"\]\(|://|<|[a-z]\.[a-z]{2}|\{\{")
 
 

@@ -1,0 +1,156 @@
+"""What an activity says, to whom, and what comes along with it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from bot.adapters.teams.wire.attached import FILE_TYPE, INLINE
+from bot.adapters.teams.wire.body import sent_at
+from bot.adapters.teams.wire.reading import heard, message_of
+from bot.listening.heard import Heard
+from bot.types import Attachment
+from tests.bot.adapters.teams.wire.written import BOT, activity, copied, mention
+
+OURS = mention("Help")
+GROUP = {"id": "19:group@thread.v2", "conversationType": "groupChat"}
+CHAT = {"id": "a:chat", "conversationType": "personal"}
+REPLY = {"id": "19:help@thread.tacv2;messageid=1699999999999"}
+OTHER_BOT = {"id": "28:other", "name": "Build"}
+PLACE = "https://acme-my.sharepoint.com/download.aspx?UniqueId=1&tempauth=v1.x"
+
+
+def hear(body: dict[str, Any]) -> Heard | None:
+    return heard(body, tenant="acme", received_at=datetime.now(UTC))
+
+
+def files(*attachments: dict[str, Any], html: str = "") -> tuple[Attachment, ...]:
+    body = activity("what is this?", OURS, attachments=[*attachments, copied(html)])
+    said = hear(body)
+    assert said is not None
+    return said.message.attachments
+
+
+@pytest.mark.parametrize(
+    ("where", "begins", "thread"),
+    [
+        ({"id": "19:help@thread.tacv2;messageid=1700000000001"}, True, "1700000000001"),
+        (REPLY, False, "1699999999999"),
+        ({"id": "19:help@thread.tacv2"}, True, "19:help@thread.tacv2"),
+        (GROUP, True, "19:group@thread.v2"),
+    ],
+)
+@pytest.mark.parametrize("asked", [True, False])
+def test_what_mentions_the_bot_is_asked_and_the_rest_overheard(
+    where: dict[str, str], *, begins: bool, thread: str, asked: bool
+) -> None:
+    said = hear(activity("vpn?", *([OURS] if asked else []), conversation=where))
+
+    assert said is not None
+    assert (said.message.overheard, said.begins, said.by_bot) == (not asked, begins, False)
+    assert said.message.thread.id == thread
+
+
+def test_in_a_personal_chat_everything_is_asked() -> None:
+    said = hear(activity("vpn?", conversation=CHAT))
+
+    assert said is not None
+    assert said.message.private
+    assert not said.message.overheard
+
+
+@pytest.mark.parametrize("sender", [OTHER_BOT, {"id": "29:x", "role": "bot"}])
+def test_another_bot_is_heard_only_if_it_mentions_us(sender: dict[str, str]) -> None:
+    addressed = activity("vpn?", OURS, **{"from": sender})
+    said = hear(addressed)
+
+    assert said is not None
+    assert said.by_bot
+    assert hear(activity("vpn?", **{"from": sender})) is None
+    assert message_of(addressed, tenant="acme", received_at=datetime.now(UTC)) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"from": {"id": BOT}},
+        {"from": None},
+        {"recipient": {}},
+        {"id": ""},
+        {"conversation": None},
+        {"value": {"name": "old button"}, "text": None},
+        {"value": "x", "text": ""},
+        {"type": "messageReaction"},
+    ],
+    ids=str,
+)
+def test_what_nobody_said_is_nothing(changes: dict[str, Any]) -> None:
+    assert hear(activity("vpn?", OURS) | changes) is None
+
+
+def test_a_button_that_says_something_says_it() -> None:
+    said = hear(activity("vpn?", OURS, value={"name": "messageBack"}))
+
+    assert said is not None
+    assert said.message.text == "vpn?"
+
+
+def test_a_file_of_a_personal_chat_comes_with_its_address() -> None:
+    told = {"downloadUrl": PLACE, "uniqueId": "1", "fileType": "txt"}
+    (file,) = files({"contentType": FILE_TYPE, "name": "vpn.log", "content": told})
+
+    assert file == Attachment("vpn.log", "", 0, PLACE)
+
+
+def test_a_pdf_is_one_whatever_it_is_called() -> None:
+    told = {"downloadUrl": PLACE, "fileType": "PDF"}
+    (file,) = files({"contentType": FILE_TYPE, "content": told})
+
+    assert (file.name, file.media_type) == ("file.pdf", "application/pdf")
+
+
+@pytest.mark.parametrize("place", ["http://x.sharepoint.com/y", "data:text/plain,x", "", None, 5])
+def test_only_an_https_address_is_one(place: object) -> None:
+    (file,) = files({"contentType": FILE_TYPE, "name": "a.txt", "content": {"downloadUrl": place}})
+
+    assert file.place == ""
+
+
+def test_what_teams_does_not_hand_out_is_named_so_that_it_can_be_told() -> None:
+    reference = {"contentType": "reference", "id": "r1", "name": "plan.txt", "contentUrl": PLACE}
+    picture = {"contentType": "image/png", "contentUrl": "https://smba.example/v3/attachments/1"}
+    html = '<p>this</p><attachment id="r1"></attachment><attachment id="r2"></attachment>'
+
+    named = files(reference, picture, html=html)
+
+    assert [each.name for each in named] == ["plan.txt", "a picture", "a shared file"]
+    assert {each.place for each in named} == {""}
+
+
+def test_copies_cards_and_references_to_messages_are_no_files() -> None:
+    card = {"contentType": "application/vnd.microsoft.card.adaptive", "content": {}}
+    quoted = {"contentType": "messageReference", "id": "m1", "content": "{}"}
+
+    assert files(card, quoted, html='<p>x</p><attachment id="m1"></attachment>') == ()
+
+
+def test_what_is_quoted_comes_along_as_text() -> None:
+    html = (
+        '<blockquote itemtype="http://schema.skype.com/Reply">'
+        '<strong itemprop="mri" itemid="8:orgid:max">Max</strong>'
+        "<p>Error 809 & 5 % \U0001f642</p></blockquote><p>what is this?</p>"
+    )
+    (quote,) = files(html=html)
+
+    assert (quote.name, quote.media_type) == ("a message by Max", "text/plain")
+    assert unquote(quote.place.removeprefix(INLINE)) == "Error 809 & 5 % \U0001f642"
+
+
+def test_the_time_of_an_activity_is_in_seconds() -> None:
+    assert sent_at(activity("")) == "1795255200.000000"
+    assert sent_at(activity("", timestamp="2026-11-21T11:00:00.1234567+01:00")) > "1795255200.1"
+    for odd in ("", "soon", "2026-11-21T10:00:00", None, 5):
+        assert sent_at(activity("", timestamp=odd)) == ""
