@@ -1,0 +1,412 @@
+"""Native streams in personal chats: what is being done, then the answer, whatever Teams says."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+
+from bot.adapters.teams import TeamsChannel, connect
+from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.showing.streams import Stopped, stream_in
+from bot.config import load_settings
+from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.store import Store
+from bot.types import Activity, InteractionId, Message, PostedRef, Stage
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.outcomes import ANSWER, delivery
+from tests.bot.adapters.teams.activities import CHAT, Client, in_person, into, question, send
+from tests.bot.adapters.teams.conftest import Restart
+from tests.bot.adapters.teams.server import (
+    APP_ID,
+    ENTRA,
+    CountingCredentials,
+    FakeTeams,
+    Fault,
+)
+from tests.bot.adapters.teams.tenant import streaming
+from tests.bot.adapters.teams.tenant.streams import Stream
+
+LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 100 for n in range(60)))
+LOST = Fault(status=0, after=True)
+
+
+def asked(teams: FakeTeams) -> Message:
+    return question(teams, private=True)
+
+
+def only(teams: FakeTeams) -> Stream:
+    (stream,) = teams.streams.values()
+    return stream
+
+
+def texts(teams: FakeTeams) -> list[str]:
+    return [sent.text for sent in teams.messages]
+
+
+class Time:
+    """A clock for what may be shown when."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr("bot.adapters.teams.calling.pacing.time.monotonic", lambda: self.now)
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    return Time(monkeypatch)
+
+
+async def show(
+    channel: TeamsChannel, message: Message, opened: PostedRef, time: Time, *stages: Stage
+) -> None:
+    """Show stages far enough from each other."""
+    for stage in stages:
+        time.now += 1.5
+        await channel.progress(message, Activity(stage), opened)
+
+
+async def test_a_question_in_person_is_answered_by_a_stream_that_becomes_its_message(
+    teams: FakeTeams, channel: TeamsChannel, time: Time
+) -> None:
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    await show(channel, message, opened, time, Stage.SEARCHING, Stage.CHECKING)
+    assert not teams.messages
+    ref = await channel.deliver(into(opened, delivery(message)))
+    (sent,) = teams.messages
+    assert ref == PostedRef(CHAT, sent.id) == PostedRef(CHAT, only(teams).id)
+    assert only(teams).shown[:-1] == [
+        "Looking this up\u2026",
+        "Searching the wiki\u2026",
+        "Checking sources\u2026",
+    ]
+    assert sent.text.startswith("Restart the client [1].")
+    assert only(teams).state == "completed"
+
+
+async def test_citations_thumbs_and_buttons_come_with_the_end_of_a_stream_alone(
+    teams: FakeTeams, channel: TeamsChannel, time: Time
+) -> None:
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    await show(channel, message, opened, time, Stage.SEARCHING)
+    await channel.deliver(into(opened, delivery(message)))
+    first, update, final = (sent.activity for sent in teams.sent)
+    for activity in (first, update):
+        assert [entity["type"] for entity in activity["entities"]] == ["streaminfo"]
+        assert "channelData" not in activity
+    root, info = final["entities"]
+    assert root["citation"][0]["position"] == 1
+    assert info == {"type": "streaminfo", "streamId": only(teams).id, "streamType": "final"}
+    assert final["channelData"] == {"feedbackLoop": {"type": "default"}}
+
+
+async def test_updates_rise_by_one_and_come_every_second_and_a_half_at_most(
+    teams: FakeTeams, channel: TeamsChannel, time: Time
+) -> None:
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    for stage, seconds in (
+        (Stage.ROUTING, 0.1),
+        (Stage.SEARCHING, 1.4),
+        (Stage.READING, 1.4),
+        (Stage.CHECKING, 0.1),
+        (Stage.DONE, 9.0),
+    ):
+        time.now += seconds
+        await channel.progress(message, Activity(stage), opened)
+    infos = [sent.activity["entities"][0] for sent in teams.sent]
+    assert [info["streamSequence"] for info in infos] == [1, 2, 3]
+    assert "streamId" not in infos[0]
+    assert {info["streamId"] for info in infos[1:]} == {only(teams).id}
+    assert only(teams).shown[1:] == ["Searching the wiki\u2026", "Checking sources\u2026"]
+
+
+async def test_another_process_ends_a_stream_and_leaves_what_it_shows_until_then(
+    teams: FakeTeams, restart: Restart, time: Time
+) -> None:
+    message = asked(teams)
+    opened = await restart().open_placeholder(message)
+    await show(restart(), message, opened, time, Stage.SEARCHING)
+    assert teams.calls == ["typing"]
+    ref = await restart().deliver(into(opened, delivery(message)))
+    assert ref.id == only(teams).id
+    assert len(teams.messages) == 1
+
+
+@pytest.mark.parametrize("status", [403, 400, 405])
+async def test_where_streams_are_not_allowed_there_is_a_message_and_that_is_believed_for_a_while(
+    teams: FakeTeams, channel: TeamsChannel, time: Time, status: int
+) -> None:
+    teams.fail(Fault(status=status, code="ContentStreamNotAllowed"), call="typing")
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    assert not stream_in(opened)
+    ref = await channel.deliver(into(opened, delivery(message)))
+    assert ref == opened
+    assert teams.calls == ["typing", "message", "update"]
+    time.now += 599
+    await channel.open_placeholder(message)
+    time.now += 2
+    assert stream_in(await channel.open_placeholder(message))
+
+
+async def test_beside_another_stream_of_the_chat_there_is_a_message(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    first, second = asked(teams), replace(asked(teams), id="1700000000009")
+    one, two = [await channel.open_placeholder(each) for each in (first, second)]
+    assert stream_in(one)
+    assert not stream_in(two)
+    for message, opened in ((second, two), (first, one)):
+        await channel.deliver(into(opened, delivery(message)))
+    assert {sent.text for sent in teams.messages} == {teams.messages[0].text}
+    assert len(teams.messages) == 2
+
+
+async def test_a_blocked_bot_opens_nothing_else(teams: FakeTeams, channel: TeamsChannel) -> None:
+    teams.fail(Fault(status=403, code="ConversationBlockedByUser"), call="typing")
+    with pytest.raises(DeliveryRefused, match="blocked"):
+        await channel.open_placeholder(asked(teams))
+    assert teams.calls == ["typing"]
+
+
+async def test_a_stream_that_can_not_be_opened_now_is_not_waited_for(
+    teams: FakeTeams, channel: TeamsChannel, waits: list[float]
+) -> None:
+    teams.fail(Fault(status=429, retry_after="1"), call="typing")
+    with pytest.raises(DeliveryFailed, match="429"):
+        await channel.open_placeholder(asked(teams))
+    assert not waits
+    await channel.deliver(delivery(asked(teams)))
+    assert len(teams.messages) == 1
+
+
+async def test_after_two_minutes_the_answer_is_edited_in(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    teams.clock.advance(121.0)
+    ref = await channel.deliver(into(opened, delivery(message)))
+    (sent,) = teams.messages
+    assert ref.id == sent.id == only(teams).id
+    assert teams.calls == ["typing", "message", "update"]
+    assert [entity["type"] for entity in sent.activity["entities"]] == [
+        "https://schema.org/Message"
+    ]
+
+
+async def test_where_nothing_is_left_of_a_stream_the_answer_is_posted(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    teams.streams.clear()
+    ref = await channel.deliver(into(opened, delivery(message)))
+    assert [sent.id for sent in teams.messages] == [ref.id]
+    assert ref.id != stream_in(opened)
+
+
+async def test_what_is_too_much_for_a_stream_is_tried_as_a_message(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    big = Fault(status=403, code="ContentStreamNotAllowed", message="Message size too large")
+    teams.fail(big)
+    await channel.deliver(into(opened, delivery(message)))
+    assert len(teams.messages) == 1
+    assert teams.calls == ["typing", "message", "update", "message"]
+
+
+async def test_a_rate_limit_at_the_end_is_waited_out(
+    teams: FakeTeams, channel: TeamsChannel, waits: list[float]
+) -> None:
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    teams.fail(Fault(status=429, retry_after="1"))
+    await channel.deliver(into(opened, delivery(message)))
+    assert waits == [1.0]
+    assert len(teams.messages) == 1
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_an_end_that_got_through_unseen_is_not_shown_twice(
+    teams: FakeTeams, restart: Restart, *, elsewhere: bool
+) -> None:
+    channel, message = restart(), asked(teams)
+    opened = await channel.open_placeholder(message)
+    teams.fail(LOST)
+    sent = into(opened, delivery(message))
+    with pytest.raises(DeliveryFailed):
+        await channel.deliver(sent)
+    ref = await (restart() if elsewhere else channel).deliver(sent)
+    assert [each.id for each in teams.messages] == [ref.id] == [stream_in(opened)]
+    assert not teams.edits
+
+
+async def test_further_parts_follow_the_end_of_a_stream(
+    teams: FakeTeams, noted_restart: Restart, store: Store
+) -> None:
+    message = asked(teams)
+    await store.work.open(message, "here")
+    opened = await noted_restart().open_placeholder(message)
+    sent = into(opened, delivery(message, LONG))
+    for _ in range(2):
+        ref = await noted_restart().deliver(sent)
+    marks = [text.split("\n")[0] for text in texts(teams)]
+    assert marks == [f"_({n} of {len(marks)})_" for n in range(1, len(marks) + 1)]
+    assert ref.id == stream_in(opened)
+
+
+async def test_who_presses_stop_withdraws_the_question_and_nothing_is_posted(
+    teams: FakeTeams, channel: TeamsChannel, time: Time
+) -> None:
+    stopped: list[str] = []
+    channel.on_stopped(_noting(stopped))
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    streaming.stop(teams, CHAT)
+    await show(channel, message, opened, time, Stage.SEARCHING, Stage.READING)
+    assert stopped == [message.interaction_id]
+    assert teams.calls == ["typing", "typing"]
+    await channel.withdraw(message, [opened])
+    assert not teams.messages
+
+
+async def test_a_stop_that_is_seen_only_at_the_end_withdraws_too_and_posts_no_part(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    stopped: list[str] = []
+    channel.on_stopped(_noting(stopped))
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    streaming.stop(teams, CHAT)
+    with pytest.raises(DeliveryRefused):
+        await channel.deliver(into(opened, delivery(message, LONG)))
+    assert stopped == [message.interaction_id]
+    assert not teams.messages
+
+
+async def test_the_endpoint_has_the_inbox_withdraw_what_was_stopped(
+    teams: FakeTeams, client: Client, channel: TeamsChannel, inbox: KeepingInbox
+) -> None:
+    await send(client, teams, in_person(teams, "vpn?"))
+    message = inbox.only
+    opened = await channel.open_placeholder(message)
+    streaming.stop(teams, CHAT)
+    with pytest.raises(DeliveryRefused):
+        await channel.deliver(into(opened, delivery(message)))
+    assert inbox.cancelled == [message.interaction_id]
+
+
+async def test_an_update_that_teams_drops_for_its_order_harms_nothing(
+    teams: FakeTeams, channel: TeamsChannel, time: Time
+) -> None:
+    message = asked(teams)
+    opened = await channel.open_placeholder(message)
+    only(teams).sequence = 2
+    await show(channel, message, opened, time, Stage.SEARCHING, Stage.CHECKING)
+    assert only(teams).shown == ["Looking this up\u2026", "Checking sources\u2026"]
+    await channel.deliver(into(opened, delivery(message)))
+    assert len(teams.messages) == 1
+
+
+async def test_a_withdrawn_question_leaves_no_open_stream_behind(
+    teams: FakeTeams, restart: Restart
+) -> None:
+    message = asked(teams)
+    opened = await restart().open_placeholder(message)
+    await restart().withdraw(message, [opened])
+    assert not teams.messages
+    assert only(teams).state == "completed"
+    assert stream_in(await restart().open_placeholder(message))
+
+
+async def test_a_withdrawn_answer_that_was_streamed_is_deleted_once(
+    teams: FakeTeams, restart: Restart
+) -> None:
+    message = asked(teams)
+    opened = await restart().open_placeholder(message)
+    ref = await restart().deliver(into(opened, delivery(message)))
+    await restart().withdraw(message, [opened, ref])
+    assert not teams.messages
+    assert teams.calls == ["typing", "message", "delete"]
+
+
+async def test_an_answer_whose_place_was_not_noted_is_deleted_by_its_stream(
+    teams: FakeTeams, restart: Restart
+) -> None:
+    message = asked(teams)
+    opened = await restart().open_placeholder(message)
+    await restart().deliver(into(opened, delivery(message)))
+    await restart().withdraw(message, [opened])
+    assert not teams.messages
+
+
+FAULTS = st.sampled_from(
+    [None, LOST, Fault(status=0), Fault(status=500), Fault(status=504, after=True), Fault(429)]
+)
+
+
+@profile(max_examples=25, deadline=None)
+@given(
+    faults=st.lists(FAULTS, max_size=6),
+    restarts=st.lists(st.booleans(), min_size=12, max_size=12),
+    late=st.booleans(),
+)
+def test_whatever_fails_and_whoever_dies_a_streamed_answer_is_seen_once(
+    faults: list[Fault | None], restarts: list[bool], *, late: bool
+) -> None:
+    async def run() -> None:
+        async with FakeTeams().serving() as teams:
+            message = asked(teams)
+            opened = await _channel(teams).open_placeholder(message)
+            teams.clock.advance(121.0 if late else 0.0)
+            teams.fail(*faults, call="update" if late else "message")
+            ref = await _until_posted(teams, message, opened, restarts)
+            (sent,) = teams.messages
+            assert ref.id == sent.id == stream_in(opened)
+            assert sent.text.startswith("Restart the client [1].")
+
+    asyncio.run(run())
+
+
+async def _until_posted(
+    teams: FakeTeams, message: Message, opened: PostedRef, restarts: list[bool]
+) -> PostedRef:
+    channel = _channel(teams)
+    for restart in restarts:
+        channel = _channel(teams) if restart else channel
+        try:
+            return await channel.deliver(into(opened, delivery(message)))
+        except DeliveryFailed:
+            continue
+    raise AssertionError("It was never posted.")
+
+
+def _channel(teams: FakeTeams) -> TeamsChannel:
+    async def pause(_: float) -> None:
+        return
+
+    settings = load_settings(
+        _env_file=None,
+        microsoft_app_id=APP_ID,
+        microsoft_app_password="secret",
+        microsoft_app_tenant_id=ENTRA,
+    )
+    cloud = Cloud(metadata_url=f"{teams.url}/meta", login_url=f"{teams.url}/login")
+    return connect(settings, cloud=cloud, credentials=CountingCredentials(), pause=pause)
+
+
+def _noting(stopped: list[str]) -> Stopped:
+    async def note(interaction_id: InteractionId) -> None:
+        stopped.append(interaction_id)
+
+    return note
