@@ -57,6 +57,17 @@ async def test_the_same_vote_again_keeps_what_was_said(store: Store, judging: Ju
     assert (given.reason, given.comment) == ("outdated", "see the new page")
 
 
+async def test_words_with_the_same_vote_again_replace_the_words_alone(
+    store: Store, judging: Judging
+) -> None:
+    asked = await _asked(store)
+    assert await judging.vote(TENANT, asked, "ben", "down", comment="too old")
+    await judging.say_why(TENANT, asked, "ben", reason="outdated")
+    assert not await judging.vote(TENANT, asked, "ben", "down", comment="see the new page")
+    given = (await _given(store, asked))["ben"]
+    assert (given.vote, given.reason, given.comment) == ("down", "outdated", "see the new page")
+
+
 async def test_another_vote_drops_what_was_said(store: Store, judging: Judging) -> None:
     asked = await _asked(store)
     await judging.say_why(TENANT, asked, "ben", reason="outdated")

@@ -1,0 +1,91 @@
+"""What a press says in the name of its presser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.escalations.handover import WISH, wish_about
+from bot.pressing.declining import Declined
+from bot.pressing.wishing import Wishing, below
+from bot.store import Store
+from bot.types import Clarification, Interaction, Message, Outcome, Person
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
+from tests.bot.recorded import answered
+from tests.builders import message
+
+BEN = Person("ben", "Ben")
+OPTIONS = Clarification("Which one?", options=("Booking leave", "Public holidays"))
+ASKED = message("vpn?", private=False)
+
+
+@pytest.fixture
+def inbox() -> KeepingInbox:
+    return KeepingInbox()
+
+
+@pytest.fixture
+def wishing(store: Store, inbox: KeepingInbox) -> Wishing:
+    return Wishing(interactions=store.interactions, inbox=inbox)
+
+
+async def _kept(
+    store: Store, asked: Message = ASKED, outcome: Outcome | None = None
+) -> Interaction:
+    return await answered(store, asked, outcome or Outcome(ANSWER, TRACE))
+
+
+async def test_a_wish_is_its_pressers_message_in_the_thread(
+    store: Store, wishing: Wishing, inbox: KeepingInbox
+) -> None:
+    asked = await _kept(store)
+    await wishing.ask_person(asked, BEN, reply_to="there")
+    wish = inbox.only
+    assert (wish.id, wish.author, wish.text) == (f"{ASKED.id}:person", BEN, WISH)
+    assert (wish.thread, wish.private, wish.reply_to) == (ASKED.thread, False, "there")
+
+
+async def test_a_wish_names_its_question_when_another_was_asked_since(
+    store: Store, wishing: Wishing, inbox: KeepingInbox
+) -> None:
+    asked = await _kept(store)
+    await _kept(store, replace(ASKED, id="m2", text="canteen?"))
+    await wishing.ask_person(asked, BEN, reply_to="")
+    assert inbox.only.text == wish_about("vpn?")
+
+
+async def test_the_same_wish_is_made_once_by_whomever(store: Store, wishing: Wishing) -> None:
+    asked = await _kept(store)
+    await store.work.open(below(ASKED, "person", BEN, text=WISH, reply_to=""), "server")
+    with pytest.raises(Declined, match="already"):
+        await wishing.ask_person(asked, Person("cleo"), reply_to="")
+
+
+async def test_who_asked_for_a_person_in_words_has_asked(
+    store: Store, wishing: Wishing, inbox: KeepingInbox
+) -> None:
+    asked = await _kept(store)
+    people = replace(HANDED_OVER, reason="asked_for_human", question="vpn?")
+    await _kept(store, replace(ASKED, id="m2", text="yes"), Outcome(people, TRACE))
+    with pytest.raises(Declined, match="already"):
+        await wishing.ask_person(asked, BEN, reply_to="")
+    assert not inbox.messages
+
+
+async def test_an_option_is_asked_as_it_was_offered(
+    store: Store, wishing: Wishing, inbox: KeepingInbox
+) -> None:
+    asked = await _kept(store, outcome=Outcome(OPTIONS, TRACE))
+    assert await wishing.choose(asked, "1", BEN, reply_to="") == "Public holidays"
+    assert (inbox.only.id, inbox.only.text) == (f"{ASKED.id}:option", "Public holidays")
+
+
+@pytest.mark.parametrize("number", ["2", "-1", "01", "\u0661", "", " 1", "9" * 5_000])
+async def test_an_option_that_was_not_offered_is_declined(
+    store: Store, wishing: Wishing, number: str
+) -> None:
+    asked = await _kept(store, outcome=Outcome(OPTIONS, TRACE))
+    with pytest.raises(Declined, match="isn't there"):
+        await wishing.choose(asked, number, BEN, reply_to="")
