@@ -26,17 +26,25 @@ def cut(text: str, limit: int) -> tuple[str, ...]:
 
 
 def _mended(parts: Sequence[str]) -> Iterator[str]:
-    opened = ""
-    *before, last = parts
-    for part, following in zip(before, parts[1:], strict=True):
-        whole = opened + part
-        half = _HALF_MARK.search(whole)
-        kept = whole[: half.start()] if half else whole
-        closing = "".join(pair for pair in _PAIRS if _is_open(kept, pair))
-        quote = _quote(kept, following)
-        opened = quote + closing[::-1] + (half[0] if half else "")
-        yield kept + closing
-    yield opened + last
+    rest = parts[0]
+    for following in parts[1:]:
+        half = _HALF_MARK.search(rest)
+        kept = rest[: half.start()] if half else rest
+        begun = f"{half[0] if half else ''}{following}"
+        quote = _quote(kept, begun)
+        for pair in _PAIRS:
+            kept, begun = _closed(kept, begun, pair)
+        yield kept
+        rest = quote + begun
+    yield rest
+
+
+def _closed(before: str, after: str, pair: str) -> tuple[str, str]:
+    """Close a pair that is open at a cut, and open it again; never with nothing inside."""
+    if not _is_open(before, pair):
+        return before, after
+    kept = before.removesuffix(pair) if before.endswith(pair) else before + pair
+    return kept, after.removeprefix(pair) if after.startswith(pair) else pair + after
 
 
 def _is_open(text: str, pair: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,8 +15,13 @@ from bot.adapters.teams.showing.sizes import size
 
 @pytest.mark.parametrize(
     ("named", "language"),
-    [("python", "Python"), ("PS1", "PowerShell"), ("c++ hl=1", "Cpp"), ("", "PlainText")]
-    + [("klingon", "PlainText")],
+    [
+        ("py", "Python"),
+        ("PS1", "PowerShell"),
+        ("c++ x", "Cpp"),
+        ("", "PlainText"),
+        ("x", "PlainText"),
+    ],
 )
 def test_the_language_is_as_teams_calls_it(named: str, language: str) -> None:
     assert code_in(f"```{named}\nx\n```") == Code("x", language)
@@ -35,7 +41,7 @@ def test_long_code_is_cut_between_lines_and_numbered_on(lines: list[str]) -> Non
     parts = code.parts(lambda element: size(element) <= 2_000)
     assert "\n".join(part.text for part in parts) == code.text
     assert all(size(part.element()) <= 2_000 for part in parts)
-    for part, following in zip(parts, parts[1:], strict=False):
+    for part, following in pairwise(parts):
         assert following.first == part.first + part.text.count("\n") + 1
 
 

@@ -32,6 +32,12 @@ def test_code_and_bold_are_closed_at_a_cut_and_opened_after_it(before: int, pair
     assert "curl" not in bare
 
 
+@given(st.integers(min_value=1, max_value=8), st.sampled_from(["`", "**"]))
+def test_no_pair_is_left_with_nothing_inside(before: int, pair: str) -> None:
+    text = "a" * before + f"{pair}long {pair}and " * 100
+    assert all(pair * 2 not in part for part in cut(text, LIMIT))
+
+
 @given(st.integers(min_value=100, max_value=200), st.integers(min_value=1, max_value=999))
 def test_a_mark_is_never_cut(before: int, number: int) -> None:
     parts = cut(f"{'a' * before}[{number}]{'b' * 150}", LIMIT)

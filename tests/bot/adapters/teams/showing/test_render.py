@@ -35,12 +35,17 @@ TABLE = "| Plan | Price |\n|---|--:|\n" + "\n".join(f"| Plan {n} | {n} [1] |" fo
 
 
 def shown(
-    response: Response, sensitivity: Sensitivity = UNMARKED, **changes: Any
+    response: Response,
+    sensitivity: Sensitivity = UNMARKED,
+    *,
+    remarks: tuple[str, ...] = (),
+    opening: str = "",
+    pressed: bool = True,
 ) -> list[dict[str, Any]]:
     """Return the activities of a response, each of which Teams takes."""
-    outcome = Outcome(response, TRACE, remarks=changes.pop("remarks", ()))
+    outcome = Outcome(response, TRACE, remarks=remarks)
     activities: Any = answer_activities(
-        outcome, MESSAGE, now=NOW, sensitivity=sensitivity, **changes
+        outcome, MESSAGE, now=NOW, sensitivity=sensitivity, opening=opening, pressed=pressed
     )
     for activity in activities:
         check(activity)
@@ -48,8 +53,8 @@ def shown(
     return list(activities)
 
 
-def only(response: Response, **changes: Any) -> dict[str, Any]:
-    (activity,) = shown(response, **changes)
+def only(response: Response, *, remarks: tuple[str, ...] = ()) -> dict[str, Any]:
+    (activity,) = shown(response, remarks=remarks)
     return activity
 
 
@@ -144,7 +149,7 @@ def test_buttons_are_below_the_last_part_and_thumbs_below_the_first() -> None:
 
 
 def test_what_is_told_in_private_can_be_neither_pressed_nor_judged() -> None:
-    activity = only(ANSWER, pressed=False, opening="> vpn down?")
+    (activity,) = shown(ANSWER, pressed=False, opening="> vpn down?")
     assert activity["text"].startswith("> vpn down?\n\nRestart")
     assert not activity.keys() & {"attachments", "channelData"}
 
@@ -211,22 +216,19 @@ def test_fields_of_entities_and_cards_survive_botbuilder() -> None:
         assert Activity().deserialize(dict(activity)).serialize() == activity
 
 
-HOSTILE = st.lists(
-    st.sampled_from(
-        ["[1]", "[12]", "[x](https://evil.example)", "![i](https://evil.example/i.png)", "\n\n"]
-        + ["<at>Everyone</at>", "<https://evil.example>", "https://evil.example/a|b", "\n", " "]
-        + ["| a | b |\n|---|---|\n| 1 | [1] `c` |\n", "```py\nrun evil.example\n```\n", "`", "``"]
-        + ["**", "_", "# H\n", "> q\n", "- l\n", "~~~\n", "\\", "{{DATE(x)}}", "a|b\n-|-\n", "|"]
-        + ["word " * 300, " \u4e16\U0001f600" * 700, "x" * 3_000, '"' * 500, "`long " * 400]
-        + [
-            "```\n" + 'line \\"quoted\\"\n' * 300 + "```\n",
-            f"\n{TABLE}\n",
-            "`",
-            "[2]: evil.example",
-        ]
-    ),
-    max_size=14,
-).map("".join)
+_SHORT = (
+    "[1] [12] [2]: [x](https://evil.example) ![i](https://evil.example/i.png) <at>Everyone</at> "
+    "<https://evil.example> https://evil.example/a|b evil.example ` `` ** _ | \\ {{DATE(x)}}"
+).split(" ")
+_LINES = (
+    *("\n", "\n\n", " ", "# H\n", "> q\n", "- l\n", "~~~\n", "a|b\n-|-\n", f"\n{TABLE}\n"),
+    *("| a | b |\n|---|---|\n| 1 | [1] `c` |\n", "```py\nrun evil.example\n```\n"),
+)
+_LONG = (
+    *("word " * 300, " \u4e16\U0001f600" * 700, "x" * 3_000, '"' * 500, "`long " * 400),
+    "```\n" + 'line \\"quoted\\"\n' * 300 + "```\n",
+)
+HOSTILE = st.lists(st.sampled_from([*_SHORT, *_LINES, *_LONG]), max_size=14).map("".join)
 SOURCES = tuple(
     replace(VPN, chunk_id=f"c{n}", url=f"https://wiki.example/{'p' * 80 * n}", quote="q" * 500)
     for n in range(1, 13)
