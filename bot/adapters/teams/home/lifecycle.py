@@ -7,7 +7,8 @@ from bot.adapters.teams.home.changes import Change, change_of, place_of
 from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.home.presence import Presence
-from bot.adapters.teams.wire.body import Body, conversation_of, is_private, person_of
+from bot.adapters.teams.wire.body import Body, conversation_of, is_private, person_of, text_at
+from bot.errors import StoreUnavailable
 
 _LEFT: dict[Change, str] = {
     "removed": "The bot was removed.",
@@ -30,7 +31,15 @@ class Lifecycle:
         dispatch.on_every(self._note)
 
     async def _note(self, body: Body) -> None:
-        """Keep what is new; what is known costs nothing."""
+        """Keep what is new; what is known is not written again. Raises StoreUnavailable."""
+        try:
+            await self._noted(body)
+        except StoreUnavailable:
+            # Teams sends an activity again; a press it doesn't, and who pressed is told in words.
+            if text_at(body, "type") != "invoke":
+                raise
+
+    async def _noted(self, body: Body) -> None:
         change, conversation = change_of(body), conversation_of(body)
         if not conversation:
             return

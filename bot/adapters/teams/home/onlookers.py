@@ -84,7 +84,9 @@ def _shared_room(body: Body, home: Home) -> str:
     """Return the channel or chat that an activity shows to be shared, "" for none."""
     channel = text_at(body, "channelData", "channel", "id") or conversation_of(body)
     if text_at(body, "channelData", "channel", "type").lower() == "shared":
-        return conversation_of(body) if text_at(body, "type") == "message" else channel
+        # What happens to a channel is told by way of its team.
+        told = text_at(body, "type") == "conversationUpdate"
+        return channel if told else conversation_of(body)
     senders = (text_at(body, "from", "tenantId"), text_at(body, "conversation", "tenantId"))
     foreign = home.tenant and any(each and each.lower() != home.tenant.lower() for each in senders)
     return conversation_of(body) if foreign else ""

@@ -12,8 +12,8 @@ from bot.adapters.teams.wire.body import Body
 from bot.adapters.teams.wire.reference import room_in
 from bot.errors import DeliveryFailed
 
-PAGE = 200
-"""How many people a page may have; Teams gives fewer where it likes, 50 at least."""
+PAGE = 500
+"""How many people a page may have; Teams takes no more, and gives fewer where it likes."""
 
 _PATIENCE_SECONDS = 2.0
 TURN_SECONDS = 5.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.home.lifecycle import Lifecycle
 from bot.adapters.teams.joining import dispatch_to
 from bot.config import Settings
+from bot.errors import StoreUnavailable
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.conftest import Restart
 from tests.bot.adapters.teams.home.written import Written
@@ -121,3 +123,28 @@ async def test_what_names_no_place_is_left(channel: TeamsChannel, odd: dict[str,
     await dispatch_to([lifecycle]).take({"type": "message", **odd})
 
     assert not await channel.presence.is_gone("")
+
+
+@pytest.mark.parametrize(("kind", "taken"), [("invoke", True), ("message", False)])
+async def test_while_the_record_is_away_a_press_goes_on_and_a_message_is_sent_again(
+    settings: Settings, alice: Visitor, *, kind: str, taken: bool
+) -> None:
+    written = Written()
+    written.broken = True
+    other = connect(settings, written, credentials=CountingCredentials())
+    dispatch = dispatch_to([Lifecycle(other.places, other.presence, other.onlookers)])
+    said = await alice.say(HELP, "vpn?")
+    with nullcontext() if taken else pytest.raises(StoreUnavailable):
+        assert await dispatch.take({**said.activity, "type": kind}) == {}
+
+
+async def test_a_channel_that_was_shared_just_now_is_known_to_be(
+    channel: TeamsChannel, alice: Visitor
+) -> None:
+    said = await alice.say(GENERAL, "vpn?")
+    shared = {"channel": {"id": HELP, "type": "shared"}, "eventType": "channelShared"}
+    told = {**said.activity, "type": "conversationUpdate", "id": "f:1"}
+    await alice.deliver({**told, "channelData": {**said.activity["channelData"], **shared}})
+
+    assert await channel.onlookers.outside(await channel.places.channel(HELP))
+    assert not await channel.onlookers.outside(await channel.places.channel(GENERAL))
