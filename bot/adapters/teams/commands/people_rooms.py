@@ -9,8 +9,8 @@ from bot.adapters.teams.home.places import Places
 from bot.errors import DeliveryRefused
 
 NOT_A_CHANNEL = (
-    "This is no channel. Paste the link that the channel's menu gives (\u2026, Copy link), or an "
-    "id that begins with 19:."
+    "This is no channel. Paste what Copy link in the channel's menu gives, or its id, which begins "
+    "with 19:"
 )
 NOT_THERE = "I'm not in that channel. Add me to its team first, or choose another."
 OTHERS_READ = "Not only colleagues are in that channel. Choose another, for people's own words."

@@ -10,7 +10,7 @@ from bot.adapters.teams.commands.saying import paragraphs
 from bot.adapters.teams.showing.elements import card, field, sends, text_block
 from bot.adapters.teams.wire.actions import SETTINGS
 from bot.adapters.teams.wire.body import Body, Json, text_at
-from bot.orders.channel_settings import LONGEST_NAME, ChannelSettings, Choice, Field, Filled
+from bot.orders.channel_settings import ChannelSettings, Choice, Field, Filled
 from bot.rendering.markdown import clip
 
 _MOST_OFFERED = 100
@@ -19,6 +19,7 @@ _MOST_OFFERED = 100
 _GIVEN = "="
 """Goes before every value, for Teams takes no empty one."""
 
+_ON, _OFF = "true", "false"
 _LONGEST_LABEL = 200
 _LONGEST_NAMES = 4_000
 _LONGEST_ADDRESS = 1_000
@@ -27,7 +28,7 @@ _OTHER_BOTS = "Other bots may ask me."
 _SPACES = "Spaces that I answer from; none chosen means all"
 _TYPED_SPACES = "Spaces that I answer from, by comma; empty means all"
 _PEOPLE = "Where people are asked: the link to a channel, or its id; empty means the usual place"
-_THREAD_ID = re.compile(r"19:[^\s/?;&#]+")
+_ID = re.compile(r"19:[^\s/?;&#]+")
 
 _FIELDS: Sequence[Field] = ("answers", "follow_ups", "spaces", "people", "model", "other_bots")
 
@@ -57,13 +58,16 @@ def first_shown(form: ChannelSettings) -> Filled:
 
 
 def filled(sent: Body, form: ChannelSettings) -> Filled:
-    """Return what was put in; a field that did not come stays as it was."""
+    """Return what was put in; what the form did not show stays as it was.
+
+    Teams leaves out fields that are empty.
+    """
     before = first_shown(form)
     return Filled(
         answers=_chosen(sent, "answers", before.answers),
         follow_ups=_toggled(sent, "follow_ups", on=before.follow_ups),
-        spaces=_spaces(sent, form) if "spaces" in sent else before.spaces,
-        people=_channel(sent) if "people" in sent else before.people,
+        spaces=_spaces(sent, form) if form.spaces else before.spaces,
+        people=_channel(text_at(sent, "people").strip()),
         model=_chosen(sent, "model", before.model),
         other_bots=_toggled(sent, "other_bots", on=before.other_bots),
     )
@@ -83,7 +87,7 @@ def _inputs(form: ChannelSettings, shown: Filled) -> Iterator[tuple[Field, Json]
 
 
 def _toggle(name: Field, title: str, *, on: bool) -> Json:
-    return {"type": "Input.Toggle", "id": name, "title": title, "value": str(on).lower()}
+    return {"type": "Input.Toggle", "id": name, "title": title, "value": _ON if on else _OFF}
 
 
 def _one_of(
@@ -125,8 +129,7 @@ def _chosen(sent: Body, name: Field, before: str) -> str:
 
 
 def _toggled(sent: Body, name: Field, *, on: bool) -> bool:
-    given = sent.get(name)
-    return given if isinstance(given, bool) else text_at(sent, name) == "true" if given else on
+    return text_at(sent, name) == _ON if name in sent else on
 
 
 def _spaces(sent: Body, form: ChannelSettings) -> tuple[str, ...]:
@@ -134,9 +137,7 @@ def _spaces(sent: Body, form: ChannelSettings) -> tuple[str, ...]:
     return tuple(map(_read, given)) if _offers_spaces(form) else tuple(given)
 
 
-def _channel(sent: Body) -> str:
+def _channel(given: str) -> str:
     """Return a channel's id, also out of a link to it or to a message in it."""
-    given = text_at(sent, "people").strip()
-    found = _THREAD_ID.search(unquote(given))
-    linked = found is not None and "://" in given
-    return found[0] if found is not None and linked else given[:LONGEST_NAME]
+    found = _ID.search(unquote(given)) if "://" in given else None
+    return found[0] if found else given
