@@ -222,8 +222,8 @@ class TeamsChannel:
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete what is recorded, what else is known of it, and what its asker alone got."""
-        await self._whispers.withdraw(message)
         try:
+            await self._whispers.withdraw(message)
             await self._replies.withdraw(message, posted)
         finally:
             # The card holds the question: it goes also where the reply can't be removed any more.
