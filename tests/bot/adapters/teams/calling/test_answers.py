@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.teams import TeamsChannel
+from bot.adapters.teams.calling.errors import Removed, StreamRefused
 from bot.errors import DeliveryFailed, DeliveryRefused
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import question
@@ -108,3 +109,35 @@ async def test_a_message_from_nowhere_is_given_up(
 ) -> None:
     with pytest.raises(DeliveryRefused):
         await channel.deliver(delivery(replace(question(teams), reply_to=reply_to)))
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("Content stream was canceled by user.", "stopped"),
+        ("Content stream was cancelled by user.", "stopped"),
+        ("Content stream is not allowed on an already completed streamed message.", "completed"),
+        ("Content stream finished due to exceeded streaming time.", "late"),
+        ("Content stream is not allowed.", "refused"),
+        ("Message size too large", "refused"),
+        ("", "refused"),
+    ],
+)
+async def test_the_end_of_a_stream_is_told_by_its_words(
+    teams: FakeTeams, channel: TeamsChannel, words: str, why: str
+) -> None:
+    teams.fail(Fault(status=403, code="ContentStreamNotAllowed", message=words))
+    with pytest.raises(StreamRefused) as refused:
+        await channel.connector.send(question(teams).reply_to, {"type": "message", "text": "x"})
+    assert refused.value.why == why
+
+
+async def test_who_was_removed_is_told_from_what_is_wrong(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    teams.fail(Fault(status=403, code="BotNotInConversationRoster"), Fault(status=413))
+    with pytest.raises(Removed):
+        await channel.deliver(delivery(question(teams)))
+    with pytest.raises(DeliveryRefused) as refused:
+        await channel.connector.send(question(teams).reply_to, {"type": "message", "text": "x"})
+    assert not isinstance(refused.value, Removed)
