@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 from bot.errands import Errands
 from bot.errors import InteractionUnknown
@@ -52,9 +54,16 @@ class PressedCards:
         self._cards = cards
         self._errands = errands
         self._refreshing: set[InteractionId] = set()
+        self._next: dict[InteractionId, asyncio.Task[CaseView]] = {}
+        self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
 
     async def question(self, case_id: InteractionId, channel: str) -> Message:
-        """Return the question whose card is in a channel.
+        """Return the question whose card is in a channel; raises what ``place`` raises."""
+        message, _ = await self.place(case_id, channel)
+        return message
+
+    async def place(self, case_id: InteractionId, channel: str) -> tuple[Message, PostedRef]:
+        """Return the question whose card is in a channel, and where that is.
 
         Raises InteractionUnknown where its card is not there; DeliveryFailed, StoreUnavailable.
         """
@@ -64,11 +73,19 @@ class PressedCards:
         at = await self._cards.card_of(asked.message)
         if at is None or at.channel != channel:
             raise InteractionUnknown(f"The card of {case_id!r} is not in {channel!r}.")
-        return asked.message
+        return asked.message, at
 
     async def view(self, case_id: InteractionId) -> CaseView:
-        """Return a case as a card shows it. Raises InteractionUnknown, StoreUnavailable."""
-        return await self._sees.shown(self._tenant, case_id, EVERYBODY)
+        """Return a case as a card shows it now. Raises InteractionUnknown, StoreUnavailable.
+
+        Who comes while one is being looked up shares the next one, which has all they did.
+        """
+        looked = self._next.get(case_id)
+        if looked is None:
+            looked = self._next[case_id] = asyncio.create_task(self._looked(case_id))
+            # Whoever waited for it may have left.
+            looked.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        return await asyncio.shield(looked)
 
     def refresh(self, message: Message) -> None:
         """Show the card as it is to who saw another; once for all who press at the same time."""
@@ -76,6 +93,12 @@ class PressedCards:
         if case_id not in self._refreshing:
             self._refreshing.add(case_id)
             self._errands.run(self._shown(message), what="card refreshed")
+
+    async def _looked(self, case_id: InteractionId) -> CaseView:
+        turn = self._turns.setdefault(case_id, asyncio.Lock())
+        async with turn:
+            del self._next[case_id]
+            return await self._sees.shown(self._tenant, case_id, EVERYBODY)
 
     async def _shown(self, message: Message) -> None:
         try:

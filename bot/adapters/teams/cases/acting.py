@@ -19,7 +19,7 @@ from bot.escalations.pressing import PressedCards
 from bot.escalations.saying_once import SayingOnce, Works
 from bot.escalations.types import Act, Actor
 from bot.escalations.view import CaseView
-from bot.types import Message
+from bot.types import Message, PostedRef
 
 
 class Faces(Protocol):
@@ -27,7 +27,7 @@ class Faces(Protocol):
 
     def face(self, message: Message, view: CaseView, aside: Aside | None = None) -> Json: ...
 
-    async def pressed(self, message: Message, on: str) -> None: ...
+    async def found(self, message: Message, at: PostedRef) -> None: ...
 
 
 class CaseButtons:
@@ -61,12 +61,13 @@ class CaseButtons:
     async def _pressed(self, act: Act, press: Press) -> Json:
         actor = await self._experts.actor(press)
         try:
-            message = await self._cards.question(press.about, press.channel)
+            message, at = await self._cards.place(press.about, press.channel)
             aside = await self._done(act, press, actor)
             view = await self._cards.view(press.about)
         except InteractionUnknown as error:
             raise Declined(GONE) from error
-        await self._faces.pressed(message, press.on)
+        if not at.id:
+            await self._faces.found(message, PostedRef(press.channel, press.on))
         if aside is not None:
             self._cards.refresh(message)
         return card_answer(self._faces.face(message, view, aside))

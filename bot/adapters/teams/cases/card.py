@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bot.adapters.teams.cases.case_forms import buttons
-from bot.adapters.teams.cases.plain import lines, paragraphs, plain
+from bot.adapters.teams.cases.plain import dead, lines, paragraphs, plain
 from bot.adapters.teams.showing.elements import card, text_block, with_card
 from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json
@@ -29,7 +29,6 @@ _MOST_LINES = 20
 _MOST_PAGES = 5
 _MOST_STEPS = 3
 _LINE_LENGTH = 250
-_NAME_LENGTH = 80
 _BOLD: dict[str, object] = {"weight": "Bolder"}
 _SUBTLE: dict[str, object] = {"isSubtle": True}
 _OPENING = "A question for a person"
@@ -58,7 +57,7 @@ class Aside:
 def card_message(message: Message, view: CaseView, ways: Ways, *, now: datetime) -> Json:
     """Return the card of a case as a message."""
     name = called(view.case.asker_name or message.author.name)
-    summary = f"{_OPENING} from {clip(name, _NAME_LENGTH)}"
+    summary = f"{_OPENING} from {dead(name)}"
     shown = case_card(message, view, ways, now=now)
     return with_card({"type": "message", "summary": summary}, shown)
 

@@ -10,9 +10,9 @@ import structlog
 from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.calling.errors import Busy, Gone
 from bot.adapters.teams.cases.card import Aside, Ways, card_message, case_card
-from bot.adapters.teams.cases.links import is_chat, link_to
-from bot.adapters.teams.home.places import Places
+from bot.adapters.teams.cases.links import link_to, thread_of
 from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.reference import elsewhere
 from bot.errors import DeliveryRefused, StoreUnavailable
 from bot.escalations.ports import SeesCases
 from bot.escalations.upkeep import Upkeep
@@ -31,11 +31,8 @@ class Cards:
     while no other is known makes it the one that is kept up to date.
     """
 
-    def __init__(
-        self, connector: Connector, places: Places, notes: Notes, *, public_url: str | None
-    ) -> None:
+    def __init__(self, connector: Connector, notes: Notes, *, public_url: str | None) -> None:
         self._connector = connector
-        self._places = places
         self._notes = notes
         self._public_url = public_url
         self._upkeep = Upkeep()
@@ -75,26 +72,19 @@ class Cards:
         channel, _, activity_id = (text or "").partition(" ")
         return PostedRef(channel, activity_id) if channel else None
 
-    async def pressed(self, message: Message, on: str) -> None:
-        """Take the card that somebody has just pressed on for the one, if none is known."""
-        at = await self.noted(message.thread.tenant, message.interaction_id)
-        if at and on and not at.id:
-            await self._note(message, PostedRef(at.channel, on))
+    async def found(self, message: Message, at: PostedRef) -> None:
+        """Take a card that somebody has just pressed on for the one; no other is known."""
+        if at.id:
+            await self._note(message, at)
 
     async def remove(self, message: Message) -> None:
         """Delete the card: it holds the question. Raises DeliveryFailed, StoreUnavailable."""
         at = await self.noted(message.thread.tenant, message.interaction_id)
         if at and at.id:
             try:
-                await self._connector.delete(await self.place(at), at.id)
+                await self._connector.delete(_place(message, at), at.id)
             except DeliveryRefused as error:
                 log.info("teams.card_gone", why=str(error))
-
-    async def place(self, at: PostedRef) -> str:
-        """Return a reference to the thread of a card, in which it is edited and replied to."""
-        if is_chat(at.channel):
-            return await self._places.channel(at.channel)
-        return await self._places.channel(f"{at.channel};messageid={at.id}")
 
     def face(self, message: Message, view: CaseView, aside: Aside | None = None) -> Json:
         """Return the card as somebody sees it who has just pressed on it."""
@@ -102,7 +92,7 @@ class Cards:
 
     async def _posted(self, message: Message, view: CaseView, channel: str, *, first: bool) -> str:
         """Post it; where that has certainly done nothing, none is expected to be there."""
-        there = await self._places.channel(channel)
+        there = elsewhere(message.reply_to, channel)
         try:
             return await self._connector.send(there, self._shown(message, view))
         except (Busy, DeliveryRefused):
@@ -116,7 +106,7 @@ class Cards:
             return False
         try:
             shown = self._shown(message, view)
-            await self._connector.update(await self.place(at), at.id, shown)
+            await self._connector.update(_place(message, at), at.id, shown)
         except Gone:
             log.info("teams.card_gone", interaction_id=message.interaction_id)
         return True
@@ -150,6 +140,11 @@ class Cards:
             await self._notes.remove(message.thread.tenant, _key(message.interaction_id))
         except StoreUnavailable as error:
             log.warning("teams.card_not_noted", why=str(error))
+
+
+def _place(message: Message, at: PostedRef) -> str:
+    """Return a reference to the thread of a card, by the service that the question came by."""
+    return elsewhere(message.reply_to, thread_of(at))
 
 
 def _key(case_id: InteractionId) -> str:

@@ -15,9 +15,9 @@ _NUMBER = re.compile(r"\d+")
 _CHAT = '{"contextType":"chat"}'
 
 
-def is_chat(conversation: str) -> bool:
-    """Tell whether several people talk there without threads: in a group chat, no channel."""
-    return conversation.endswith("@thread.v2")
+def thread_of(at: PostedRef) -> str:
+    """Return the conversation that a post began; a group chat has no threads."""
+    return at.channel if _is_chat(at.channel) else f"{at.channel};messageid={at.id}"
 
 
 def link_to(message: Message) -> str | None:
@@ -43,10 +43,14 @@ def address(at: PostedRef, *, tenant: str = "", group: str = "", root: str = "")
     if not (_CONVERSATION.fullmatch(at.channel) and _NUMBER.fullmatch(at.id)):
         return None
     known = {"groupId": group, "tenantId": tenant}
-    if is_chat(at.channel):
+    if _is_chat(at.channel):
         known = {"tenantId": tenant, "context": _CHAT}
     elif _NUMBER.fullmatch(root):
         known |= {"parentMessageId": root}
     asked = urlencode({key: value for key, value in known.items() if value})
     where = f"{_OPENS}/{quote(at.channel, safe='')}/{at.id}"
     return f"{where}?{asked}" if asked else where
+
+
+def _is_chat(conversation: str) -> bool:
+    return conversation.endswith("@thread.v2")

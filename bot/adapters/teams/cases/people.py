@@ -41,7 +41,7 @@ class People:
         public_url: str | None,
     ) -> None:
         self._channel = channel
-        self._cards = Cards(connector, places, notes, public_url=public_url)
+        self._cards = Cards(connector, notes, public_url=public_url)
         self._reminders = Reminders(connector, places, notes, self._cards, public_url=public_url)
 
     def attend(self, sees: SeesCases) -> None:
@@ -84,9 +84,9 @@ class People:
             return None
         return await self._cards.noted(message.thread.tenant, message.interaction_id)
 
-    async def pressed(self, message: Message, on: str) -> None:
-        """Learn that there is a card of a question at ``on``. Raises StoreUnavailable."""
-        await self._cards.pressed(message, on)
+    async def found(self, message: Message, at: PostedRef) -> None:
+        """Learn that the card of a question, whose place nobody knew, is at ``at``."""
+        await self._cards.found(message, at)
 
     def face(self, message: Message, view: CaseView, aside: Aside | None = None) -> Json:
         """Return the card of a question as who has just pressed on it sees it."""

@@ -8,6 +8,7 @@ import structlog
 
 from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.cases.cards import Cards
+from bot.adapters.teams.cases.links import thread_of
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.wire.body import Json
 from bot.errors import DeliveryRefused, StoreUnavailable
@@ -53,8 +54,7 @@ class Reminders:
         key = _key(case.interaction_id, notice.id)
         if before := _read(await self._notes.get(case.tenant, key)):
             return before
-        below = card if card and card.id else None
-        place = await self._cards.place(below) if below else await self._places.channel(where)
+        place = await self._places.channel(thread_of(card) if card and card.id else where)
         shown = reminder(case, notice, self._board(case), now=datetime.now(UTC))
         posted = PostedRef(where, await self._connector.send(place, shown))
         await self._note(case, key, posted)

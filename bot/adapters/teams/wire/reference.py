@@ -18,8 +18,14 @@ _KEPT = {
 
 
 def reference_of(body: Body) -> str:
-    """Return what is needed to answer an activity later, by any process."""
-    return json.dumps({name: body[key] for name, key in _KEPT.items() if key in body})
+    """Return what is needed to answer an activity later, by any process.
+
+    Of a team it keeps the names, which an address of the thread needs.
+    """
+    kept = {name: body[key] for name, key in _KEPT.items() if key in body}
+    team = {key: text_at(body, "channelData", "team", key) for key in ("id", "aadGroupId")}
+    named = {key: value for key, value in team.items() if value}
+    return json.dumps({**kept, "team": named} if named else kept)
 
 
 def read_reference(reply_to: str) -> Body:

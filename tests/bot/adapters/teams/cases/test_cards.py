@@ -1,0 +1,275 @@
+"""The card of a question: posted once, edited in place by whoever acts, wherever they act."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.errors import DeliveryFailed, StoreUnavailable
+from bot.escalations.types import Notice
+from bot.store import Store
+from bot.types import PostedRef
+from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, delivery
+from tests.bot.adapters.teams.activities import question
+from tests.bot.adapters.teams.cases.conftest import Process
+from tests.bot.adapters.teams.cases.scenes import ASKER, BEN, Scene
+from tests.bot.adapters.teams.server import Fault
+from tests.bot.adapters.teams.tenant import names
+from tests.bot.escalations.fakes import case_of, notice_of
+
+UNHEARD = "I couldn't reach the people who look after this. Please ask them directly."
+
+
+def ping(scene: Scene) -> Notice:
+    return notice_of(scene.question, 2, step="ping", to="people", actor=None, text="")
+
+
+async def away(*_: object, **__: object) -> Any:  # noqa: ANN401
+    raise StoreUnavailable("The record is away.")
+
+
+async def test_a_card_begins_a_thread_in_the_peoples_channel(scene: Scene) -> None:
+    await scene.ask()
+    card = scene.card
+    assert (card.place, card.thread, card.reply_to) == (names.PEOPLE, card.id, None)
+    assert "not sure enough to answer" in card.shown
+    assert "vpn down?" in card.shown
+    assert "(https://teams.microsoft.com/l/message/19%3Ahelp%40thread.tacv2/1700000000001" in (
+        card.shown
+    )
+    assert "https://desk.example.com/board/escalations/" in card.shown
+    assert "Waits for somebody" in card.shown
+
+
+async def test_where_it_is_goes_into_the_record_with_the_question(scene: Scene) -> None:
+    await scene.ask()
+    assert await scene.noted() == PostedRef(names.PEOPLE, scene.card.id)
+    assert await scene.channel.card_of(scene.question) == PostedRef(names.PEOPLE, scene.card.id)
+
+
+async def test_every_step_edits_it_in_place(scene: Scene) -> None:
+    await scene.ask()
+    posted, states, titles = scene.card.id, [], []
+    for what, actor, words in (
+        ("claim", BEN, ""),
+        ("release", BEN, ""),
+        ("reply", BEN, "Take the <at>blue</at> socket."),
+        ("resolve", ASKER, ""),
+        ("reopen", ASKER, "still broken"),
+        ("decline", BEN, "ask facilities"),
+    ):
+        await scene.act(what, actor, words)  # type: ignore[arg-type]
+        await scene.news()
+        lines = scene.card.shown.splitlines()
+        states.append(lines[lines.index(next(x for x in lines if "{{DATE" in x)) - 1])
+        titles.append([each for each in scene.card.labels if each != "Send"])
+        assert scene.card.id == posted
+    assert states == [
+        "Claimed by Ben Okafor",
+        "Waits for somebody",
+        "Answered by Ben Okafor",
+        "Closed by the one who asked",
+        "Opened again, nobody has it",
+        "Declined by Ben Okafor",
+    ]
+    assert titles == [
+        ["Reply", "Resolve", "Not for us", "Release"],
+        ["Claim", "Reply", "Resolve", "Not for us"],
+        ["Reply again", "Resolve", "Release"],
+        [],
+        ["Claim", "Reply", "Resolve", "Not for us"],
+        [],
+    ]
+
+
+async def test_steps_in_a_row_cost_one_edit(scene: Scene) -> None:
+    await scene.ask()
+    before = scene.teams.calls.count("update")
+    for what in ("claim", "release", "claim", "resolve"):
+        await scene.act(what)
+    await scene.news()
+    assert "Resolved by Anna Lopez" in scene.card.shown
+    edited = [each for each in scene.teams.edits if not each]
+    assert len(edited) == 1, scene.teams.calls[before:]
+
+
+async def test_another_process_edits_the_same_card(scene: Scene, process: Process) -> None:
+    await scene.ask()
+    scene.channel = process()
+    await scene.act("claim")
+    await scene.news()
+    assert "Claimed by Anna Lopez" in scene.card.shown
+
+
+async def test_what_an_older_view_shows_does_not_come_back(scene: Scene) -> None:
+    case_id = await scene.ask()
+    old = await scene.office.casework.bare("acme", case_id)
+    await scene.act("claim")
+    await scene.news()
+    await scene.channel.show(scene.question, old)
+    assert "Claimed by Anna Lopez" in scene.card.shown
+
+
+async def test_a_repeated_delivery_posts_no_second_card(scene: Scene, process: Process) -> None:
+    await scene.ask()
+    sent = delivery(scene.question, HANDED_OVER)
+    await process().deliver(sent)
+    assert len(scene.in_people) == 1
+
+
+async def test_a_card_that_may_have_got_through_is_posted_again_and_that_is_logged(
+    scene: Scene, process: Process
+) -> None:
+    """Teams can't be asked; better twice than never."""
+    scene.teams.fail(Fault(status=502, after=True))
+    with pytest.raises(DeliveryFailed):
+        await scene.ask()
+    assert await scene.noted() == PostedRef(names.PEOPLE, "")
+    with capture_logs() as logs:
+        await process().deliver(delivery(scene.question, HANDED_OVER))
+    assert "teams.card_may_be_twice" in [each["event"] for each in logs]
+    assert len(scene.in_people) == 2
+    assert (await scene.noted()).id == scene.in_people[1].id
+
+
+async def test_one_that_teams_did_certainly_not_take_is_not_suspected(scene: Scene) -> None:
+    scene.teams.fail(Fault(status=429, retry_after="60"))
+    with pytest.raises(DeliveryFailed):
+        await scene.ask()
+    with capture_logs() as logs:
+        await scene.channel.deliver(delivery(scene.question, HANDED_OVER))
+    assert "teams.card_may_be_twice" not in [each["event"] for each in logs]
+    assert len(scene.in_people) == 1
+
+
+@pytest.mark.parametrize("code", ["BotNotInConversationRoster", "NotEnoughPermissions"])
+async def test_where_nobody_can_be_asked_the_asker_is_told_so_at_once(
+    scene: Scene, code: str
+) -> None:
+    scene.teams.fail(Fault(status=403, code=code))
+    await scene.ask()
+    assert not scene.in_people
+    (told,) = scene.teams.posts_in(scene.question.thread.channel)
+    assert UNHEARD in told.text
+    assert "I've asked" not in told.text
+
+
+async def test_a_channel_that_is_not_there_is_told_as_well(scene: Scene) -> None:
+    await scene.ask(response=replace(HANDED_OVER, people="19:nowhere@thread.tacv2"))
+    (told,) = scene.teams.posts_in(scene.question.thread.channel)
+    assert UNHEARD in told.text
+
+
+async def test_it_goes_where_the_questions_own_channel_asks_people(scene: Scene) -> None:
+    await scene.ask(response=replace(HANDED_OVER, people=names.GENERAL))
+    assert not scene.in_people
+    await scene.act("claim")
+    await scene.news()
+    (card,) = scene.teams.posts_in(names.GENERAL)
+    assert "Claimed by Anna Lopez" in card.shown
+
+
+async def test_people_are_asked_only_once_the_asker_agrees(scene: Scene) -> None:
+    asked = question(scene.teams, private=True)
+    await scene.channel.deliver(delivery(asked, OFFERED))
+    assert not scene.in_people
+
+
+async def test_a_question_from_a_personal_chat_has_no_way_into_it(scene: Scene) -> None:
+    asked = question(scene.teams, private=True)
+    await scene.channel.deliver(delivery(asked, HANDED_OVER))
+    assert "Asked in a personal chat" in scene.card.shown
+    assert "VPN guide" not in scene.card.shown, "its asker may read it, others perhaps not"
+
+
+async def test_what_was_done_while_it_was_posted_is_on_it(
+    scene: Scene, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its news found no card yet."""
+    put, claimed = store.notes.put, False
+
+    async def claim_meanwhile(*args: Any, **more: Any) -> None:  # noqa: ANN401
+        nonlocal claimed
+        if not claimed:
+            claimed = True
+            await scene.act("claim")
+            await scene.news()
+        await put(*args, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.notes, "put", claim_meanwhile)
+        await scene.ask()
+    assert "Claimed by Anna Lopez" in scene.card.shown
+
+
+async def test_without_the_record_it_is_posted_all_the_same(
+    scene: Scene, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(store.notes, "put", away)
+        patched.setattr(store.notes, "get", away)
+        patched.setattr(store.escalations, "get", away)
+        assert await scene.channel.people.ask(delivery(scene.question, HANDED_OVER))
+    assert "vpn down?" in scene.card.shown
+
+
+async def test_what_teams_does_not_take_now_is_shown_later(scene: Scene) -> None:
+    await scene.ask()
+    scene.teams.fail(Fault(status=500), call="update")
+    await scene.act("claim")
+    await scene.news()
+    assert "Waits for somebody" in scene.card.shown
+    scene.ahead = timedelta(minutes=1)
+    await scene.news()
+    assert "Claimed by Anna Lopez" in scene.card.shown
+
+
+async def test_a_card_that_somebody_deleted_is_left_alone(scene: Scene) -> None:
+    await scene.ask()
+    del scene.teams.visible[scene.card.id]
+    await scene.act("claim")
+    await scene.news()
+    assert not scene.in_people
+    assert len(scene.told) == 1
+
+
+async def test_a_withdrawn_question_takes_its_card_and_reminders_along(
+    scene: Scene, process: Process
+) -> None:
+    await scene.ask()
+    reminder = await scene.channel.remind(case_of(scene.question), ping(scene))
+    assert reminder is not None
+    assert len(scene.in_people) == 2
+    await process().withdraw(scene.question, [])
+    assert not scene.in_people
+
+
+async def test_a_card_that_can_not_be_deleted_twice_stops_nothing(scene: Scene) -> None:
+    await scene.ask()
+    await scene.channel.withdraw(scene.question, [])
+    await scene.channel.withdraw(scene.question, [])
+    assert not scene.in_people
+
+
+async def test_questions_of_other_platforms_have_no_card_here(scene: Scene) -> None:
+    asked = scene.question
+    other = replace(asked, thread=replace(asked.thread, platform="slack"))
+    assert await scene.channel.card_of(other) is None
+    view = await scene.office.casework.bare("acme", await scene.ask())
+    await scene.channel.show(other, view)
+
+
+async def test_many_who_show_it_at_once_show_the_newest(scene: Scene) -> None:
+    case_id = await scene.ask()
+    views = []
+    for what in ("claim", "release", "claim"):
+        await scene.act(what)
+        views.append(await scene.office.casework.bare("acme", case_id))
+    shown = (scene.channel.show(scene.question, view) for view in reversed(views))
+    await asyncio.gather(*shown)
+    assert "Claimed by Anna Lopez" in scene.card.shown
