@@ -26,14 +26,14 @@ class Edits:
         """Take a question as it read at ``at``; files come along in any case.
 
         ``at`` is in seconds, as a decimal number; "" where that is not known: then it is the
-        newest. Raises StoreUnavailable.
+        newest. Only who asked edits a question. Raises StoreUnavailable.
         """
         turn = self._turns.setdefault(message.interaction_id, asyncio.Lock())
         async with turn:
             kept = await self._office.interactions.get(message.interaction_id)
             if kept is None or not at:
                 await self._office.inbox.amend(message)
-            else:
+            elif kept.message.author.id == message.author.id:
                 await self._newest(message, at, kept)
 
     async def _newest(self, message: Message, at: str, kept: Interaction) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from urllib.parse import unquote_to_bytes, urljoin, urlsplit
+from urllib.parse import unquote_to_bytes
 
 import aiohttp
 from yarl import URL
@@ -16,7 +16,7 @@ from bot.types import Attachment
 _HOSTS = (".sharepoint.com", ".sharepoint.us", ".sharepoint-mil.us", ".sharepoint.cn")
 """OneDrive for Business, where Teams keeps what is sent in a chat; worldwide, and by country."""
 
-_PORTS = frozenset({None, 443})
+_HTTPS = 443
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MOST_ADDRESSES = 4
 _TIMEOUT = aiohttp.ClientTimeout(total=20.0, connect=5.0)
@@ -51,31 +51,32 @@ class Files:
 
 
 async def _fetched(session: aiohttp.ClientSession, attachment: Attachment, most: int) -> bytes:
-    address = attachment.place
+    url = _checked(attachment, attachment.place)
     for _ in range(_MOST_ADDRESSES):
-        _check(attachment, address)
-        async with session.get(
-            URL(address, encoded=True), headers=_UNPACKED, allow_redirects=False
-        ) as response:
+        async with session.get(url, headers=_UNPACKED, allow_redirects=False) as response:
             if response.status not in _REDIRECTS:
                 return await taken(attachment, response, most=most, host="SharePoint", cure=_CURE)
-            address = urljoin(address, response.headers.get("Location", ""))
+            url = _checked(attachment, response.headers.get("Location", ""), url)
     raise DeliveryFailed(f"File {attachment.name!r}: SharePoint leads from place to place.")
 
 
-def _check(attachment: Attachment, address: str) -> None:
-    if not address:
+def _checked(attachment: Attachment, place: str, seen_from: URL | None = None) -> URL:
+    """Return an address that may be asked, as it will be asked: what else reads it may err."""
+    if not place:
         raise DeliveryFailed(f"File {attachment.name!r}: Teams does not hand it out.")
     try:
-        url = urlsplit(address)
-        host, port = url.hostname or "", url.port
+        told = URL(place, encoded=True)
+        url = seen_from.join(told) if seen_from else told
+        origin = url.scheme, url.port, url.raw_host or ""
     except ValueError as error:
         raise DeliveryFailed(f"File {attachment.name!r} has no address.") from error
-    ours = url.scheme == "https" and host.endswith(_HOSTS) and port in _PORTS
-    if not ours or url.username is not None:
+    scheme, port, host = origin
+    ours = scheme == "https" and port == _HTTPS and host.lower().endswith(_HOSTS)
+    if not ours or url.raw_user is not None or url.raw_password is not None:
         raise DeliveryFailed(
             f"File {attachment.name!r} is not where Microsoft keeps files; it is not fetched."
         )
+    return url
 
 
 def _inline(attachment: Attachment, most: int) -> bytes:

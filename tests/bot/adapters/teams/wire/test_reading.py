@@ -64,12 +64,12 @@ def test_in_a_personal_chat_everything_is_asked() -> None:
 
 @pytest.mark.parametrize("sender", [OTHER_BOT, {"id": "29:x", "role": "bot"}])
 def test_another_bot_is_heard_only_if_it_mentions_us(sender: dict[str, str]) -> None:
-    addressed = activity("vpn?", OURS, **{"from": sender})
+    addressed = activity("vpn?", OURS) | {"from": sender}
     said = hear(addressed)
 
     assert said is not None
     assert said.by_bot
-    assert hear(activity("vpn?", **{"from": sender})) is None
+    assert hear(activity("vpn?") | {"from": sender}) is None
     assert message_of(addressed, tenant="acme", received_at=datetime.now(UTC)) is None
 
 
