@@ -7,13 +7,11 @@ seconds it took; words that only this person was told are in ``told``.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import uuid4
 
 from tests.bot.adapters.teams.server import FakeTeams
-from tests.bot.adapters.teams.tenant import card_rules, cards, forms, installs, streaming, turns
+from tests.bot.adapters.teams.tenant import installs, pressing, streaming, turns
 from tests.bot.adapters.teams.tenant.conversations import (
     ROOT,
     chat_of,
@@ -22,6 +20,7 @@ from tests.bot.adapters.teams.tenant.conversations import (
 )
 from tests.bot.adapters.teams.tenant.dialogs import Dialog, opened
 from tests.bot.adapters.teams.tenant.doors import Answer, Client, knock
+from tests.bot.adapters.teams.tenant.hearing import hears, mentions
 from tests.bot.adapters.teams.tenant.names import ALICE
 from tests.bot.adapters.teams.tenant.posts import Sent, Written
 
@@ -74,33 +73,35 @@ class Visitor:
         said = turns.message(self.teams, self.human, place, name, text=text, mention=named)
         post = Written(name, place, self.id, text, turns.with_files(said, files))
         self.teams.written[name] = post
-        await self._happened(post.activity, heard=self._hears(post.activity))
+        await self._happened(post.activity, heard=hears(self.teams, post.activity))
         return post
 
     async def edit(self, post: Written, text: str, *, mention: bool | None = None) -> None:
         """Change an own message; the bot stays mentioned or not, unless that is said."""
-        heard = self._hears(self._own(post).activity)
+        heard = hears(self.teams, self._own(post).activity)
         there = self.teams.conversations[post.place]
-        named = _mentions(post.activity) if mention is None else mention
+        named = mentions(post.activity) if mention is None else mention
         named = named and there.kind != "personal"
         now = turns.message(
             self.teams, self.human, post.conversation, post.id, text=text, mention=named
         )
         told = turns.edited(self.teams, post, "editMessage", now)
         post.typed, post.activity = text, {**now, "timestamp": post.activity["timestamp"]}
-        await self._happened(told, heard=heard or self._hears(now))
+        await self._happened(told, heard=heard or hears(self.teams, now))
 
     async def delete(self, post: Written) -> None:
         """Delete an own message."""
         self._own(post).deleted = True
-        await self._happened(turns.deleted(self.teams, post), heard=self._hears(post.activity))
+        await self._happened(
+            turns.deleted(self.teams, post), heard=hears(self.teams, post.activity)
+        )
 
     async def undelete(self, post: Written) -> None:
         """Take the deletion of an own message back."""
         assert post.deleted
         post.deleted = False
         told = turns.edited(self.teams, self._own(post), "undeleteMessage", {})
-        await self._happened(told, heard=self._hears(post.activity))
+        await self._happened(told, heard=hears(self.teams, post.activity))
 
     async def react(self, post: Sent | str, kind: str = "like") -> None:
         """Give a reaction to a message of the bot."""
@@ -119,12 +120,7 @@ class Visitor:
     ) -> Answer:
         """Use the thumbs below a message; ``plain`` sends it as the playground does."""
         seen = self._seen(post)
-        told = seen.activity.get("channelData") or {}
-        asked = told.get("feedbackLoop") or told.get("feedbackLoopEnabled")
-        assert asked, "there are no thumbs below this message"
-        words = text if plain else json.dumps({"feedbackText": text})
-        action = {"reaction": reaction, "feedback": words}
-        value = {"actionName": "feedback", "actionValue": action}
+        value = pressing.thumbs(seen, reaction, text, plain=plain)
         on = "" if plain else seen.id
         answer = await self._invoke("message/submitAction", value, seen, on)
         assert answer.status != 200 or answer.text == "{}", "Teams shows an error for a body"
@@ -137,42 +133,34 @@ class Visitor:
         Action.Submit: a message with the values.
         """
         seen = self._seen(post)
-        button = forms.find(self.teams.cards_for(self.id, seen), title)
-        data = forms.sent(button, inputs)
-        if button.action["type"] == "Action.Submit":
-            assert "msteams" not in data, f"{title!r} opens a dialog: use open"
-            return await self._send(turns.valued(self.teams, self.human, seen, data))
-        assert button.action["type"] == "Action.Execute", f"{title!r} sends nothing"
-        return await self._executed(seen, {**button.action, "data": data}, "manual")
+        action = pressing.pressed(self.teams.cards_for(self.id, seen), title, inputs)
+        if action["type"] == "Action.Execute":
+            return await self._executed(seen, pressing.execution(action))
+        assert "msteams" not in action["data"], f"{title!r} opens a dialog: use open"
+        return await self._send(turns.valued(self.teams, self.human, seen, action["data"]))
 
     async def look(self, post: Sent | str) -> Answer | None:
         """Look at a message; one that refreshes itself for this person is asked for anew."""
         seen = self._seen(post)
-        for card in self.teams.cards_for(self.id, seen):
-            refresh = card.get("refresh") or {}
-            users = refresh.get("userIds")
-            if refresh.get("action") and (users is None or self.human.user in users):
-                return await self._executed(seen, refresh["action"], "automatic")
-        return None
+        action = pressing.refresh_of(self.teams.cards_for(self.id, seen), self.human.user)
+        if action is None:
+            return None
+        return await self._executed(seen, pressing.execution(action, "automatic"))
 
     async def open(self, post: Sent | str, title: str, **inputs: object) -> Dialog:
         """Press a button that opens a dialog."""
         seen = self._seen(post)
-        button = forms.find(self.teams.cards_for(self.id, seen), title)
-        data = forms.sent(button, inputs)
-        kind = (data.get("msteams") or {}).get("type")
-        assert (button.action["type"], kind) == ("Action.Submit", "task/fetch"), (
-            f"{title!r} opens no dialog"
-        )
-        value = {"data": data, "context": {"theme": "default"}}
-        answer = await self._invoke("task/fetch", value, seen, seen.id)
+        action = pressing.pressed(self.teams.cards_for(self.id, seen), title, inputs)
+        kind = (action["data"].get("msteams") or {}).get("type")
+        assert (action["type"], kind) == ("Action.Submit", "task/fetch"), f"{title!r} opens nothing"
+        answer = await self._invoke("task/fetch", pressing.task(action["data"]), seen, seen.id)
         return opened(seen, answer.body) or Dialog(seen)
 
     async def submit(self, dialog: Dialog, title: str, **inputs: object) -> Dialog | None:
         """Press a button of a dialog; return what it shows then, None when it is closed."""
-        button = forms.find([dialog.card], title)
-        assert button.action["type"] == "Action.Submit", f"{title!r} does not send a dialog"
-        value = {"data": forms.sent(button, inputs), "context": {"theme": "default"}}
+        action = pressing.pressed([dialog.card], title, inputs)
+        assert action["type"] == "Action.Submit", f"{title!r} does not send a dialog"
+        value = pressing.task(action["data"])
         answer = await self._invoke("task/submit", value, dialog.over, "")
         shown = opened(dialog.over, answer.body)
         if shown is not None and shown.words:
@@ -204,17 +192,10 @@ class Visitor:
         """Send activities, at the same time and in no order; also such as were sent before."""
         return list(await asyncio.gather(*map(self._send, activities)))
 
-    async def _executed(self, seen: Sent, action: Mapping[str, Any], trigger: str) -> Answer:
-        value = {"action": {"id": str(uuid4()), **action}, "trigger": trigger}
+    async def _executed(self, seen: Sent, value: Json) -> Answer:
         answer = await self._invoke("adaptiveCard/action", value, seen, seen.id)
-        kind, shown = str(answer.body.get("type", "")), answer.body.get("value")
-        if kind == cards.CARD_TYPE:
-            assert isinstance(shown, dict), answer.text
-            card_rules.check(shown)
-            self.teams.views[self.id, seen.id] = shown
-        elif shown:
-            words = shown.get("message") if isinstance(shown, dict) else shown
-            self.told.append(str(words))
+        words = pressing.learnt(self.teams, self.id, seen, answer.body)
+        self.told += [words] if words else []
         return answer
 
     async def _invoke(self, name: str, value: Json, over: Sent, on: str) -> Answer:
@@ -236,12 +217,6 @@ class Visitor:
         self.answers.append(answer)
         return answer
 
-    def _hears(self, activity: Mapping[str, Any]) -> bool:
-        """Tell whether Teams lets the bot know of a message."""
-        there = self.teams.conversations[place_of(activity["conversation"]["id"])]
-        asked = there.kind == "personal" or self.teams.hears_all or _mentions(activity)
-        return there.has_bot and asked
-
     def _conversation(self, where: str | Sent | Written) -> str:
         return where if isinstance(where, str) else where.conversation
 
@@ -253,7 +228,3 @@ class Visitor:
         seen = self.teams.post(post if isinstance(post, str) else post.id)
         assert self.id in self.teams.conversations[seen.place].members, f"{self.id} sees it not"
         return seen
-
-
-def _mentions(activity: Mapping[str, Any]) -> bool:
-    return any(entity["type"] == "mention" for entity in activity["entities"])

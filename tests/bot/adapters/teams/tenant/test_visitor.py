@@ -246,3 +246,32 @@ async def test_what_is_held_can_be_delivered_twice_and_in_any_order(
     await alice.deliver(edit)
     await alice.deliver(message, message)
     assert [each["type"] for each in bot.taken] == ["messageUpdate", "message", "message"]
+
+
+async def test_a_card_that_refreshes_itself_asks_anew_for_those_it_names(
+    teams: FakeTeams, alice: Visitor, bot: PlainBot
+) -> None:
+    asks = {"type": "Action.Execute", "title": "Refresh", "verb": "refresh"}
+    card = {**CARD, "refresh": {"action": asks, "userIds": ["29:alice"]}}
+    hung = [{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}]
+    name = post(teams, Call(names.HELP, None, ""), {"type": "message", "attachments": hung})["id"]
+    assert await Visitor(teams, alice.client, names.BOB).look(name) is None
+    await alice.look(name)
+    assert (bot.newest["value"]["trigger"], bot.newest["value"]["action"]["verb"]) == (
+        "automatic",
+        "refresh",
+    )
+
+
+async def test_who_comes_into_a_team_is_in_its_channels(
+    teams: FakeTeams, alice: Visitor, bot: PlainBot
+) -> None:
+    guest = Visitor(teams, alice.client, names.GUEST)
+    with pytest.raises(AssertionError, match="is not in"):
+        await guest.say(names.HELP, "hello")
+    await guest.joins(names.HELP)
+    assert bot.newest["membersAdded"] == [{"id": "29:guest", "aadObjectId": names.GUEST}]
+    assert names.GUEST in teams.conversations[names.PEOPLE].members
+    await guest.leaves(names.HELP)
+    assert bot.newest["channelData"]["eventType"] == "teamMemberRemoved"
+    assert names.GUEST not in teams.conversations[names.HELP].members
