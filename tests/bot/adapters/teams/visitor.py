@@ -45,6 +45,7 @@ class Visitor:
         self.answers: list[Answer] = []
         self.told: list[str] = []
         self.held: list[Json] | None = None
+        self._token = ""
 
     @property
     def chat(self) -> str:
@@ -212,8 +213,9 @@ class Visitor:
 
     async def _send(self, activity: Mapping[str, Any]) -> Answer:
         self.sent.append(dict(activity))
-        token = self.teams.token() if self.teams.keys else ""
-        answer = await knock(self.client, activity, token=token)
+        if self.teams.keys and not self._token:
+            self._token = self.teams.token()
+        answer = await knock(self.client, activity, token=self._token)
         self.answers.append(answer)
         return answer
 
