@@ -12,11 +12,9 @@ from types import MappingProxyType
 _PEOPLE = ("escalated: people see it", "escalation offered: people don't see it yet")
 _ASKED_FOR = "human: people see it"
 _WHISPER = "permission-limited, with a private addition"
-_IN_TIME = ("edited while it is worked on", "deleted while it is worked on")
 
 _IN_ORDER = "all steps are told in their order"
 _TOLD_ONCE = "a notice is told once although the process died before it was noted"
-_TOLD_DELETED = "told, then deleted"
 _REMINDED = "unclaimed: people are reminded"
 
 _NO_PEOPLE = "no people's channel: `python -m bot escalations` lists the question"
@@ -25,7 +23,6 @@ _AS_IT_STANDS = "the page shows how it stands now and what was said, not every s
 _UNASKABLE = "Teams can't be asked what was posted: better told twice than never"
 _ALONE = "only the asker reads the thread: the answer itself has all that they may read"
 _ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
-_NO_EVENTS = "edited and deleted messages are not listened to yet"
 _UNSAID = "Teams does not say that a thumb was taken back"
 _NO_WHISPER = "private additions are not posted yet"
 
@@ -54,12 +51,9 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
         ),
         "teams": _because(
             {
-                _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
                 _UNSAID: ("feedback: removed",),
-                _NO_EVENTS: (*_IN_TIME, "deleted after the answer", _TOLD_DELETED),
                 _NO_WHISPER: (_WHISPER,),
                 _UNASKABLE: (_TOLD_ONCE,),
-                _NO_PLACE: (_REMINDED,),
             }
         ),
     }

@@ -26,6 +26,7 @@ from tests.bot.adapters.teams.server import (
     FakeTeams,
     Sent,
 )
+from tests.bot.adapters.teams.tenant import names
 from tests.bot.offices import office_over
 from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
 
@@ -47,6 +48,8 @@ class OnTeams:
             microsoft_app_id=APP_ID,
             microsoft_app_password="secret",
             microsoft_app_tenant_id=ENTRA,
+            teams_escalation_channel=names.PEOPLE,
+            teams_service_url=f"{tenant.url}/",
         )
         self.channel: teams.TeamsChannel = self.another_channel()
 
@@ -100,7 +103,7 @@ class OnTeams:
         return _LIVE.findall("\n".join(texts))
 
     async def people(self) -> Sequence[str]:
-        raise Missing
+        return [sent.shown for sent in self._tenant.posts_in(names.PEOPLE)]
 
     def _activity(self, question: Question) -> dict[str, Any]:
         name = {"id": _name(question.number)}

@@ -11,21 +11,22 @@ from bot.adapters.teams.cases.cards import Cards
 from bot.adapters.teams.cases.links import thread_of
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.text import teams_plain
 from bot.errors import DeliveryRefused, StoreUnavailable
 from bot.escalations.reminding import asked_on, reminds
 from bot.escalations.types import Case, Notice
 from bot.ports import Notes
+from bot.rendering.markdown import clip
 from bot.rendering.rendering import web_url
 from bot.types import InteractionId, Message, PostedRef
+
+_QUESTION_LENGTH = 300
 
 log = structlog.get_logger(__name__)
 
 
 class Reminders:
-    """Posts reminders and notes where each is; one whose note is missing is posted again.
-
-    They do not hold the question: it is on the card above, or behind the link.
-    """
+    """Posts reminders and notes where each is; one whose note is missing is posted again."""
 
     def __init__(
         self,
@@ -84,17 +85,20 @@ class Reminders:
 
 
 def reminder(case: Case, notice: Notice, board: str, *, now: datetime) -> Json:
-    """Return what people are reminded of; pure."""
+    """Return what people are reminded of; pure.
+
+    The question is quoted only if it was asked in Teams: with one that is withdrawn elsewhere the
+    reminder would stay.
+    """
     matter, more = reminds(case, notice, now)
     platform = asked_on(case)
-    asked = "" if platform == "teams" else f" It was asked by {platform}."
+    asked = f"Asked by {teams_plain(platform)}."
+    if platform == "teams":
+        asked = f"> {teams_plain(clip(case.question, _QUESTION_LENGTH))}"
     url = web_url(board) if board else None
     way = f"[Take it on the board]({url})" if url else f"On the board it is {case.interaction_id}."
-    return {
-        "type": "message",
-        "text": f"**{matter}**{more}{asked}\n\n{way}",
-        "textFormat": "markdown",
-    }
+    text = "\n\n".join([f"**{matter}**{more}", asked, way])
+    return {"type": "message", "text": text, "textFormat": "markdown"}
 
 
 def _key(case_id: InteractionId, notice_id: str) -> str:

@@ -36,7 +36,7 @@ async def test_it_is_in_the_thread_of_the_card_and_says_how_long_the_question_wa
     assert ref is not None
     assert (ref.channel, ref.id) == (names.PEOPLE, post.id)
     assert post.text == (
-        "**Nobody has taken this question yet**; it has waited for 30 minutes.\n\n"
+        "**Nobody has taken this question yet**; it has waited for 30 minutes.\n\n> vpn?\n\n"
         f"[Take it on the board](https://desk.example.com/board/escalations/{case_id})"
     )
 
@@ -44,9 +44,18 @@ async def test_it_is_in_the_thread_of_the_card_and_says_how_long_the_question_wa
 async def test_what_was_asked_elsewhere_is_not_quoted_and_says_where(scene: Scene) -> None:
     await scene.channel.remind(replace(waiting(scene), channel="web:anna"), ping(scene))
     (post,) = scene.in_people
-    assert "It was asked by web." in post.text
-    assert "vpn" not in post.text
+    assert "Asked by web." in post.text
+    assert "vpn" not in post.text, "Teams would keep it when it is withdrawn there"
     assert post.thread == post.id
+
+
+async def test_markup_in_the_question_is_dead(scene: Scene) -> None:
+    hostile = "<at>All</at> [x](https://evil.example)\n# big " + "word " * 200
+    await scene.channel.remind(replace(waiting(scene), question=hostile), ping(scene))
+    (post,) = scene.in_people
+    assert "<at>" not in post.text
+    assert "](https://evil" not in post.text
+    assert len(post.text) < 800
 
 
 async def test_a_question_that_was_opened_again_is_told_as_such(scene: Scene) -> None:
