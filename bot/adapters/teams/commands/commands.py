@@ -59,8 +59,8 @@ class Answers(Protocol):
 class Commands:
     """Implements Registers: messages that are orders; every other one is left for others.
 
-    Each is carried out once; what could not be done is told, for nothing tries it again. Only
-    colleagues may order.
+    Each is carried out once, as it was first written; what could not be done is told, for nothing
+    tries it again. Only colleagues may order.
     """
 
     office: Office
@@ -75,6 +75,7 @@ class Commands:
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("message", self._take)
+        dispatch.on_activity("messageUpdate", self._leave)
 
     async def _take(self, body: Body) -> bool:
         message = message_of(body, tenant=self.office.tenant, received_at=datetime.now(UTC))
@@ -87,6 +88,11 @@ class Commands:
             with suppress(TimeoutError):
                 await asyncio.wait_for(done.wait(), self.soon_seconds)
         return True
+
+    async def _leave(self, body: Body) -> bool:
+        """Leave an order that was edited: it was carried out, and is no question either."""
+        message = message_of(body, tenant=self.office.tenant, received_at=datetime.now(UTC))
+        return message is not None and await self.once.was_here(message.key)
 
     async def _answer(
         self, message: Message, order: Order | Misunderstood, done: asyncio.Event
@@ -119,7 +125,7 @@ class Commands:
             case Why():
                 return await self.why.answer(message, by)
             case ReindexOrder():
-                return said(await self.reindexing.begin(order, message, by))
+                return await self.reindexing.begin(order, message, by)
             case _:
                 return said((await self._told(order, by)).text)
 

@@ -30,6 +30,10 @@ class Once:
         await self._forget_old()
         return True
 
+    async def was_here(self, order: str) -> bool:
+        """Tell whether something was taken as an order."""
+        return await self._notes.get(self._tenant, f"{_KEY}{order}") is not None
+
     async def _forget_old(self) -> None:
         since = self._clock() - KEPT_SECONDS
         for key, at in (await self._notes.beginning(self._tenant, _KEY)).items():

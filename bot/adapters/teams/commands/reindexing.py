@@ -6,16 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import structlog
+
 from bot.adapters.teams.arriving.dispatch import Dispatch
 from bot.adapters.teams.arriving.pressing import Declined, Press
 from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.commands.orderers import OUTSIDERS, Orderers
+from bot.adapters.teams.commands.run_card import link_to_run
 from bot.adapters.teams.commands.saying import said
 from bot.adapters.teams.wire.actions import RUN_CANCEL
 from bot.adapters.teams.wire.body import Json, text_at
 from bot.adapters.teams.wire.invokes import words_answer
 from bot.adapters.teams.wire.reference import reference_of
 from bot.errands import Errands
+from bot.errors import StoreUnavailable
 from bot.orders.following.followers import Followers
 from bot.orders.orders import Orders
 from bot.orders.types import Orderer, Refused, ReindexOrder
@@ -29,6 +33,8 @@ _WHERE: Mapping[str, str] = {
     "directly": "I've written to you directly.",
     "nowhere": "I can't write to you directly either, until you add me for yourself in Teams.",
 }
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +50,11 @@ class Reindexing:
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_press(RUN_CANCEL, self._cancel)
 
-    async def begin(self, order: ReindexOrder, message: Message, by: Orderer) -> str:
+    async def begin(self, order: ReindexOrder, message: Message, by: Orderer) -> tuple[Json, ...]:
         """Begin a run; return what is said of it at once."""
         answer = await self.orders.reindex(order, by)
         if isinstance(answer, Refused):
-            return answer.text
+            return said(answer.text, *await self._way_to(answer.run_id))
 
         await self.followers.begin(
             answer.run_id,
@@ -56,7 +62,17 @@ class Reindexing:
             channel=message.reply_to,
             elsewhere=partial(self._say_elsewhere, message.reply_to),
         )
-        return answer.text
+        return said(answer.text)
+
+    async def _way_to(self, run_id: str) -> tuple[str, ...]:
+        """Return a link to where a run is shown, if others than who ordered it see that."""
+        try:
+            shown = await self.followers.shown_as(run_id) if run_id else None
+        except StoreUnavailable as error:
+            log.warning("teams.run_not_found", run=run_id, why=str(error))
+            return ()
+        url = None if shown is None else link_to_run(shown)
+        return () if url is None else (f"[See how far it is]({url})",)
 
     def _say_elsewhere(self, reply_to: str, where: str) -> None:
         (told,) = said(f"{_ELSEWHERE} {_WHERE[where]}")

@@ -1,17 +1,24 @@
-"""How far a run is, as a message with a card: pure. Names in it are as people wrote them."""
+"""How far a run is, as a message with a card, and where that is: pure.
+
+Names in it are as people wrote them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bot.adapters.teams.cases.links import address
 from bot.adapters.teams.commands.orderers import SPELLING
 from bot.adapters.teams.showing.elements import card, press, text_block, with_card
 from bot.adapters.teams.wire.actions import RUN_CANCEL
-from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.body import Json, root_of, text_at
+from bot.adapters.teams.wire.reference import read_reference, room_in
 from bot.adapters.teams.wire.text import card_plain
+from bot.orders.following.notes import RunShown
 from bot.orders.progress import Progress, progress_of, text_bar
 from bot.orders.told import RunTold
 from bot.rendering.markdown import clip
+from bot.types import PostedRef
 
 _LONGEST_LINE = 1_000
 _LONGEST_NAME = 80
@@ -29,6 +36,16 @@ def run_message(told: RunTold, *, name: str, alone: bool) -> Json:
     buttons = [] if told.ended else [press("Cancel", RUN_CANCEL, run=told.run_id)]
     message = {"type": "message", "summary": shown.title}
     return with_card(message, card(body, buttons))
+
+
+def link_to_run(shown: RunShown) -> str | None:
+    """Return where a run's message opens; None where only who ordered it sees that."""
+    there = read_reference(shown.place)
+    return address(
+        PostedRef(room_in(shown.place), shown.posted),
+        tenant=text_at(there, "conversation", "tenantId"),
+        root=root_of(there),
+    )
 
 
 def _progress(shown: Progress) -> Iterator[Json]:

@@ -13,9 +13,12 @@ from bot.rendering.markdown import split
 _BULLET = "- "
 
 
-def said(text: str) -> tuple[Json, ...]:
-    """Return lines of plain text as messages, in order, each within what Teams takes."""
-    parts = split(_markdown(text), ROOM, size)
+def said(text: str, *live: str) -> tuple[Json, ...]:
+    """Return lines of plain text as messages, in order, each within what Teams takes.
+
+    ``live`` is Markdown that code built, below it.
+    """
+    parts = split("\n\n".join([_markdown(text), *live]), ROOM, size)
     return tuple({"type": "message", "text": part, "textFormat": "markdown"} for part in parts)
 
 

@@ -221,3 +221,14 @@ async def test_an_answer_that_teams_does_not_take_is_left_and_the_order_is_not_r
 
     assert alice.answers[-1].status == 200
     assert len(shelf.runs) == 1
+
+
+async def test_an_order_that_is_edited_is_neither_carried_out_again_nor_asked(
+    teams: FakeTeams, alice: Visitor, shelf: Shelf, inbox: KeepingInbox
+) -> None:
+    ordered = await alice.say(alice.chat, "reindex HR --dry-run")
+    await alice.edit(ordered, "reindex HR")
+
+    assert len(shelf.runs) == 1
+    assert inbox.accepted == 0
+    assert seen(teams, alice.chat).count("Nothing is changed by that.") == 1
