@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.escalations.actors import actor_of
+from bot.escalations.actors import actor_of, expert_of
 from bot.types import Person
 
 
@@ -24,3 +24,15 @@ def test_the_same_person_is_the_same_actor_on_any_platform() -> None:
     web = actor_of(Person("oidc-1", "Anna", email="anna@acme.example"), "expert")
     slack = actor_of(Person("slack:U1", "Anna", email="ANNA@acme.example"), "expert")
     assert web == slack
+
+
+def test_an_expert_is_known_by_their_address_and_by_their_ids_on_the_platform() -> None:
+    actor = expert_of("teams", Person("object-id", "Anna", "Anna@acme.example"))
+    assert actor.id == "anna@acme.example"
+    assert all(map(actor.has, ("teams:object-id", "object-id")))
+
+
+def test_an_expert_without_an_address_is_known_by_their_platforms_id() -> None:
+    actor = expert_of("teams", Person("object-id", "Anna"))
+    assert (actor.id, actor.role) == ("teams:object-id", "expert")
+    assert actor.has("object-id"), "they may have asked it themselves"
