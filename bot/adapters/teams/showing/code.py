@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.adapters.teams.showing.elements import text_block
+from bot.adapters.teams.showing.sizes import most
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import card_plain
-from bot.rendering.markdown import split
 
 _PLAIN = "PlainText"
 _LANGUAGES: Mapping[str, str] = {
@@ -69,13 +69,11 @@ class Code:
 
     def parts(self, fits: Callable[[Json], bool]) -> tuple[Code, ...]:
         """Cut it, between lines wherever a line fits; the parts go on with the line numbers."""
-        if fits(self.element()):
-            return (self,)
         parts: list[Code] = []
-        first = self.first
-        for text in _cut(self.text, lambda each: fits(Code(each, self.language).element())):
-            parts.append(Code(text, self.language, first))
-            first += text.count("\n") + 1
+        left: Code | None = self
+        while left is not None:
+            part, left = _cut(left, fits)
+            parts.append(part)
         return tuple(parts)
 
 
@@ -86,11 +84,17 @@ def code_in(block: str) -> Code:
     return Code("\n".join(lines[:-1]), _LANGUAGES.get(named, _PLAIN))
 
 
-def _cut(text: str, fits: Callable[[str], bool]) -> list[str]:
-    fence = "```"
-    pieces = split(f"{fence}\n{text}\n{fence}", 1, lambda piece: 1 if fits(_bare(piece)) else 2)
-    return [_bare(piece) for piece in pieces]
+def _cut(code: Code, fits: Callable[[Json], bool]) -> tuple[Code, Code | None]:
+    """Return the beginning that fits, and what is left, if anything."""
+    lines = code.text.split("\n")
+    count = most(len(lines), lambda n: fits(_with("\n".join(lines[:n]), code).element()))
+    whole = "\n".join(lines[:count])
+    end = most(len(whole), lambda n: fits(_with(whole[:n], code).element()))
+    rest = code.text[end:]
+    first = code.first + whole[:end].count("\n") + rest.startswith("\n")
+    left = Code(rest.removeprefix("\n"), code.language, first)
+    return _with(whole[:end], code), left if left.text else None
 
 
-def _bare(piece: str) -> str:
-    return piece.removeprefix("```\n").removesuffix("\n```")
+def _with(text: str, code: Code) -> Code:
+    return replace(code, text=text)

@@ -12,7 +12,7 @@ from bot.adapters.teams.showing.cutting import cut
 from bot.adapters.teams.showing.elements import card, with_card
 from bot.adapters.teams.showing.labels import composed, label
 from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity
-from bot.adapters.teams.showing.sizes import ROOM, size
+from bot.adapters.teams.showing.sizes import ROOM, most, size
 from bot.adapters.teams.showing.units import Unit, marked_in, units_of
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_plain
@@ -29,7 +29,7 @@ _NOTHING = "\u2026"
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What is around the words of every activity, of the first, and of the last."""
+    """What is around the words of every message, of the first, and below the last."""
 
     ai: bool
     usage: Json | None
@@ -37,27 +37,45 @@ class _Frame:
     feedback: bool
     buttons: tuple[Json, ...]
 
-    def activity(self, units: Sequence[Unit], mark: str, *, first: bool, last: bool) -> Json:
+    def words(self, units: Sequence[Unit], mark: str, *, first: bool) -> Json:
+        """Return the message that says what units say."""
         text = "\n\n".join(part for part in (mark, *(unit.text for unit in units)) if part)
         marked = marks_in(text)
         citations = [each for number, each in self.citations.items() if number in marked]
-        entity = label(ai=self.ai, usage=self.usage, citations=citations)
         said: Json = {"type": "message", "text": text or _NOTHING, "textFormat": "markdown"}
-        labelled: Json = {"entities": [entity]} if entity else {}
         judged: Json = {"channelData": {"feedbackLoop": {"type": "default"}}}
-        whole = {**said, **labelled, **(judged if first and self.feedback else {})}
-        below = [element for unit in units for element in unit.below]
+        labelled = {**said, **self._label(citations)}
+        return {**labelled, **judged} if first and self.feedback else labelled
+
+    def below(self, units: Sequence[Unit], *, last: bool) -> Json | None:
+        """Return the message with what hangs below units, and the buttons; None for nothing."""
+        shown = [element for unit in units for element in unit.below]
         actions = self.buttons if last else ()
-        return with_card(whole, card(below, actions)) if below or actions else whole
+        if not (shown or actions):
+            return None
+        said: Json = {"type": "message", "summary": _summary(shown or actions)}
+        return with_card({**said, **(self._label(()) if shown else {})}, card(shown, actions))
 
     def fits(self, units: Sequence[Unit]) -> bool:
-        return size(self.activity(units, "", first=True, last=True)) <= ROOM - _PART_MARK
+        both = self.words(units, "", first=True), self.below(units, last=True) or {}
+        return max(map(size, both)) <= ROOM - _PART_MARK
 
     def room(self) -> int:
         """Return the bytes that one unit may have, whatever it cites."""
         marks = "".join(f"[{number}]" for number in self.citations)
-        around = self.activity([Unit(marks, ({},))], "", first=True, last=True)
-        return ROOM - _PART_MARK - _UNIT_FRAME - size(around)
+        around = [Unit(marks, ({},))]
+        both = self.words(around, "", first=True), self.below(around, last=True) or {}
+        return ROOM - _PART_MARK - _UNIT_FRAME - max(map(size, both))
+
+    def _label(self, citations: Sequence[Json]) -> Json:
+        entity = label(ai=self.ai, usage=self.usage, citations=citations)
+        return {"entities": [entity]} if entity else {}
+
+
+def _summary(shown: Sequence[Json]) -> str:
+    """Return what stands for a card where none is shown: what is in it, by name."""
+    named = (each.get("text") or each.get("title") for each in shown)
+    return ", ".join(str(name) for name in named if name)
 
 
 def answer_activities(
@@ -72,9 +90,11 @@ def answer_activities(
     """Return the activities that show the response of an outcome, in order.
 
     What the text marks becomes citations; other pages, and those beyond what Teams takes, are
-    listed. Tables and code hang below the text that names them. It is one activity wherever that
-    fits; several say which of how many they are, so that one that is repeated can be told from one
-    that is new. The first asks for a judgement of what can be judged, the last has the buttons.
+    listed. The text is one message wherever that fits; several say which of how many they are, so
+    that one that is repeated can be told from one that is new. Tables and code are in a message
+    below the text that names them, and the last such has the buttons: Teams makes two messages of
+    words with a card, tells no id of either, and refuses to edit words into both (BadSyntax). The
+    first asks for a judgement of what can be judged.
     What is not ``pressed`` has neither, and no footer that asks for a reply. ``opening`` is
     Markdown that code wrote, shown first.
     """
@@ -111,23 +131,24 @@ def typing() -> Json:
 
 def _activities(frame: _Frame, units: Sequence[Unit]) -> tuple[Json, ...]:
     parts = list(_packed(frame, units))
+    return tuple(_shown(frame, parts))
+
+
+def _shown(frame: _Frame, parts: Sequence[Sequence[Unit]]) -> Iterator[Json]:
     of = len(parts)
-    return tuple(
-        frame.activity(
-            part, f"_({number} of {of})_" if of > 1 else "", first=number == 1, last=number == of
-        )
-        for number, part in enumerate(parts, start=1)
-    )
+    for number, part in enumerate(parts, start=1):
+        yield frame.words(part, f"_({number} of {of})_" if of > 1 else "", first=number == 1)
+        below = frame.below(part, last=number == of)
+        if below is not None:
+            yield below
 
 
 def _packed(frame: _Frame, units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
-    part: list[Unit] = []
-    for unit in units:
-        if part and not frame.fits([*part, unit]):
-            yield part
-            part = []
-        part.append(unit)
-    yield part
+    left = units
+    while left:
+        count = frame.most(left)
+        yield left[:count]
+        left = left[count:]
 
 
 def _below(rendered: Rendered, citations: Mapping[int, Json], now: datetime) -> str:

@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Literal
 
 from bot.adapters.teams.showing.elements import text_block
+from bot.adapters.teams.showing.sizes import most
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import card_text
 
@@ -61,15 +62,15 @@ class Table:
         return tuple(parts) if all(fits(part.element()) for part in parts) else ()
 
     def _packed(self, fits: Callable[[Json], bool]) -> Iterator[Table]:
-        part = replace(self, rows=self.rows[:1])
-        for row in self.rows[1:]:
-            longer = replace(part, rows=(*part.rows, row))
-            if fits(longer.element()):
-                part = longer
-            else:
-                yield part
-                part = replace(self, rows=(row,))
-        yield part
+        left = self.rows
+        while left:
+            part = self._begun(left, fits)
+            yield part
+            left = left[len(part.rows) :]
+
+    def _begun(self, rows: tuple[tuple[str, ...], ...], fits: Callable[[Json], bool]) -> Table:
+        count = most(len(rows), lambda n: fits(replace(self, rows=rows[:n]).element()))
+        return replace(self, rows=rows[:count])
 
     def _widths(self) -> tuple[int, ...]:
         columns = zip(self.header, *self.rows, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from bot.adapters.teams.showing.tables import Table
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_markdown
 
+_BREAK = re.compile(r"(?<=\S)\n(?!\s*(?:[-*+]|\d{1,3}[.)])\s)(?=\s*\S)")
+"""The end of a line that is not the last of its paragraph, and before no item of a list."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -27,8 +31,9 @@ class Unit:
 def units_of(text: str, citations: Collection[int], room: int) -> Iterator[Unit]:
     """Yield inert Markdown in units of at most ``room`` bytes, in order.
 
-    What hangs below is named in the text where it belongs. Marks of ``citations`` in a table stand
-    there too, for Teams resolves them nowhere else. A table that can't be cut to fit is a list.
+    Lines stay lines, which Markdown would join. What hangs below is named in the text where it
+    belongs. Marks of ``citations`` in a table stand there too, for Teams resolves them nowhere
+    else. A table that can't be cut to fit is a list.
     """
     tables = codes = 0
     for piece in pieces(text):
@@ -52,7 +57,8 @@ def marked_in(text: str) -> frozenset[int]:
 
 
 def _prose(text: str, room: int) -> Iterator[Unit]:
-    return (Unit(part) for part in cut(teams_markdown(text), room) if part.strip())
+    shown = _BREAK.sub("  \n", teams_markdown(text))
+    return (Unit(part) for part in cut(shown, room) if part.strip())
 
 
 def _named(name: str, parts: Sequence[Table | Code], citations: Collection[int]) -> Iterator[Unit]:

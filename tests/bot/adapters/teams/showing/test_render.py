@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -180,6 +181,24 @@ def test_a_page_cited_only_in_a_table_is_still_a_citation() -> None:
     assert "_Table 1, below_ [1]" in activity["text"]
     rows = card(activity)["body"][1]["rows"]
     assert rows[1]["cells"][1]["items"][0]["text"] == "2 [1]"
+
+
+def test_lines_stay_lines() -> None:
+    text = only(replace(ANSWER, text="I read it so:\nRestart [1].\n- one\n- two\n\n> a\n> b"))[
+        "text"
+    ]
+    assert text == "I read it so:  \nRestart [1].\n- one\n- two\n\n> a  \n> b"
+
+
+@pytest.mark.parametrize(
+    "piece", ["a\n\n", "a\n", "|a|b|\n|-|-|\n|c|d|\n\n", "|", "`a", "[1]", "**", "> "]
+)
+@pytest.mark.parametrize("around", ["{}", "|a|b|\n|-|-|\n{}", "```\n{}\n```"])
+def test_what_somebody_wrote_at_length_does_not_hold_up_everybody(piece: str, around: str) -> None:
+    text = around.format(piece * (40_000 // len(piece)))
+    began = time.process_time()
+    shown(replace(ANSWER, text=text))
+    assert time.process_time() - began < 4
 
 
 def test_what_looks_like_a_mark_in_code_cites_nothing() -> None:
