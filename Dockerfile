@@ -18,6 +18,7 @@ COPY rag rag
 COPY ingestion ingestion
 COPY prompts prompts
 COPY infra/sample infra/sample
+COPY infra/teams infra/teams
 USER 10001
 VOLUME /data
 EXPOSE 3978

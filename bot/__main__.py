@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bot.commands.arguments import add_channels
+from bot.commands.packaging import add_teams_package
 from bot.config import Settings, load_settings
 from bot.errors import BotError
 from bot.observing.logs import set_up_logs
@@ -51,7 +52,7 @@ async def _run(options: argparse.Namespace, settings: Settings, started: float) 
             from bot.commands import doctor
 
             return await doctor.doctor(settings)
-        case "escalations" | "channels":
+        case "escalations" | "channels" | "teams-package":
             return await _administering(options, settings)
         case "pause" | "resume":
             return await _pausing(options, settings)
@@ -60,6 +61,10 @@ async def _run(options: argparse.Namespace, settings: Settings, started: float) 
 
 
 async def _administering(options: argparse.Namespace, settings: Settings) -> int:
+    if options.command == "teams-package":
+        from bot.commands import teams_package
+
+        return teams_package.teams_package(settings, options)
     from bot.commands import channels, escalations
 
     if options.command == "channels":
@@ -112,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     certify = commands.add_parser("certify", help="certify the gate's threshold on your questions")
     certify.add_argument("questions", type=Path)
     commands.add_parser("settings", help="print all settings as a table")
+    add_teams_package(commands)
     return parser
 
 

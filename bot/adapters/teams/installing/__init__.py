@@ -1,0 +1,1 @@
+"""The app package by which Teams learns of the bot."""

@@ -1,0 +1,143 @@
+"""The manifest of this installation: the words of infra/teams, and what the settings say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from bot.adapters.teams.installing.published import problems
+from bot.config import Settings
+from bot.doors.addresses import local_host
+from bot.errors import SettingInvalid
+from bot.greeting import PROMPTS
+
+SOURCE = "infra/teams/manifest.json"
+READ_ALONG = ("ChannelMessage.Read.Group", "ChatMessage.Read.Chat")
+"""By which everything that is written where the app is comes to the bot, not only mentions."""
+
+_GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_READS_ALONG = (
+    "It receives what is written in the channels and chats that it was added to, so that it can "
+    "answer follow-up questions without a mention; what is not for it is dropped, not kept."
+)
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What is chosen for a package beside the settings.
+
+    Attributes:
+        follow_ups: Ask for what is written without a mention.
+        version: Of the package, as 1.0.1; None leaves that of the source.
+        privacy_url: What is said about privacy; None is PUBLIC_URL.
+        terms_url: What is said about terms of use; None is PUBLIC_URL.
+    """
+
+    follow_ups: bool = False
+    version: str | None = None
+    privacy_url: str | None = None
+    terms_url: str | None = None
+
+
+def filled(source: Mapping[str, Any], settings: Settings, wishes: Wishes) -> Json:
+    """Return the manifest for an installation.
+
+    Raises SettingInvalid for settings that are missing, and what Teams would not take.
+    """
+    app_id, home = _app_id(settings), _home(settings)
+    try:
+        manifest = _joined(source, app_id, home, wishes)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise SettingInvalid(
+            f"{SOURCE} is not formed as that of the repository ({error}). Begin with that one."
+        ) from error
+    _refuse(problems(manifest))
+    return manifest
+
+
+def _joined(source: Mapping[str, Any], app_id: str, home: str, wishes: Wishes) -> Json:
+    manifest = _with_bot(source, app_id)
+    manifest["id"] = app_id
+    manifest["version"] = wishes.version or source["version"]
+    manifest["developer"] = {
+        **source["developer"],
+        "websiteUrl": home,
+        "privacyUrl": wishes.privacy_url or home,
+        "termsOfUseUrl": wishes.terms_url or home,
+    }
+    manifest["validDomains"] = [urlsplit(home).hostname]
+    return manifest | _reading_along(manifest, app_id) if wishes.follow_ups else manifest
+
+
+def _app_id(settings: Settings) -> str:
+    app_id = settings.microsoft_app_id
+    if app_id is None:
+        raise SettingInvalid(
+            "MICROSOFT_APP_ID is not set. Set it to the bot registration's id: docs/teams.md"
+        )
+    if not _GUID.fullmatch(app_id):
+        raise SettingInvalid(
+            f"MICROSOFT_APP_ID={app_id!r} is no id. Copy it from the bot's Configuration > "
+            "Microsoft App ID, such as 00000000-0000-0000-0000-000000000000."
+        )
+    return app_id
+
+
+def _home(settings: Settings) -> str:
+    home = settings.public_url
+    if home is None:
+        raise SettingInvalid(
+            "PUBLIC_URL is not set. Set it to where colleagues reach this server, such as "
+            "https://frontdesk.example.com; Teams shows it with the app."
+        )
+    if not home.lower().startswith("https://") or local_host(home) or not urlsplit(home).hostname:
+        raise SettingInvalid(
+            f"PUBLIC_URL={home!r} can't be opened from Teams. Set it to the https:// address by "
+            "which others reach this server."
+        )
+    return home
+
+
+def _with_bot(source: Mapping[str, Any], app_id: str) -> Json:
+    """Return the source with the bot's id, and the prompts where somebody is alone with it."""
+    bots = [
+        {**bot, "botId": app_id, "commandLists": [_prompting(each) for each in bot["commandLists"]]}
+        for bot in source["bots"]
+    ]
+    return {**source, "bots": bots}
+
+
+def _prompting(commands: Mapping[str, Any]) -> Json:
+    if "personal" not in commands["scopes"]:
+        return dict(commands)
+    return {**commands, "commands": [*_prompts(), *commands["commands"]]}
+
+
+def _prompts() -> Iterator[Json]:
+    for prompt in PROMPTS:
+        said = {"description": prompt.message, "type": "prompt", "prompt": prompt.message}
+        yield {"title": prompt.title, **said}
+
+
+def _reading_along(manifest: Mapping[str, Any], app_id: str) -> Json:
+    """Return what asks for all that is written; Microsoft wants to read there what for."""
+    told, permissions = manifest["description"], [_permission(name) for name in READ_ALONG]
+    return {
+        "description": {**told, "full": f"{told['full']} {_READS_ALONG}"},
+        "webApplicationInfo": {"id": app_id, "resource": f"https://{manifest['validDomains'][0]}"},
+        "authorization": {"permissions": {"resourceSpecific": permissions}},
+    }
+
+
+def _permission(name: str) -> Json:
+    return {"name": name, "type": "Application"}
+
+
+def _refuse(found: tuple[str, ...]) -> None:
+    if found:
+        raise SettingInvalid(f"Teams would not take {SOURCE}: {'; '.join(found)}. Correct that.")
