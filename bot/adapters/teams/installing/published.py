@@ -2,7 +2,8 @@
 
 From Microsoft's published schema 1.30, as of @microsoft/app-manifest 1.1.2: every key, pattern,
 value, length and number that it states for what is used here. What this package does not use is
-refused too. The two rules between keys are no part of the schema.
+refused too. The schema does not hold the rules between keys, and says only in words what a version
+is.
 """
 
 from __future__ import annotations
@@ -170,6 +171,8 @@ def _inconsistent(manifest: Mapping[str, object]) -> Iterator[str]:
     """Yield what is missing between the keys of a manifest that is right by itself."""
     bots = manifest.get("bots")
     scopes = [scope for bot in bots for scope in bot["scopes"]] if isinstance(bots, list) else []
+    if not scopes:
+        yield "bots holds no bot that can be asked anywhere"
     if "team" in scopes and CHANNEL_FEATURES not in manifest:
         yield f"{CHANNEL_FEATURES} is missing; from 1.25 on Teams wants it of apps in teams"
     permitted = manifest.get("authorization")

@@ -51,9 +51,10 @@ def least() -> dict[str, Any]:
 def at(manifest: dict[str, Any], place: str) -> tuple[Any, Any]:
     """Return what holds the value at a place, and the value's key there."""
     *way, last = (int(key) if key.isdecimal() else key for key in place.split("/"))
+    inside: Any = manifest
     for key in way:
-        manifest = manifest[key]
-    return manifest, last
+        inside = inside[key]
+    return inside, last
 
 
 LENGTHS = [
