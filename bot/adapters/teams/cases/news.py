@@ -31,20 +31,21 @@ def told(
     """Return the activities that tell an asker: who did what, in our words, then theirs.
 
     In a chat, which has no threads, the question is recalled. Nothing marks it as made by an AI:
-    it is a person's. Several say which of how many they are. Below the last is what the asker may
-    do then, and ``remark``, a word of ours.
+    it is a person's. Several say which of how many they are. What the asker may do then, and
+    ``remark``, a word of ours, are in a message of their own at the end, for Teams can't edit words
+    and a card in one.
     """
     news = said(notice)
     opening = f"**{teams_label(clip(news.name, _NAME_LENGTH))}** {news.did}"
     about = f"> {_recalled(message.text)}" if message.private else ""
     whole = "\n\n".join(part for part in (about, opening, live(news.words)) if part)
     parts = split(whole, ROOM - _BELOW, size)
-    *before, last = (
-        _activity(part, number, len(parts)) for number, part in enumerate(parts, start=1)
-    )
+    said_so = [_activity(part, number, len(parts)) for number, part in enumerate(parts, start=1)]
     if not (offers or remark):
-        return (*before, last)
-    return (*before, with_card(last, below(notice.interaction_id, offers, remark)))
+        return tuple(said_so)
+    named = ", ".join([*filter(None, [remark]), *(offer.label for offer in offers)])
+    shown: Json = {"type": "message", "summary": named}
+    return (*said_so, with_card(shown, below(notice.interaction_id, offers, remark)))
 
 
 def below(case_id: InteractionId, offers: Sequence[Offer], remark: str = "") -> Json:

@@ -69,5 +69,9 @@ class _News:
         offers: Sequence[Offer],
         remark: str,
     ) -> None:
-        shown = told(message, notice, offers, remark)[-1]
-        await self._connector.update(message.reply_to, at.id, shown)
+        if offers or remark:
+            shown = told(message, notice, offers, remark)[-1]
+            await self._connector.update(message.reply_to, at.id, shown)
+        else:
+            # The buttons are a message of their own; a card of nothing would be left.
+            await self._connector.delete(message.reply_to, at.id)

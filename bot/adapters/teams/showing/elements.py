@@ -30,7 +30,7 @@ def card(body: Sequence[Json], actions: Sequence[Json] = ()) -> Json:
 
 
 def with_card(activity: Json, shown: Json) -> Json:
-    """Return a message with a card below its text."""
+    """Return a message with a card; it has no text, for Teams would make two messages of it."""
     return {**activity, "attachments": [attachment(shown)]}
 
 

@@ -56,7 +56,11 @@ class _Frame:
         said: Json = {"type": "message", "summary": _summary(shown or actions)}
         return with_card({**said, **(self._label(()) if shown else {})}, card(shown, actions))
 
-    def fits(self, units: Sequence[Unit]) -> bool:
+    def most(self, units: Sequence[Unit]) -> int:
+        """Return how many of the first units go into one message and what hangs below it."""
+        return most(len(units), lambda count: self._fits(units[:count]))
+
+    def _fits(self, units: Sequence[Unit]) -> bool:
         both = self.words(units, "", first=True), self.below(units, last=True) or {}
         return max(map(size, both)) <= ROOM - _PART_MARK
 
@@ -130,7 +134,7 @@ def typing() -> Json:
 
 
 def _activities(frame: _Frame, units: Sequence[Unit]) -> tuple[Json, ...]:
-    parts = list(_packed(frame, units))
+    parts = list(_packed(frame, units)) or [()]
     return tuple(_shown(frame, parts))
 
 

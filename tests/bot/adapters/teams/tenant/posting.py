@@ -47,7 +47,8 @@ def post(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
     teams.sent.append(sent)
     if activity["type"] == "message":
         teams.visible[name] = sent
-    return {"id": name}
+    # Teams makes two messages of it, and tells the id of neither.
+    return {"id": "" if is_two(activity) else name}
 
 
 def update(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
@@ -55,6 +56,8 @@ def update(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
     written_to(teams, call.conversation)
     there = found(teams, call)
     limits.check(activity)
+    if is_two(activity):
+        raise Refused("BadSyntax", "Activity resulted into multiple skype activities")
     teams.edits.append(str(activity.get("text") or ""))
     now = Sent(there.id, there.conversation, there.reply_to, activity, call.authorization)
     teams.visible[there.id] = now
@@ -127,6 +130,11 @@ def _chat(teams: Tenant, wanted: Mapping[str, Any]) -> Conversation:
             "BotNotInConversationRoster", "The bot is not part of the conversation roster."
         )
     return chat
+
+
+def is_two(activity: Activity) -> bool:
+    """Tell whether Teams makes several messages of it: words and cards are not in one."""
+    return bool(activity.get("text")) + len(activity.get("attachments") or ()) > 1
 
 
 def _same(sent: Sent, conversation: str) -> bool:
