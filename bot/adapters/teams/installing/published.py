@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-VERSION = "1.30"
-SCHEMA = f"https://developer.microsoft.com/json-schemas/teams/v{VERSION}/MicrosoftTeams.schema.json"
+VERSIONS = ("1.30", "1.29", "1.28")
+"""Newest first; what is used here has the same limits in all of them."""
+
 CHANNEL_FEATURES = "supportsChannelFeatures"
 
 Check = Callable[[object, str], Iterator[str]]
@@ -85,6 +86,13 @@ def shape(required: Mapping[str, Check], optional: Mapping[str, Check] | None = 
     return check
 
 
+def schema_of(version: str) -> str:
+    """Return the address of a version's schema."""
+    return (
+        f"https://developer.microsoft.com/json-schemas/teams/v{version}/MicrosoftTeams.schema.json"
+    )
+
+
 _ADDRESS = text(2048, r"(?i:https?)://.*")
 _PATH = text(2048)
 _GUID = text(36, r"[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
@@ -130,7 +138,7 @@ _LANGUAGES = items(shape({"languageTag": _LANGUAGE, "file": _PATH}), 100, distin
 
 _MANIFEST = shape(
     {
-        "manifestVersion": one_of(VERSION),
+        "manifestVersion": one_of(*VERSIONS),
         "version": text(256, rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"),
         "id": _GUID,
         "developer": _DEVELOPER,
@@ -140,7 +148,7 @@ _MANIFEST = shape(
         "accentColor": text(7, r"#[0-9a-fA-F]{6}"),
     },
     {
-        "$schema": one_of(SCHEMA),
+        "$schema": one_of(*map(schema_of, VERSIONS)),
         "bots": items(_BOT, 1),
         "permissions": items(one_of("identity", "messageTeamMembers"), 2),
         "validDomains": items(text(2048), 100),
@@ -168,7 +176,10 @@ def problems(manifest: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _inconsistent(manifest: Mapping[str, object]) -> Iterator[str]:
-    """Yield what is missing between the keys of a manifest that is right by itself."""
+    """Yield what is wrong between the keys of a manifest whose keys are right by themselves."""
+    version = str(manifest["manifestVersion"])
+    if manifest.get("$schema", schema_of(version)) != schema_of(version):
+        yield f"$schema is not that of manifestVersion {version}"
     bots = manifest.get("bots")
     scopes = [scope for bot in bots for scope in bot["scopes"]] if isinstance(bots, list) else []
     if not scopes:

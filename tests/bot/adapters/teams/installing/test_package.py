@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bot.adapters.teams.commands.orderers import SPELLING
 from bot.adapters.teams.installing.manifest import READ_ALONG, Wishes
 from bot.adapters.teams.installing.package import FOLDER, package_of
-from bot.adapters.teams.installing.published import SCHEMA, VERSION, problems
+from bot.adapters.teams.installing.published import VERSIONS, problems, schema_of
 from bot.adapters.teams.wire.body import ConversationKind
 from bot.config import Settings, load_settings
 from bot.errors import SettingInvalid
@@ -109,7 +109,10 @@ def test_teams_takes_it(configured: Settings, wishes: Wishes) -> None:
     manifest = manifest_in(package_of(configured, wishes))
 
     assert problems(manifest) == ()
-    assert (manifest["manifestVersion"], manifest["$schema"]) == (VERSION, SCHEMA)
+    assert (manifest["manifestVersion"], manifest["$schema"]) == (
+        VERSIONS[0],
+        schema_of(VERSIONS[0]),
+    )
 
 
 def test_it_holds_a_manifest_and_the_icons_that_this_names(configured: Settings) -> None:
@@ -170,6 +173,14 @@ def test_permissions_are_those_that_what_is_called_needs(configured: Settings) -
     assert set(called()) == PERMISSION_OF.keys()
     asked = manifest_in(package_of(configured, NOTHING))["permissions"]
     assert set(asked) == set(PERMISSION_OF.values()) - {""}
+
+
+def test_the_guide_says_what_everything_is_asked_for() -> None:
+    guide = (ADAPTER.parents[2] / "docs" / "teams.md").read_text()
+    table = guide.partition("## What the app asks for")[2].partition("\n## ")[0]
+
+    asked = {*SCOPE_OF.values(), *PERMISSION_OF.values(), *READ_ALONG} - {""}
+    assert [name for name in sorted(asked) if f"`{name}`" not in table] == []
 
 
 def test_nothing_is_read_along_unless_that_is_wished(configured: Settings) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.installing.published import problems
+from bot.adapters.teams.installing.published import VERSIONS, problems, schema_of
 
 _ID = "12345678-1234-1234-1234-123456789abc"
 _HOME = "https://frontdesk.example.com"
@@ -81,7 +81,8 @@ NUMBERS = [
     ("validDomains", 100),
 ]
 REFUSED: list[tuple[str, object]] = [
-    ("manifestVersion", "1.29"),
+    ("manifestVersion", "1.27"),
+    ("$schema", "https://example.com/schema.json"),
     ("version", "1.0"),
     ("version", "v1.0.0"),
     ("id", "frontdesk"),
@@ -200,6 +201,16 @@ def test_what_is_required_is_missed_by_its_place(place: str) -> None:
     del inside[key]
 
     assert problems(manifest) == (f"{dotted(place)} is missing",)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_earlier_version_of_the_same_limits_is_taken_with_its_own_schema(version: str) -> None:
+    manifest = {**least(), "manifestVersion": version, "$schema": schema_of(version)}
+    assert problems(manifest) == ()
+
+    other = next(each for each in VERSIONS if each != version)
+    manifest["$schema"] = schema_of(other)
+    assert problems(manifest) == (f"$schema is not that of manifestVersion {version}",)
 
 
 def test_an_app_for_teams_has_to_say_which_channels_it_knows() -> None:
