@@ -93,8 +93,11 @@ class OpensPlaceholders(Protocol):
     worst a placeholder is left over when the process dies before it is recorded.
     """
 
-    async def open_placeholder(self, message: Message) -> PostedRef:
-        """Post the placeholder. Raises DeliveryFailed."""
+    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
+        """Post the placeholder. Raises DeliveryFailed.
+
+        ``needed``: the reply waits for it. Otherwise it may be left out where it is too much.
+        """
         ...
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import replace
 
 from bot.capabilities import TakesTurns
 from bot.durable.progress import Progress
-from bot.errors import DeliveryFailed
+from bot.errors import ClaimLost, DeliveryFailed
 from bot.observing.tracing import deliver_span
-from bot.ports import Channel, Withdraws, Worklist
+from bot.ports import Channel, OpensPlaceholders, Withdraws, Worklist
 from bot.rendering.links import reachable_from_afar
 from bot.types import (
     Activity,
@@ -72,7 +73,7 @@ class Deliverer:
         return nullcontext()
 
     async def post(self, interaction: Interaction, outcome: Outcome, *, again: bool) -> PostedRef:
-        """Post an outcome; return where it is. Raises DeliveryFailed.
+        """Post an outcome; return where it is. Raises DeliveryFailed, ClaimLost.
 
         ``again`` says that an earlier attempt may have got through: it is looked up first.
         """
@@ -89,11 +90,32 @@ class Deliverer:
                     await _cleared(channel, delivery)
                     return _nowhere(interaction)
                 with deliver_span(delivery):
-                    return await _posted(channel, delivery, again=again)
+                    ready = await self._with_placeholder(channel, interaction, delivery)
+                    return await _posted(channel, ready, again=again)
         except TimeoutError as error:
             raise DeliveryFailed(
                 f"{channel.platform} did not answer within {_DEADLINE_SECONDS:.0f} s."
             ) from error
+
+    async def _with_placeholder(
+        self, channel: Channel, interaction: Interaction, delivery: Delivery
+    ) -> Delivery:
+        """Open what the reply is edited into, where there is nothing yet that can be repeated.
+
+        A reply may come before anything was shown, or when that was too much for the platform.
+        """
+        if delivery.placeholder is not None or not isinstance(channel, OpensPlaceholders):
+            return delivery
+        if interaction.placeholder is None:
+            unseen = PostedRef(delivery.message.thread.channel, "")
+            await self._work.placeholder(interaction, unseen)
+        opened = await channel.open_placeholder(delivery.message, needed=True)
+        try:
+            await self._work.placeholder(interaction, opened)
+        except ClaimLost:
+            await _removed(channel, delivery.message, opened)
+            raise
+        return replace(delivery, placeholder=opened)
 
     async def withdraw(self, interaction: Interaction) -> None:
         """Take back what was posted, where the platform can. Raises DeliveryFailed."""
@@ -113,6 +135,12 @@ class Deliverer:
 async def _posted(channel: Channel, delivery: Delivery, *, again: bool) -> PostedRef:
     there = await channel.find(delivery) if again else None
     return there or await channel.deliver(delivery)
+
+
+async def _removed(channel: Channel, message: Message, placeholder: PostedRef) -> None:
+    if isinstance(channel, Withdraws):
+        with suppress(DeliveryFailed):
+            await channel.withdraw(message, [placeholder])
 
 
 async def _cleared(channel: Channel, delivery: Delivery) -> None:

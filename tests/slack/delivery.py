@@ -11,28 +11,23 @@ import argparse
 import asyncio
 import random
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bot.store import open_store, sqlite_url
-from bot.types import Interaction, Message, Person, Thread
 from tests.bot.adapters.slack.server import FakeSlack, Fault
 from tests.bot.adapters.slack.server import Post as Posted
-from tests.slack.lives import Lives, lives
-from tests.slack.script import Asked, Script, Sending
+from tests.bot.adapters.slack.workspace.web_door import WebDoor
+from tests.delivering.judging import KEPT, Run, as_edited, judged, recorded, settled
+from tests.delivering.lives import Lives, lives
+from tests.delivering.post import Knock, Post, Sending, all_sent
+from tests.slack.lives import live
+from tests.slack.script import Script
 
 EVENTS_A_SECOND = 60
 EVENTS_A_KILL = 300
-PATIENCE_SECONDS = 120.0
 QUIET_SECONDS = 2.0
-RETRY_SECONDS = 3.0
-_LOOK_SECONDS = 0.5
-TENANT = "default"
 
 FAULTS: Sequence[tuple[Fault | None, int]] = (
     (None, 887),
@@ -48,58 +43,6 @@ FAULTS: Sequence[tuple[Fault | None, int]] = (
 FAULTY = ("chat.postMessage", "conversations.replies", "conversations.history", "chat.delete")
 
 
-@dataclass
-class Post:
-    """What became of the sendings; times are the clock's."""
-
-    server: Lives
-    sent: int = 0
-    refused: Counter[int] = field(default_factory=Counter)
-    taken: dict[int, datetime] = field(default_factory=dict)
-
-    async def send(self, sending: Sending, began: float) -> None:
-        """Send all copies at their times, and then until one is acknowledged, as Slack does."""
-        copies = (self._copy(sending, at, number, began) for number, at in enumerate(sending.times))
-        await asyncio.gather(*copies)
-        number = len(sending.times)
-        while id(sending) not in self.taken:
-            await self.server.up.wait()
-            await asyncio.sleep(random.random() * RETRY_SECONDS)  # noqa: S311 - no secret
-            await self._copy(sending, 0.0, number, began)
-
-    async def _copy(self, sending: Sending, at: float, number: int, began: float) -> None:
-        await asyncio.sleep(max(0.0, began + at - asyncio.get_running_loop().time()))
-        self.sent += 1
-        answer = await self.server.door.event(sending.envelope, attempt=number)
-        if answer.status == 200:
-            self.taken.setdefault(id(sending), datetime.now(UTC))
-        else:
-            self.refused[answer.status] += 1
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The questions about which a promise was broken, by promise."""
-
-    lost: list[str]
-    twice: list[str]
-    not_withdrawn: list[str]
-    not_amended: list[str]
-    not_forgotten: list[str]
-    unfinished: int
-
-
-async def killed_again_and_again(server: Lives, script: Script) -> None:
-    moments = sorted(
-        script.draw.uniform(1, script.seconds) for _ in range(len(script.sendings) // EVENTS_A_KILL)
-    )
-    began = asyncio.get_running_loop().time()
-    for moment in moments:
-        await asyncio.sleep(max(0.0, began + moment - asyncio.get_running_loop().time()))
-        await server.kill()
-        await server.begin()
-
-
 def answers(slack: FakeSlack) -> Mapping[str, Sequence[str]]:
     """Return what stands in the channels for each question, by its mark."""
     found: dict[str, list[str]] = {}
@@ -108,67 +51,6 @@ def answers(slack: FakeSlack) -> Mapping[str, Sequence[str]]:
             mark = post.shown.split("Q", 1)[-1].split()[0]
             found.setdefault(f"Q{mark}", []).append(post.shown)
     return found
-
-
-def settled(slack: FakeSlack, script: Script) -> bool:
-    seen = answers(slack)
-    return all((asked.mark in seen) is not asked.deleted for asked in script.asked)
-
-
-async def recorded(data_dir: Path, script: Script) -> tuple[dict[str, Interaction], int]:
-    """Return what the record keeps of each question, and how much work is left."""
-    store = await open_store(sqlite_url(data_dir))
-    try:
-        kept = {}
-        for asked in script.asked:
-            place = Thread("slack", TENANT, asked.channel, asked.thread)
-            named = Message(asked.ts, place, Person(""), "", datetime.now(UTC)).interaction_id
-            if (found := await store.work.get(named)) is not None:
-                kept[asked.mark] = found
-        return kept, len(await store.work.unfinished())
-    finally:
-        await store.close()
-
-
-def judged(
-    slack: FakeSlack, script: Script, post: Post, kept: Mapping[str, Interaction], unfinished: int
-) -> Verdict:
-    seen = answers(slack)
-    edits = {
-        sending.asked.mark: post.taken[id(sending)] for sending in script.sendings if sending.edits
-    }
-
-    def amended(asked: Asked) -> bool:
-        """An edit that was acknowledged before there was an answer must be what is answered."""
-        answered = kept[asked.mark].finished_at
-        assert answered is not None
-        in_time = edits[asked.mark] < answered
-        return not in_time or "second" in "".join(seen.get(asked.mark, ["second"]))
-
-    stay = [asked for asked in script.asked if not asked.deleted]
-    gone = [asked for asked in script.asked if asked.deleted]
-    return Verdict(
-        lost=[asked.mark for asked in stay if asked.mark not in seen],
-        twice=[mark for mark, shown in seen.items() if len(shown) > 1],
-        not_withdrawn=[asked.mark for asked in gone if asked.mark in seen],
-        not_amended=[asked.mark for asked in stay if asked.edited and not amended(asked)],
-        not_forgotten=[asked.mark for asked in gone if kept[asked.mark].message.text],
-        unfinished=unfinished,
-    )
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run: its verdict, and how much happened."""
-
-    verdict: Verdict
-    events: int
-    questions: int
-    deliveries: int
-    refused: int
-    deaths: int
-    answered_as_edited: int
-    seconds: float
 
 
 async def delivered(events: int, seed: int, folder: Path) -> Run:
@@ -181,42 +63,36 @@ async def delivered(events: int, seed: int, folder: Path) -> Run:
         for method in FAULTY:
             kinds, weights = zip(*FAULTS, strict=True)
             slack.fail(method, *draw.choices(kinds, weights, k=events))
-        async with lives(folder, slack.url) as server:
-            post, began = Post(server), loop.time()
-            async with asyncio.TaskGroup() as group:
-                group.create_task(killed_again_and_again(server, script))
-                for sending in script.sendings:
-                    group.create_task(post.send(sending, began))
-            await _settled(slack, script)
+        async with lives(live, folder, slack.url) as server:
+            post, began = Post(server, _at_door(server)), loop.time()
+            kills = len(script.sendings) // EVENTS_A_KILL
+            await all_sent(post, script.sendings, kills, draw=draw, seconds=script.seconds)
+            await settled(partial(answers, slack), script.asked)
             seconds = loop.time() - began
             await server.kill()
             await server.begin()
             await asyncio.sleep(QUIET_SECONDS)
             deaths = server.deaths
-        verdict = judged(slack, script, post, *await recorded(folder, script))
-        second = sum("second" in "".join(shown) for shown in answers(slack).values())
+        seen, record = answers(slack), await recorded(folder, "slack", script.asked)
     return Run(
-        verdict,
+        judged(seen, script.sendings, post, record),
         events=len(script.sendings),
         questions=len(script.asked),
         deliveries=post.sent,
         refused=post.refused.total(),
         deaths=deaths,
-        answered_as_edited=second,
+        answered_as_edited=as_edited(seen),
         seconds=seconds,
     )
 
 
-async def _settled(slack: FakeSlack, script: Script) -> None:
-    """Wait until all is as it should be, or for so long that it never will."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not settled(slack, script):  # noqa: ASYNC110 - it happens in another process
-                await asyncio.sleep(_LOOK_SECONDS)
+def _at_door(server: Lives) -> Knock:
+    door = WebDoor(server.session)
 
+    async def knock(sending: Sending, attempt: int) -> int:
+        return (await door.event(dict(sending.event), attempt=attempt)).status
 
-KEPT = Verdict([], [], [], [], [], 0)
-"""What is to come of every run."""
+    return knock
 
 
 def _forget() -> None:

@@ -15,6 +15,7 @@ from tests.bot.adapters.slack.workspace import names
 from tests.bot.adapters.slack.workspace.answers import Json
 from tests.bot.adapters.slack.workspace.people import Member
 from tests.bot.adapters.slack.workspace.state import Workspace
+from tests.delivering.post import Asked, Sending, moments
 
 CHANNELS = tuple(f"C0ROOM{number:03d}" for number in range(12))
 ASKERS = tuple(f"U0ASK{number:04d}" for number in range(28))
@@ -23,41 +24,6 @@ _PRIVATE_SHARE = 0.6
 _FOLLOWING_SHARE = 0.25
 _EDITED_SHARE = 0.12
 _DELETED_SHARE = 0.05
-_COPIES = (1, 2, 3, 4)
-_COPY_WEIGHTS = (50, 25, 15, 10)
-_APART_SECONDS = 3.0
-"""Within so long all copies of what belongs together are sent, in any order."""
-
-
-@dataclass
-class Asked:
-    """One question: where it stands, and what its asker did to it."""
-
-    number: int
-    channel: str
-    ts: str
-    thread: str
-    edited: bool = False
-    deleted: bool = False
-
-    @property
-    def mark(self) -> str:
-        """What its answer shows, and no other."""
-        return f"Q{self.number:05d}"
-
-
-@dataclass
-class Sending:
-    """One event, when its copies are sent, and what it is about. Times are in seconds."""
-
-    envelope: Json
-    times: tuple[float, ...]
-    asked: Asked
-
-    @property
-    def edits(self) -> bool:
-        """Whether it tells of an edit."""
-        return bool(self.envelope["event"].get("subtype") == "message_changed")
 
 
 @dataclass
@@ -108,6 +74,5 @@ class Script:
         at = self.draw.uniform(0, self.seconds)
         self.asked.append(asked)
         for envelope in envelopes:
-            copies = self.draw.choices(_COPIES, _COPY_WEIGHTS)[0]
-            times = (at + self.draw.uniform(0, _APART_SECONDS) for _ in range(copies))
-            self.sendings.append(Sending(envelope, tuple(sorted(times)), asked))
+            edits = envelope["event"].get("subtype") == "message_changed"
+            self.sendings.append(Sending(envelope, moments(at, self.draw), asked, edits=edits))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.slack.delivery import KEPT, delivered
+from tests.delivering.judging import KEPT
+from tests.slack.delivery import delivered
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("delivery")]
 

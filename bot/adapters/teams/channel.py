@@ -169,9 +169,9 @@ class TeamsChannel:
         """Say how a question is withdrawn whose asker pressed Stop while it was answered."""
         self._streams.on_stopped(stopped)
 
-    async def open_placeholder(self, message: Message) -> PostedRef:
+    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
         """Open a stream, or post what the reply will be edited into. Raises DeliveryFailed."""
-        return await self._status.open(message)
+        return await self._status.open(message, needed=needed)
 
     async def progress(
         self, message: Message, activity: Activity, placeholder: PostedRef | None

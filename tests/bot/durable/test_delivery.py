@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bot.durable.delivery import Deliverer, delivery_id
-from bot.errors import DeliveryFailed
+from bot.errors import ClaimLost, DeliveryFailed
 from bot.store import Store
 from bot.types import Activity, Delivery, Interaction, InteractionId, Message, PostedRef, Stage
 from tests.bot.fakes import Board, replied
@@ -131,6 +131,67 @@ async def test_the_reply_goes_into_the_placeholder_whose_place_is_known(
     await deliver.post(kept, replied("hi"), again=False)
 
     assert [each.placeholder for each in board.delivered] == [given]
+
+
+class UnaskableBoard(RememberingBoard):
+    """Can't be asked what was posted; opens placeholders, and may be told that one is another's."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+        self.opened: list[bool] = []
+        self.noted: list[PostedRef | None] = []
+        self.taken_over = False
+
+    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
+        kept = await self._store.interactions.get(message.interaction_id)
+        assert kept is not None
+        self.noted.append(kept.placeholder)
+        self.opened.append(needed)
+        if self.taken_over:
+            await self._store.work.claim(kept.id, "another")
+        return PostedRef("board", f"p{len(self.opened)}")
+
+    async def find(self, delivery: Delivery) -> PostedRef | None:
+        return None
+
+
+async def test_a_reply_that_can_not_be_looked_up_is_edited_into_a_placeholder_of_its_own(
+    store: Store,
+) -> None:
+    board = UnaskableBoard(store)
+    deliver, interaction = await to_post(store, board)
+
+    await deliver.post(interaction, replied("hi"), again=False)
+    kept = await store.interactions.get(interaction.id)
+    assert kept is not None
+    await deliver.post(kept, replied("hi"), again=True)
+
+    assert (board.opened, board.noted) == ([True], [PostedRef(ASKED.thread.channel, "")])
+    assert [each.placeholder for each in board.delivered] == [PostedRef("board", "p1")] * 2
+
+
+async def test_a_placeholder_that_may_be_there_unseen_is_not_waited_for(store: Store) -> None:
+    board = UnaskableBoard(store)
+    deliver, interaction = await to_post(store, board)
+    unseen = replace(interaction, placeholder=PostedRef("board", ""))
+
+    await deliver.post(unseen, replied("hi"), again=True)
+
+    assert [each.placeholder for each in board.delivered] == [PostedRef("board", "p1")]
+
+
+async def test_a_placeholder_for_a_reply_that_another_process_posts_is_removed(
+    store: Store,
+) -> None:
+    board = UnaskableBoard(store)
+    board.taken_over = True
+    deliver, interaction = await to_post(store, board)
+
+    with pytest.raises(ClaimLost):
+        await deliver.post(interaction, replied("hi"), again=False)
+
+    assert (board.delivered, board.taken_back) == ([], [[PostedRef("board", "p1")]])
 
 
 SILENT = replace(replied("hi"), silent=True)

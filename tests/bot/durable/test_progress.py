@@ -125,7 +125,8 @@ class PlacingBoard(Board):
         self.shown_in: list[PostedRef | None] = []
         self.store: Store | None = None
 
-    async def open_placeholder(self, message: Message) -> PostedRef:
+    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
+        assert not needed
         assert self.store is not None
         kept = await self.store.interactions.get(message.interaction_id)
         assert kept is not None

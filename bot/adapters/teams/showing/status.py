@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import structlog
 
-from bot.adapters.teams.calling.connector import Connector
+from bot.adapters.teams.calling.connector import PATIENCE_SECONDS, Connector
 from bot.adapters.teams.calling.pacing import Pacing
 from bot.adapters.teams.showing.render import typing, waiting
 from bot.adapters.teams.showing.streams import PAUSE_SECONDS, Streams, stream_in
@@ -32,15 +32,21 @@ class Status:
         self._errands = errands
         self._pacing = Pacing()
 
-    async def open(self, message: Message) -> PostedRef:
-        """Open a stream, or post what the reply will be edited into. Raises DeliveryFailed."""
-        stream = await self._streams.open(message, text_at(waiting(), "text"))
+    async def open(self, message: Message, *, needed: bool = False) -> PostedRef:
+        """Open a stream, or post what the reply will be edited into. Raises DeliveryFailed.
+
+        One that is ``needed`` waits for the rate limit as a reply does.
+        """
+        patience = PATIENCE_SECONDS if needed else 0.0
+        stream = await self._streams.open(
+            message, text_at(waiting(), "text"), patience_seconds=patience
+        )
         if stream is not None:
             self._pacing.hold(message.interaction_id, PAUSE_SECONDS)
             return stream
         if _is_group_chat(message):
             self._errands.run(self._type(message), what="typing")
-        posted = await self._connector.send(message.reply_to, waiting(), patience_seconds=0.0)
+        posted = await self._connector.send(message.reply_to, waiting(), patience_seconds=patience)
         if not posted:
             raise DeliveryFailed("Teams did not say where the placeholder is.")
         self._pacing.hold(message.interaction_id, _EDIT_PAUSE_SECONDS)

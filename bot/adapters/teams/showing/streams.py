@@ -60,7 +60,9 @@ class Streams:
         """Say what is done when a question's asker presses Stop."""
         self._stopped = stopped
 
-    async def open(self, message: Message, words: str) -> PostedRef | None:
+    async def open(
+        self, message: Message, words: str, *, patience_seconds: float = 0.0
+    ) -> PostedRef | None:
         """Open a stream that says what is being done; None where there is none to be had.
 
         That is believed of a chat for ten minutes.
@@ -70,7 +72,9 @@ class Streams:
             return None
         begun = _informative(words, sequence=1)
         try:
-            stream_id = await self._connector.send(message.reply_to, begun, patience_seconds=0.0)
+            stream_id = await self._connector.send(
+                message.reply_to, begun, patience_seconds=patience_seconds
+            )
         except Removed:
             raise
         except DeliveryRefused as error:

@@ -1,0 +1,1 @@
+"""Proofs of Teams over the whole application, as its people see it."""

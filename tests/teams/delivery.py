@@ -1,0 +1,148 @@
+"""Whatever is sent again, late, in disorder, or dies: each question is answered, and once.
+
+``python -m tests.teams.delivery [--events 3000] [--seed N] [--forgetful]`` does it at length, and
+returns 1 when a promise was broken. ``--forgetful`` has the servers post replies outside of
+placeholders, so that some are doubled: the check can be seen to find them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.tenant.doors import knock
+from tests.delivering.judging import KEPT, Run, as_edited, judged, recorded, settled
+from tests.delivering.lives import Live, Lives, lives
+from tests.delivering.post import Knock, Post, Sending, all_sent
+from tests.teams.lives import forgetful, live
+from tests.teams.script import Script
+
+EVENTS_A_SECOND = 20
+EVENTS_A_KILL = 100
+QUIET_SECONDS = 2.0
+
+FAULTS: Sequence[tuple[Fault | None, int]] = (
+    (None, 870),
+    (Fault(429, retry_after="1", code="TooManyRequests"), 30),
+    (Fault(502), 25),
+    (Fault(502, after=True), 30),
+    (Fault(0), 15),
+    (Fault(0, after=True), 25),
+    (Fault(200, seconds=1.0), 5),
+    (Fault(504, after=True, seconds=16.0), 2),
+)
+"""What goes wrong with a call, and how often in about a thousand; the last is a time-out."""
+
+FIRST = ("message", "typing")
+FAULTY = (*FIRST, "update", "delete", "member")
+AT_A_KILL = 10
+"""So many posts are on their way, or not noted yet, when a server is killed."""
+
+_MARK = re.compile(r"Q\d{5}")
+
+
+def answers(teams: FakeTeams) -> Mapping[str, Sequence[str]]:
+    """Return what stands in the conversations for each question, by its mark."""
+    found: dict[str, list[str]] = {}
+    for post in teams.messages:
+        if mark := _MARK.search(post.shown):
+            found.setdefault(mark[0], []).append(post.shown)
+    return found
+
+
+def orphans(teams: FakeTeams) -> int:
+    """Count what says that a question is worked on, and always will: messages, open streams."""
+    words = [post for post in teams.messages if not post.cards]
+    streams = [stream for stream in teams.streams.values() if stream.state == "open"]
+    return sum(not _MARK.search(post.shown) for post in words) + len(streams)
+
+
+def repeated(teams: FakeTeams) -> int:
+    """Count the cards below answers that stand there once more."""
+    below = Counter(post.reply_to for post in teams.messages if post.cards)
+    return sum(count - 1 for count in below.values())
+
+
+def _broken(teams: FakeTeams, faults: Mapping[str, Sequence[Fault | None]]) -> int:
+    """Count the posts that got through while their sender saw an error."""
+    done = [each for call in FIRST for each in faults[call][: -len(teams.faults[call]) or None]]
+    return sum(fault is not None and fault.after for fault in done)
+
+
+async def delivered(events: int, seed: int, folder: Path, server_is: Live = live) -> Run:
+    """Let so many events happen, be sent up to four times each, and the server die meanwhile."""
+    draw = random.Random(seed)  # noqa: S311 - no secret
+    loop = asyncio.get_running_loop()
+    key = generate_private_key(public_exponent=65537, key_size=2048)
+    async with (
+        FakeTeams(keys={"k1": key}).serving() as teams,
+        lives(server_is, folder, teams.url) as server,
+    ):
+        script = Script(teams, server.session, draw, seconds=events / EVENTS_A_SECOND)
+        await script.write(events)
+        kinds, weights = zip(*FAULTS, strict=True)
+        faults = {call: draw.choices(kinds, weights, k=9 * events) for call in FAULTY}
+        for call, coming in faults.items():
+            teams.fail(*coming, call=call)
+        post, began = Post(server, _at_door(server, teams)), loop.time()
+        kills = len(script.sendings) // EVENTS_A_KILL
+        await all_sent(post, script.sendings, kills, draw=draw, seconds=script.seconds)
+        await settled(partial(answers, teams), script.asked)
+        seconds = loop.time() - began
+        await server.kill()
+        await server.begin()
+        await asyncio.sleep(QUIET_SECONDS)
+        seen, deaths = answers(teams), server.deaths
+        left, again, broken = orphans(teams), repeated(teams), _broken(teams, faults)
+    record = await recorded(folder, "teams", script.asked)
+    return Run(
+        judged(seen, script.sendings, post, record),
+        events=len(script.sendings),
+        questions=len(script.asked),
+        deliveries=post.sent,
+        refused=post.refused.total(),
+        deaths=deaths,
+        answered_as_edited=as_edited(seen),
+        seconds=seconds,
+        orphans=left,
+        repeated=again,
+        unknown=broken + AT_A_KILL * deaths,
+    )
+
+
+def _at_door(server: Lives, teams: FakeTeams) -> Knock:
+    token = teams.token()
+
+    async def send(sending: Sending, _: int) -> int:
+        return (await knock(server.session, sending.event, token=token)).status
+
+    return send
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Return 1 when a promise was broken."""
+    parser = argparse.ArgumentParser(prog="python -m tests.teams.delivery", description=__doc__)
+    parser.add_argument("--events", type=int, default=3_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--forgetful", action="store_true")
+    chosen = parser.parse_args(arguments)
+    with TemporaryDirectory() as folder:
+        server = forgetful if chosen.forgetful else live
+        run = asyncio.run(delivered(chosen.events, chosen.seed, Path(folder), server))
+    sys.stdout.write(f"seed {chosen.seed}: {run}\n")
+    return int(run.verdict != KEPT)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
