@@ -14,17 +14,13 @@ _ASKED_FOR = "human: people see it"
 _WHISPER = "permission-limited, with a private addition"
 
 _IN_ORDER = "all steps are told in their order"
-_TOLD_ONCE = "a notice is told once although the process died before it was noted"
 _REMINDED = "unclaimed: people are reminded"
 
 _NO_PEOPLE = "no people's channel: `python -m bot escalations` lists the question"
 _NO_PLACE = "no people's channel: the board shows what waits"
 _AS_IT_STANDS = "the page shows how it stands now and what was said, not every step"
-_UNASKABLE = "Teams can't be asked what was posted: better told twice than never"
 _ALONE = "only the asker reads the thread: the answer itself has all that they may read"
 _ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
-_UNSAID = "Teams does not say that a thumb was taken back"
-_NO_WHISPER = "private additions are not posted yet"
 
 
 def _because(reasons: Mapping[str, tuple[str, ...]]) -> Mapping[str, str]:
@@ -47,13 +43,6 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
                 _ALONE: (_WHISPER,),
                 _NO_PLACE: (_REMINDED,),
-            }
-        ),
-        "teams": _because(
-            {
-                _UNSAID: ("feedback: removed",),
-                _NO_WHISPER: (_WHISPER,),
-                _UNASKABLE: (_TOLD_ONCE,),
             }
         ),
     }

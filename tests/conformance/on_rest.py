@@ -12,12 +12,12 @@ from aiohttp import web
 
 from bot.adapters import rest
 from bot.config import Settings, load_settings
-from bot.ports import Inbox
+from bot.ports import Inbox, Notes
 from bot.startup import Part
 from bot.store import Store
 from tests.bot.server import record_api
 from tests.bot.shelves import documents_api
-from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
+from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote
 
 _ASK_SECONDS = 0.3
 """Short, so that the cases in which the answer is awaited elsewhere do not last."""
@@ -40,6 +40,7 @@ class OnRest:
 
     def __init__(self, directory: Path) -> None:
         self.settings: Settings = load_settings(_env_file=None, data_dir=directory)
+        self.hands = Hands()
         self._threads: dict[int, list[str]] = {}
         self._ids: dict[int, str] = {}
         self._problems: dict[int, str] = {}
@@ -64,6 +65,8 @@ class OnRest:
         )
 
     async def ask(self, question: Question) -> Receipt:
+        if not question.plain:
+            raise Missing
         body = {"question": question.text, "conversation_id": f"thread-{question.thread}"}
         key = {"Idempotency-Key": f"question-{question.number}"}
         response = await self.client.post("/api/v1/ask", json=body, headers=key)
@@ -122,6 +125,9 @@ class OnRest:
     async def people(self) -> Sequence[str]:
         raise Missing
 
+    async def marked(self, question: Question) -> str:
+        raise Missing
+
     async def _answers(self, question: Question) -> Sequence[dict[str, Any]]:
         answers = []
         for interaction_id in self._threads.get(question.thread, []):
@@ -164,5 +170,5 @@ def _link(url: str) -> str:
 
 
 @asynccontextmanager
-async def on_rest(directory: Path) -> AsyncIterator[Platform]:
+async def on_rest(directory: Path, _: Notes) -> AsyncIterator[Platform]:
     yield OnRest(directory)

@@ -13,17 +13,28 @@ from aiohttp import web
 from bot.adapters import slack
 from bot.adapters.slack.wire.actions import MORE
 from bot.config import Settings, load_settings
-from bot.ports import Inbox
+from bot.ports import Inbox, Notes
 from bot.store import Store
 from tests.bot.adapters.slack import events, server
 from tests.bot.adapters.slack.answering import PAGE
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.files import StoredFile
+from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, GUEST, OTHER_BOT, PEOPLE
 from tests.bot.house import until
 from tests.bot.offices import ReadsPages, office_over
-from tests.conformance.platforms import Client, Platform, Question, Receipt, Vote
+from tests.conformance.platforms import (
+    By,
+    Client,
+    Hands,
+    Missing,
+    Platform,
+    Question,
+    Receipt,
+    Vote,
+)
+from tests.conformance.slack_hands import SlackButtons, SlackCard, SlackInstalling, SlackOrders
 
-PEOPLE = "C0PEOPLE0"
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
 _OURS = re.compile(
     r"<https://(?:wiki\.example\.com|acme\.slack\.com)/[^|<>]*\|[^<>]*>|<@U0ALICE00>"
@@ -34,6 +45,11 @@ _OURS = re.compile(
 _PRESSED_SECONDS = 1.0
 _THUMBS: Mapping[Vote, str] = {"up": "+1", "down": "thumbsdown::skin-tone-4"}
 
+_WRITERS: Mapping[By, Mapping[str, str]] = {
+    "asker": {"user": ALICE},
+    "guest": {"user": GUEST},
+    "bot": {"user": OTHER_BOT, "bot_id": "B0BUILD00"},
+}
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 503: "send it again"}
 
 
@@ -42,8 +58,9 @@ class OnSlack:
 
     client: Client
 
-    def __init__(self, workspace: server.FakeSlack, directory: Path) -> None:
+    def __init__(self, workspace: server.FakeSlack, directory: Path, notes: Notes) -> None:
         self._workspace = workspace
+        self._notes = notes
         self.settings: Settings = load_settings(
             _env_file=None,
             data_dir=directory,
@@ -52,17 +69,27 @@ class OnSlack:
             slack_api_url=workspace.url,
             slack_team_id=server.TEAM,
             slack_escalation_channel=PEOPLE,
+            slack_admins=ADMINS,
         )
-        self.channel: slack.SlackChannel = slack.connect(self.settings, caller=unhurried())
+        self.channel: slack.SlackChannel = self.another_channel()
+        self._orders = SlackOrders(workspace, self._person)
+        self.hands = Hands(
+            buttons=SlackButtons(workspace, self._person, self._answer),
+            card=SlackCard(workspace, self._person),
+            orders=self._orders,
+            installing=SlackInstalling(workspace, self._person, self._send),
+        )
 
     def another_channel(self) -> slack.SlackChannel:
-        return slack.connect(self.settings, caller=unhurried())
+        return slack.connect(self.settings, self._notes, caller=unhurried())
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
-        slack.mount(app, self.channel, office_over(store, inbox, readable=ReadsPages(PAGE)))
+        shelf = self._orders.shelf
+        office = office_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE))
+        slack.mount(app, self.channel, office)
 
     async def ask(self, question: Question) -> Receipt:
-        return _RECEIPTS[await self._send(_event(question))]
+        return _RECEIPTS[await self._send({**_event(question), **self._shared(question)})]
 
     async def edit(self, question: Question, text: str) -> None:
         changed = _event(Question(text, question.number, question.thread, question.private))
@@ -85,10 +112,10 @@ class OnSlack:
         )
 
     async def vote(self, question: Question, vote: Vote) -> None:
-        await Visitor(self._workspace, self.client).react(self._answer(question), _THUMBS[vote])
+        await self._person().react(self._answer(question), _THUMBS[vote])
 
     async def unvote(self, question: Question, vote: Vote) -> None:
-        await Visitor(self._workspace, self.client).unreact(self._answer(question), _THUMBS[vote])
+        await self._person().unreact(self._answer(question), _THUMBS[vote])
 
     async def can_vote(self, question: Question) -> bool:
         return any("feedback_buttons" in str(post.payload) for post in self._posts(question))
@@ -98,7 +125,7 @@ class OnSlack:
 
     async def privately(self, question: Question) -> Sequence[str]:
         """Return what the asker is shown who presses the button for more."""
-        visitor = Visitor(self._workspace, self.client)
+        visitor = self._person()
         offers = self._whispered(question)
         for offer in offers:
             await visitor.click(offer, MORE)
@@ -107,6 +134,19 @@ class OnSlack:
                 lambda: len(self._whispered(question)) > len(offers), seconds=_PRESSED_SECONDS
             )
         return [post.shown for post in self._whispered(question)]
+
+    async def marked(self, question: Question) -> str:
+        raise Missing
+
+    def _person(self, user: str = ALICE) -> Visitor:
+        return Visitor(self._workspace, self.client, user)
+
+    def _shared(self, question: Question) -> Mapping[str, Any]:
+        if not question.files:
+            return {}
+        kept = [self._workspace.keep(StoredFile(*file)) for file in question.files]
+        told = [file.told(self._workspace.site) for file in kept]
+        return {"files": told, "subtype": "file_share"}
 
     def _answer(self, question: Question) -> server.Post:
         return [post for post in self._posts(question) if post.by_bot and not post.only_for][-1]
@@ -136,9 +176,14 @@ def _ts(number: int) -> str:
 
 
 def _event(question: Question) -> dict[str, Any]:
-    made = events.direct if question.private else events.mention
     within = {"thread_ts": _ts(question.thread)} if question.number != question.thread else {}
-    return made(question.text, _ts(question.number), **within)
+    told = {**_WRITERS[question.by], **within}
+    if question.private:
+        return events.direct(question.text, _ts(question.number), **told)
+    if question.addressed:
+        return events.mention(question.text, _ts(question.number), **told)
+    among = {"type": "message", "channel_type": "channel", "text": question.text}
+    return events.mention("", _ts(question.number), **told, **among)
 
 
 def _about(question: Question, subtype: str) -> dict[str, Any]:
@@ -154,6 +199,6 @@ def _about(question: Question, subtype: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def on_slack(directory: Path) -> AsyncIterator[Platform]:
+async def on_slack(directory: Path, notes: Notes) -> AsyncIterator[Platform]:
     async with server.FakeSlack().serving() as workspace:
-        yield OnSlack(workspace, directory)
+        yield OnSlack(workspace, directory, notes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,34 +14,40 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 
 from bot.adapters import teams
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.said.files import Files
 from bot.config import Settings, load_settings
-from bot.ports import Inbox
+from bot.ports import Inbox, Notes
 from bot.store import Store
-from tests.bot.adapters.teams import activities
-from tests.bot.adapters.teams.server import (
-    APP_ID,
-    ENTRA,
-    ISSUER,
-    CountingCredentials,
-    FakeTeams,
-    Sent,
-)
+from tests.bot.adapters.saying import PAGE
+from tests.bot.adapters.teams.server import APP_ID, ENTRA, ISSUER, CountingCredentials, FakeTeams
 from tests.bot.adapters.teams.tenant import names
-from tests.bot.offices import office_over
-from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
+from tests.bot.adapters.teams.tenant.conversations import chat_of
+from tests.bot.adapters.teams.tenant.file_host import FileHost
+from tests.bot.adapters.teams.tenant.posts import MESSAGE_ENTITY, Sent, Written
+from tests.bot.adapters.teams.visitor import Visitor
+from tests.bot.offices import ReadsPages, office_over
+from tests.conformance.platforms import By, Client, File, Hands, Platform, Question, Receipt, Vote
+from tests.conformance.teams_hands import TeamsButtons, TeamsCard, TeamsInstalling, TeamsOrders
 
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 503: "send it again"}
-_REACTIONS: Mapping[Vote, str] = {"up": "like", "down": "dislike"}
+_WRITERS: Mapping[By, str] = {"asker": names.ALICE, "guest": names.GUEST, "bot": names.ALICE}
+_BUILD = {"id": "28:build", "name": "Build"}
 
 
 class OnTeams:
-    """Implements Platform."""
+    """Implements Platform. A thumb up is a reaction, one down is of Teams' own below the reply."""
 
     client: Client
 
-    def __init__(self, tenant: FakeTeams, directory: Path) -> None:
+    def __init__(
+        self, tenant: FakeTeams, directory: Path, notes: Notes, stack: AsyncExitStack
+    ) -> None:
         self._tenant = tenant
+        self._notes = notes
+        self._stack = stack
+        self._files = FileHost()
+        self._written: dict[int, Written] = {}
         self.settings: Settings = load_settings(
             _env_file=None,
             data_dir=directory,
@@ -49,54 +55,67 @@ class OnTeams:
             microsoft_app_password="secret",
             microsoft_app_tenant_id=ENTRA,
             teams_escalation_channel=names.PEOPLE,
+            teams_admins=names.ALICE,
+            teams_sensitivity="secret=Confidential",
             teams_service_url=f"{tenant.url}/",
         )
         self.channel: teams.TeamsChannel = self.another_channel()
-
-    def another_channel(self) -> teams.TeamsChannel:
-        cloud = Cloud(issuer=ISSUER, metadata_url=f"{self._tenant.url}/meta")
-        return teams.connect(self.settings, cloud=cloud, credentials=CountingCredentials())
-
-    def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
-        teams.mount(app, self.channel, office_over(store, inbox))
-
-    async def ask(self, question: Question) -> Receipt:
-        return _RECEIPTS[await self._send(self._activity(question))]
-
-    async def edit(self, question: Question, text: str) -> None:
-        changed = Question(text, question.number, question.thread, question.private)
-        await self._send(self._changed(changed, "messageUpdate", "editMessage"))
-
-    async def delete(self, question: Question) -> None:
-        gone = Question("", question.number, question.thread, question.private)
-        await self._send(self._changed(gone, "messageDelete", "softDeleteMessage"))
-
-    async def vote(self, question: Question, vote: Vote) -> None:
-        reply = self._last(question)
-        value = {"reaction": _REACTIONS[vote], "feedback": '{"feedbackText": ""}'}
-        await self._send(
-            {
-                **self._activity(question),
-                "type": "invoke",
-                "name": "message/submitAction",
-                "id": f"f:{vote}",
-                "replyToId": reply.id,
-                "value": {"actionName": "feedback", "actionValue": value},
-            }
+        self._orders = TeamsOrders(tenant, self._person)
+        self.hands = Hands(
+            buttons=TeamsButtons(self._person, self._reply),
+            card=TeamsCard(tenant, self._person),
+            orders=self._orders,
+            installing=TeamsInstalling(tenant, self._person),
         )
 
+    def another_channel(self) -> teams.TeamsChannel:
+        return teams.connect(
+            self.settings,
+            self._notes,
+            cloud=Cloud(issuer=ISSUER, metadata_url=f"{self._tenant.url}/meta"),
+            credentials=CountingCredentials(),
+            files=Files(self._files.connector),
+        )
+
+    def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
+        shelf = self._orders.shelf
+        office = office_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE))
+        teams.mount(app, self.channel, office)
+
+    async def ask(self, question: Question) -> Receipt:
+        if question.number not in self._written:
+            self._written[question.number] = await self._writes(question)
+        activity = self._written[question.number].activity
+        if question.by == "bot":
+            activity = {**activity, "from": _BUILD}
+        (answer,) = await self._person().deliver(activity)
+        return _RECEIPTS[answer.status]
+
+    async def edit(self, question: Question, text: str) -> None:
+        await self._person().edit(self._written[question.number], text)
+
+    async def delete(self, question: Question) -> None:
+        await self._person().delete(self._written[question.number])
+
+    async def vote(self, question: Question, vote: Vote) -> None:
+        if vote == "up":
+            await self._person().react(self._reply(question))
+        else:
+            await self._person().feedback(self._reply(question), "dislike")
+
     async def unvote(self, question: Question, vote: Vote) -> None:
-        raise Missing
+        assert vote == "up", "Teams' own thumbs can't be taken back"
+        await self._person().unreact(self._reply(question))
 
     async def can_vote(self, question: Question) -> bool:
-        return "feedbackLoop" in self._last(question).activity.get("channelData", {})
+        return "feedbackLoop" in self._reply(question).activity.get("channelData", {})
 
     async def seen(self, question: Question) -> Sequence[str]:
         shown = [sent.shown for sent in self._posts(question)]
         return [text.replace("&lt;", "<").replace("&amp;", "&") for text in shown]
 
     async def privately(self, question: Question) -> Sequence[str]:
-        raise Missing
+        return [sent.shown for sent in self._tenant.posts_in(chat_of(names.ALICE))]
 
     async def live(self, question: Question) -> Sequence[str]:
         texts = [str(sent.activity["text"]) for sent in self._posts(question)]
@@ -105,33 +124,40 @@ class OnTeams:
     async def people(self) -> Sequence[str]:
         return [sent.shown for sent in self._tenant.posts_in(names.PEOPLE)]
 
-    def _activity(self, question: Question) -> dict[str, Any]:
-        name = {"id": _name(question.number)}
-        if question.private:
-            return activities.in_person(self._tenant, question.text, **name)
-        asked = activities.in_channel(self._tenant, f"<at>Help</at> {question.text}", **name)
-        thread = f"{activities.CHANNEL};messageid={_name(question.thread)}"
-        return {**asked, "conversation": {**asked["conversation"], "id": thread}}
+    async def marked(self, question: Question) -> str:
+        entities = self._reply(question).activity["entities"]
+        (root,) = [each for each in entities if each["type"] == MESSAGE_ENTITY]
+        return str(root.get("usageInfo", {}).get("name", ""))
 
-    def _changed(self, question: Question, kind: str, event: str) -> dict[str, Any]:
-        activity = self._activity(question)
-        told = {**activity["channelData"], "eventType": event}
-        return {**activity, "type": kind, "channelData": told}
+    def _person(self, person: str = names.ALICE) -> Visitor:
+        return Visitor(self._tenant, self.client, person)
+
+    async def _writes(self, question: Question) -> Written:
+        """Have a question written; it is sent by ``ask``, as often as it is asked."""
+        writer = self._person(_WRITERS[question.by])
+        writer.held = []
+        files = [await self._shared(file) for file in question.files]
+        return await writer.say(
+            self._place(question), question.text, mention=question.addressed, files=files
+        )
+
+    def _place(self, question: Question) -> str | Written:
+        if question.thread != question.number:
+            return self._written[question.thread]
+        if question.private:
+            return chat_of(_WRITERS[question.by])
+        return names.GUESTS if question.by == "guest" else names.HELP
+
+    async def _shared(self, file: File) -> dict[str, Any]:
+        if not self._files.port:
+            await self._stack.enter_async_context(self._files.serving())
+        return self._files.share(*file)
 
     def _posts(self, question: Question) -> Sequence[Sent]:
-        thread = self._activity(question)["conversation"]["id"]
-        return [sent for sent in self._tenant.messages if sent.conversation == thread]
+        return self._tenant.posts_in(self._written[question.number].conversation)
 
-    def _last(self, question: Question) -> Sent:
+    def _reply(self, question: Question) -> Sent:
         return self._posts(question)[-1]
-
-    async def _send(self, activity: dict[str, Any]) -> int:
-        return (await activities.send(self.client, self._tenant, activity)).status
-
-
-def _name(number: int) -> str:
-    """The first message of a thread has the thread's number."""
-    return f"17000000000{number:02d}"
 
 
 @cache
@@ -141,6 +167,7 @@ def _key() -> RSAPrivateKey:
 
 
 @asynccontextmanager
-async def on_teams(directory: Path) -> AsyncIterator[Platform]:
-    async with FakeTeams(keys={"k1": _key()}).serving() as tenant:
-        yield OnTeams(tenant, directory)
+async def on_teams(directory: Path, notes: Notes) -> AsyncIterator[Platform]:
+    async with AsyncExitStack() as stack:
+        tenant = await stack.enter_async_context(FakeTeams(keys={"k1": _key()}).serving())
+        yield OnTeams(tenant, directory, notes, stack)

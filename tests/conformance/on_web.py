@@ -18,13 +18,16 @@ from bot.adapters.web.pages import WebChat
 from bot.config import Settings, load_settings
 from bot.doors.identity import person_of
 from bot.gating.gate import load_gate
-from bot.ports import Inbox
+from bot.ports import Inbox, Notes
 from bot.store import Store
 from tests.bot.adapters.web.stand_in import OnePage, exchange_of
-from tests.conformance.platforms import Client, Missing, Platform, Question, Receipt, Vote
+from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote
 
 _NAMES = uuid.UUID("00000000-0000-4000-8000-000000000000")
 _OURS = re.compile(r"https://wiki\.example\.com/|/pages/|/chat/|/static/|#")
+_CHOSEN = 1000
+"""The number of the question that a button asks."""
+
 _LINKING = ("href", "src", "action", "formaction", "srcset", "style", "data", "poster")
 _LOADING = ("script", "img", "iframe", "object", "embed", "link", "video", "audio")
 
@@ -37,6 +40,7 @@ class OnWeb:
 
     def __init__(self, directory: Path) -> None:
         self.settings: Settings = load_settings(_env_file=None, data_dir=directory)
+        self.hands = Hands(buttons=WebButtons(self))
         self._exchanges: dict[int, str] = {}
         self._troubles: dict[int, str] = {}
         self._opening = asyncio.Lock()
@@ -59,6 +63,8 @@ class OnWeb:
         ).mount(app)
 
     async def ask(self, question: Question) -> Receipt:
+        if not question.plain:
+            raise Missing
         async with self._opening:  # the first page makes the browser known
             await self._page(question)
         name = str(uuid.uuid5(_NAMES, f"message {question.number}"))
@@ -104,6 +110,9 @@ class OnWeb:
     async def people(self) -> Sequence[str]:
         raise Missing
 
+    async def marked(self, question: Question) -> str:
+        raise Missing
+
     async def _articles(self, question: Question) -> Sequence[HtmlElement]:
         page: HtmlElement = html.document_fromstring(await self._page(question))
         return list(page.find_class("exchange"))
@@ -115,6 +124,26 @@ class OnWeb:
             assert response.status == 200
             return await response.text()
 
+    async def read(self, question: Question, part: str) -> str:
+        """Return a part of an exchange that is fetched when it is opened, as it is read."""
+        async with self.client.get(f"{self._path(question)}/{part}") as response:
+            assert response.status == 200, await response.text()
+            whole: HtmlElement = html.document_fromstring(await response.text())
+            return str(whole.text_content())
+
+    async def press(self, question: Question, part: str) -> None:
+        response = await self._post(f"{self._path(question)}/{part}")
+        assert response.status == 200, await response.text()
+
+    async def options(self, question: Question) -> Sequence[str]:
+        """Return what the buttons of an exchange would ask."""
+        articles = await self._articles(question)
+        return [
+            str(button.get("data-ask"))
+            for article in articles
+            for button in article.find_class("choice")
+        ]
+
     def _path(self, question: Question) -> str:
         return f"{_chat(question)}/{self._exchanges[question.number]}"
 
@@ -122,6 +151,23 @@ class OnWeb:
         origin = str(self.client.make_url("/")).rstrip("/")
         headers = {"Origin": origin, "HX-Request": "true"}
         return await self.client.post(path, data=form, headers=headers, allow_redirects=False)
+
+
+class WebButtons:
+    """Implements Buttons."""
+
+    def __init__(self, page: OnWeb) -> None:
+        self._page = page
+
+    async def why(self, question: Question) -> str:
+        return await self._page.read(question, "why")
+
+    async def ask_person(self, question: Question) -> None:
+        await self._page.press(question, "person")
+
+    async def choose(self, question: Question, option: str) -> None:
+        assert option in await self._page.options(question)
+        await self._page.ask(Question(option, number=_CHOSEN, thread=question.thread))
 
 
 def _conversation(question: Question) -> str:
@@ -165,5 +211,5 @@ def _live(article: HtmlElement) -> Sequence[str]:
 
 
 @asynccontextmanager
-async def on_web(directory: Path) -> AsyncIterator[Platform]:
+async def on_web(directory: Path, _: Notes) -> AsyncIterator[Platform]:
     yield OnWeb(directory)

@@ -12,8 +12,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient
 
 from bot.config import Settings
-from bot.ports import Channel, Inbox
+from bot.ports import Channel, Inbox, Notes
 from bot.store import Store
+from tests.bot.shelves import Shelf
 
 Client = TestClient[Any, Any]
 
@@ -22,6 +23,12 @@ Receipt = Literal["kept", "refused", "send it again"]
 
 Vote = Literal["up", "down"]
 
+By = Literal["asker", "guest", "bot"]
+"""Who writes: a colleague, somebody of another company in a channel that they share, a bot."""
+
+File = tuple[str, bytes]
+"""Its name, and what is in it."""
+
 
 class Missing(Exception):
     """The platform, or its double, has no such thing; tests.conformance.missing says why."""
@@ -29,12 +36,93 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """What is typed where; the same ``number`` is the same message, delivered again."""
+    """What is typed where; the same ``number`` is the same message, delivered again.
+
+    One that is not ``addressed`` is written where the bot reads along, and not to it.
+    """
 
     text: str
     number: int = 1
     thread: int = 1
     private: bool = False
+    addressed: bool = True
+    by: By = "asker"
+    files: tuple[File, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether it is only words, of a colleague to the bot."""
+        return self.addressed and self.by == "asker" and not self.files
+
+
+Expert = Literal["anna", "bob"]
+"""Two of the people whom questions go to: Anna Lopez, and Bob."""
+
+
+class Buttons(Protocol):
+    """What an asker can press below the reply to a question."""
+
+    async def why(self, question: Question) -> str:
+        """Ask why this was answered; return what is then read."""
+        ...
+
+    async def ask_person(self, question: Question) -> None: ...
+
+    async def choose(self, question: Question, option: str) -> None:
+        """Choose one of the options that are offered."""
+        ...
+
+
+class Card(Protocol):
+    """The one question that people were asked, as it stands in their channel."""
+
+    async def shown(self) -> str: ...
+
+    async def claim(self, who: Expert) -> None: ...
+
+    async def reply(self, who: Expert, words: str) -> None: ...
+
+
+class Orders(Protocol):
+    """What is ordered in words, by an admin or by another colleague.
+
+    ``shelf`` has what can be indexed, and its runs.
+    """
+
+    @property
+    def shelf(self) -> Shelf: ...
+
+    async def give(self, order: str, *, admin: bool) -> None: ...
+
+    async def read(self, *, admin: bool) -> str:
+        """Return all that the one who ordered was shown of it, as it reads now."""
+        ...
+
+
+class Installing(Protocol):
+    """The bot comes to a place where nobody knows it, and is removed from where the asker is."""
+
+    async def install(self) -> None: ...
+
+    async def welcomes(self) -> int:
+        """Return how often it said hello there."""
+        ...
+
+    async def uninstall(self) -> None: ...
+
+    def calls(self) -> int:
+        """Return how often the bot tried to show anything, anywhere."""
+        ...
+
+
+@dataclass(frozen=True)
+class Hands:
+    """What of it a platform has; None is what it does not have."""
+
+    buttons: Buttons | None = None
+    card: Card | None = None
+    orders: Orders | None = None
+    installing: Installing | None = None
 
 
 class Platform(Protocol):
@@ -51,6 +139,11 @@ class Platform(Protocol):
 
     @property
     def settings(self) -> Settings: ...
+
+    @property
+    def hands(self) -> Hands:
+        """What can be pressed, ordered and installed."""
+        ...
 
     def another_channel(self) -> Channel | None:
         """Return a channel as another process has it, which saw nothing of what was posted."""
@@ -96,8 +189,12 @@ class Platform(Protocol):
         """Return what the people's channel shows."""
         ...
 
+    async def marked(self, question: Question) -> str:
+        """Return how sensitive the reply to a question says that it is, "" if it doesn't."""
+        ...
 
-Opens = Callable[[Path], AbstractAsyncContextManager[Platform]]
-"""Starts a platform's double; the bot's own files go into the directory."""
+
+Opens = Callable[[Path, Notes], AbstractAsyncContextManager[Platform]]
+"""Starts a platform's double; the bot's own files go into the directory, its notes are kept."""
 
 Platforms = Mapping[str, Opens]

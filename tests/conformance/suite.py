@@ -12,11 +12,15 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.admission import Admission, VouchedDirectory
+from bot.attachments.reading import Attachments
+from bot.capabilities import Fetches, Introduces
 from bot.doors.doors import mount_doors
+from bot.introductions import Introductions
 from bot.ports import Admits, AnswersInquiries, Channel, Inbox
 from bot.store import Store, open_store, sqlite_url
 from bot.store.store import migrate
 from bot.types import Message, Policy, Refusal
+from tests.bot.attachments.files import PdfOfText
 from tests.bot.inboxes import inbox_over, running
 from tests.conformance.cases import Case
 from tests.conformance.desks import HeldDesk
@@ -58,7 +62,11 @@ async def faults(case: Case, platform: str, directory: Path) -> Sequence[str]:
 
 
 async def _found(case: Case, opens: Opens, directory: Path) -> Sequence[str]:
-    async with opens(directory) as platform, _scene(case, platform, directory) as scene:
+    async with (
+        _store(directory) as store,
+        opens(directory, store.notes) as platform,
+        _scene(case, platform, store) as scene,
+    ):
         try:
             await case.play(scene)
         except Missing:
@@ -69,11 +77,10 @@ async def _found(case: Case, opens: Opens, directory: Path) -> Sequence[str]:
 
 
 @asynccontextmanager
-async def _scene(case: Case, platform: Platform, directory: Path) -> AsyncIterator[Scene]:
+async def _scene(case: Case, platform: Platform, store: Store) -> AsyncIterator[Scene]:
     desk = HeldDesk(case.desk())
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(_store(directory))
-        admission = Refusing(case.refusal) if case.refusal else _admission(store)
+        admission = Refusing(case.refusal) if case.refusal else _admission(store, platform.channel)
         inbox = await stack.enter_async_context(
             opened_inbox(store, admission, desk, platform.channel)
         )
@@ -99,8 +106,19 @@ async def opened_inbox(
         yield inbox
 
 
-def _admission(store: Store) -> Admission:
-    return Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
+def _admission(store: Store, channel: Channel | None) -> Admission:
+    """Make the admission as the application does: the channel vouches for who asks."""
+    channels = [] if channel is None else [channel]
+    introducing = {each.platform: each for each in channels if isinstance(each, Introduces)}
+    fetching = {each.platform: each for each in channels if isinstance(each, Fetches)}
+    return Admission(
+        store.interactions,
+        VouchedDirectory(),
+        Policy(),
+        store.policies,
+        introductions=Introductions(introducing, closed=frozenset(), notes=store.notes),
+        reading=Attachments(fetching, PdfOfText()),
+    )
 
 
 @asynccontextmanager

@@ -13,13 +13,13 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bot.config import Settings, load_settings
-from bot.ports import Inbox
+from bot.ports import Inbox, Notes
 from bot.store import Store
 from tests.bot.offices import office_over
 from tests.conformance.example_platform import PigeonChannel, PigeonSettings, mount
 from tests.conformance.example_platform.channel import LONGEST_NOTE
 from tests.conformance.example_platform.endpoint import PATH
-from tests.conformance.platforms import Client, Platform, Question, Receipt, Vote
+from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote
 
 SECRET = "coo"
 ALICE = "alice"
@@ -99,6 +99,7 @@ class OnPigeon:
         self._pigeon = pigeon
         self.settings: Settings = load_settings(_env_file=None, data_dir=directory)
         self.channel = self.another_channel()
+        self.hands = Hands()
 
     def another_channel(self) -> PigeonChannel:
         settings = PigeonSettings(url=self._pigeon.url, secret=SECRET, people=PEOPLE)
@@ -108,6 +109,8 @@ class OnPigeon:
         mount(app, self.channel, office_over(store, inbox))
 
     async def ask(self, question: Question) -> Receipt:
+        if not question.plain:
+            raise Missing
         return _RECEIPTS[await self._report("asked", question)]
 
     async def edit(self, question: Question, text: str) -> None:
@@ -139,6 +142,9 @@ class OnPigeon:
     async def people(self) -> Sequence[str]:
         return [_read(note) for note in self._pigeon.notes if note.room == PEOPLE]
 
+    async def marked(self, question: Question) -> str:
+        raise Missing
+
     def _notes(self, question: Question) -> Sequence[Note]:
         thread = f"thread-{question.thread}"
         return [note for note in self._pigeon.notes if note.thread == thread]
@@ -164,6 +170,6 @@ def _read(note: Note) -> str:
 
 
 @asynccontextmanager
-async def on_pigeon(directory: Path) -> AsyncIterator[Platform]:
+async def on_pigeon(directory: Path, _: Notes) -> AsyncIterator[Platform]:
     async with FakePigeon().serving() as pigeon:
         yield OnPigeon(pigeon, directory)
