@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import structlog
@@ -29,9 +28,6 @@ _LARGEST = 1_000_000
 _CHUNK = 65_536
 _ACCEPT_SECONDS = 10.0
 """Teams takes an answer within 15 s."""
-
-_SENDERS = 32
-"""botbuilder sends in the default threads, of which there would be CPUs + 4."""
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
@@ -81,8 +77,7 @@ class Endpoint:
         return web.json_response(dict(answers[0]) if answers else {})
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
-        """Make room for sends, and fetch the signing keys while the server already runs."""
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_SENDERS))
+        """Fetch the signing keys while the server already runs."""
         keys = self._channel.door.keys
         fetching = asyncio.create_task(_prefetch(keys)) if keys else None
         yield

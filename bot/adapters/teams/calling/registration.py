@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from botbuilder.schema import ConversationAccount, Entity
+from botframework.connector.auth import microsoft_app_credentials
 from msrest.universal_http.requests import ClientRetryPolicy
 
 from bot.adapters.teams.calling.cloud import Cloud, Registration
 from bot.config import Settings
 from bot.errors import SettingInvalid
+
+_TOKEN_SECONDS = 5.0
+"""For an answer to one request; two are made for the first token, each twice at most."""
 
 
 def registration_of(settings: Settings, cloud: Cloud) -> Registration:
@@ -46,6 +51,13 @@ def set_up_quickly() -> None:
     """
     codes: Any = frozenset(ClientRetryPolicy.safe_codes)
     ClientRetryPolicy.safe_codes = codes
+
+
+def wait_for_no_token_for_ever() -> None:
+    """Have MSAL give up on who issues tokens; botbuilder sets no deadline."""
+    module: Any = microsoft_app_credentials
+    unlimited = module.ConfidentialClientApplication
+    module.ConfidentialClientApplication = partial(unlimited, timeout=_TOKEN_SECONDS)
 
 
 def _check(settings: Settings) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import pytest
+import requests
+from botframework.connector.auth import MicrosoftAppCredentials
 from msrest.universal_http.requests import ClientRetryPolicy
 
-from bot.adapters.teams.calling.registration import set_up_quickly
+from bot.adapters.teams.calling import registration
+from bot.adapters.teams.calling.registration import set_up_quickly, wait_for_no_token_for_ever
 
 
 def test_msrest_searches_no_list_of_codes_whenever_it_is_set_up() -> None:
@@ -17,6 +22,26 @@ def test_msrest_searches_no_list_of_codes_whenever_it_is_set_up() -> None:
     assert _retried() == before
     assert 408 in before
     assert 200 not in before
+
+
+async def test_who_issues_tokens_and_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Botbuilder gives MSAL no deadline: a connection that died silently hangs for ever."""
+    monkeypatch.setattr(registration, "_TOKEN_SECONDS", 0.1)
+    wait_for_no_token_for_ever()
+    closing = asyncio.Event()
+
+    async def silent(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await closing.wait()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    credentials = MicrosoftAppCredentials("app", "secret")
+    credentials.oauth_endpoint = f"https://127.0.0.1:{port}/tenant"
+    async with server, asyncio.timeout(10.0):
+        with pytest.raises(requests.RequestException):
+            await asyncio.to_thread(credentials.get_access_token)
+        closing.set()
 
 
 def _retried() -> list[int]:
