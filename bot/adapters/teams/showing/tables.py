@@ -15,7 +15,7 @@ from bot.adapters.teams.wire.text import card_text
 
 Alignment = Literal["left", "center", "right"]
 
-_RULE = re.compile(r"^ {0,3}(?=[^\n]*\|)\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$")
+_RULE = re.compile(r"^ {0,3}(?=[^\n]*\|)\|? *:?-+:? *(?:\| *:?-+:? *)*(?:\| *)?$")
 _BAR = re.compile(r"(?<!\\)\|")
 _WIDEST = 40
 _STEP = 8

@@ -11,9 +11,9 @@ import re
 from bot.rendering.code import without_code
 from bot.rendering.markdown import disarm, outside_code
 
-_HEADING = re.compile(r"^ {0,3}#{1,6} +(.+?) *#*$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#{1,6} +(.+)$", re.MULTILINE)
 _RULE = re.compile(r"^ {0,3}(?:[-*_] *){3,}$\n?", re.MULTILINE)
-_TABLE_RULE = re.compile(r"^[ |:-]*\|[ |:-]*$\n?", re.MULTILINE)
+_TABLE_RULE = re.compile(r"^(?=[^|\n]*\|)[ |:-]+$\n?", re.MULTILINE)
 _TABLE_ROW = re.compile(r"^ {0,3}\|(.+)\|[ \t]*$", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]()#|~!])")
 _MENTION = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
@@ -61,10 +61,15 @@ def card_plain(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    text = _HEADING.sub(r"**\1**", text)
+    text = _HEADING.sub(_heading, text)
     text = _TABLE_RULE.sub("", text)
     text = _TABLE_ROW.sub(_row, text)
     return _without_tags(_RULE.sub("", text))
+
+
+def _heading(match: re.Match[str]) -> str:
+    words = match[1].rstrip(" ").rstrip("#").rstrip(" ")
+    return f"**{words}**" if words else match[0]
 
 
 def _row(match: re.Match[str]) -> str:

@@ -90,14 +90,11 @@ def _without(text: str, quote: Quote) -> str:
 
 
 def _cut_end(text: str, words: list[str]) -> str:
-    found = list(re.finditer(r"\S+", text))
-    if words and [each[0] for each in found[-len(words) :]] == words:
-        return text[: found[-len(words)].start()]
-    return text
+    """Return a text without the words it ends with. Quotes may be many: the rest is not split."""
+    parts, count = text.rsplit(maxsplit=len(words)), len(words)
+    return "".join(parts[:-count]) if words and parts[-count:] == words else text
 
 
 def _cut_start(text: str, words: list[str]) -> str:
-    found = list(re.finditer(r"\S+", text))
-    if words and [each[0] for each in found[: len(words)]] == words:
-        return text[found[len(words) - 1].end() :]
-    return text
+    parts, count = text.split(maxsplit=len(words)), len(words)
+    return "".join(parts[count:]) if words and parts[:count] == words else text

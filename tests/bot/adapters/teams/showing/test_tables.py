@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -91,3 +92,9 @@ def test_of_whatever_looks_like_a_table_no_letter_is_lost(text: str) -> None:
             shown.append(piece)
     letters = "".join(shown)
     assert [letters.count(each) for each in "ab"] == [text.count(each) for each in "ab"]
+
+
+def test_what_only_looks_like_a_table_is_told_in_the_time_of_its_length() -> None:
+    started = time.process_time()
+    assert table_at(["a|b", "-" + " " * 50_000 + "x|"], 0) is None
+    assert time.process_time() - started < 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -97,3 +98,13 @@ def test_no_tag_or_link_is_live_in_a_message(text: str) -> None:
 def test_nothing_in_a_plain_line_is_live(text: str) -> None:
     prose = re.sub(r"`[^`\n]+`", " ", teams_plain(text))
     assert not re.search(r"(?<!\\)\]\(|://|<|(?<!\\)[*\[\]]", prose)
+
+
+@pytest.mark.parametrize(
+    "line", ["|" * 50_000 + "x", "# a" + " " * 50_000 + "x", "# " + "#" * 50_000 + "x"]
+)
+def test_a_line_is_read_in_the_time_of_its_length(line: str) -> None:
+    """Somebody waits, and everybody else with them: these took from 7 to 30 s."""
+    started = time.process_time()
+    teams_markdown(line)
+    assert time.process_time() - started < 1
