@@ -54,10 +54,11 @@ class Endpoint:
 
     async def handle(self, request: web.Request) -> web.Response:
         """Answer one request; botbuilder's own handler fails on every answer with a body."""
+        gatekeeper, header = self._channel.door.gatekeeper, request.headers.get("Authorization", "")
+        await gatekeeper.check(header)
         body = await _read(request)
         activity = _activity(body)
-        header = request.headers.get("Authorization", "")
-        admitted = await self._channel.door.gatekeeper.admit(header, body, activity)
+        admitted = await gatekeeper.admit(header, body, activity)
         answers: list[Json] = []
 
         async def turn(_: TurnContext) -> None:
@@ -111,11 +112,18 @@ async def _read(request: web.Request) -> Body:
             raise web.HTTPRequestEntityTooLarge(_LARGEST, len(raw))
     try:
         body = json.loads(raw)
+        if b"\\ud" in raw.lower():
+            body = json.loads(_whole(json.dumps(body, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
         raise web.HTTPBadRequest(text="The body is not JSON.") from error
     if not isinstance(body, dict) or not text_at(body, "type"):
         raise web.HTTPBadRequest(text="The body is no activity.")
     return body
+
+
+def _whole(text: str) -> str:
+    """Replace half surrogates, which are no characters: nobody who is told them can write them."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _activity(body: Body) -> Activity:

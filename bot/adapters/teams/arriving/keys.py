@@ -11,6 +11,7 @@ import time
 from datetime import UTC, datetime
 
 import aiohttp
+import jwt
 from botframework.connector.auth.jwt_token_extractor import JwtTokenExtractor
 
 from bot.adapters.teams.calling.errors import KeysUnavailable
@@ -38,15 +39,16 @@ class SigningKeys:
         tried = self._tried_at is not None
         return _NO_KEYS.format(self._url) if tried and self._age() > _USABLE_SECONDS else ""
 
-    async def has(self, key_id: str) -> bool:
-        """Tell whether a key is known, after fetching when that may help.
+    async def named(self, key_id: str) -> jwt.PyJWK | None:
+        """Return a key, after fetching when that may help; None for an unknown one.
 
-        Raises KeysUnavailable.
+        Raises KeysUnavailable, jwt.PyJWKError.
         """
         if self._is_stale() or (key_id not in self._ids() and self._may_try()):
             async with self._lock:
                 await self._refresh(key_id)
-        return key_id in self._ids()
+        found = next((key for key in self._store.keys if key["kid"] == key_id), None)
+        return jwt.PyJWK(found, algorithm="RS256") if found else None
 
     async def prefetch(self) -> None:
         """Fetch the keys unless they are fresh. Raises KeysUnavailable."""

@@ -52,6 +52,7 @@ class FakeTeams(Tenant):
     """State and addresses of one tenant's Teams."""
 
     keys: dict[str, RSAPrivateKey] = field(default_factory=dict)
+    endorsed: tuple[str, ...] = ("msteams",)
     keys_down: bool = False
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -176,7 +177,7 @@ class FakeTeams(Tenant):
         return web.json_response({"issuer": ISSUER, "jwks_uri": f"{self.url}/keys"})
 
     async def _keys(self, _: web.Request) -> web.Response:
-        return web.json_response(published(self.keys))
+        return web.json_response(published(self.keys, self.endorsed))
 
 
 def _call(request: web.Request) -> Call:

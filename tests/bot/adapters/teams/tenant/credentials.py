@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jwt
@@ -30,12 +30,14 @@ def signed(url: str, key: RSAPrivateKey, key_id: str, changes: Mapping[str, obje
     return jwt.encode(kept, key, algorithm="RS256", headers={"kid": key_id})
 
 
-def published(keys: Mapping[str, RSAPrivateKey]) -> dict[str, Any]:
-    """Return keys as the bot service publishes them."""
+def published(
+    keys: Mapping[str, RSAPrivateKey], endorsed: Sequence[str] = ("msteams",)
+) -> dict[str, Any]:
+    """Return keys as the bot service publishes them, each for the same channels."""
     return {
         "keys": [
             {**json.loads(RSAAlgorithm.to_jwk(key.public_key())), "kid": name}
-            | {"endorsements": ["msteams"]}
+            | {"endorsements": list(endorsed)}
             for name, key in keys.items()
         ]
     }

@@ -1,0 +1,77 @@
+"""Who is let in, and what is believed of what they send."""
+
+from __future__ import annotations
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bot.adapters.teams import connect, mount
+from bot.config import load_settings
+from bot.office import Office
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.teams.activities import Client, in_person, send
+from tests.bot.adapters.teams.server import FakeTeams
+
+
+@pytest.mark.parametrize("token", ["", "Bearer x", "of another bot"])
+async def test_nothing_of_a_stranger_is_read(client: Client, teams: FakeTeams, token: str) -> None:
+    """Reading a megabyte of small objects holds everybody up for seconds."""
+    if token == "of another bot":
+        token = f"Bearer {teams.token(aud='another-app')}"
+    headers = {"Authorization": token, "Content-Type": "application/json"}
+
+    response = await client.post("/api/messages", data=b"{", headers=headers)
+
+    assert response.status == 401
+
+
+@pytest.mark.parametrize("via", ["directline", "webchat", "emulator", "MSTEAMS"])
+async def test_what_comes_by_another_channel_than_teams_is_refused(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox, via: str
+) -> None:
+    """One key serves many channels; in a web chat people are whoever their client says."""
+    teams.endorsed = ("msteams", via)
+
+    response = await send(client, teams, in_person(teams, "vpn?", channelId=via))
+
+    assert response.status == 403
+    assert not inbox.messages
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        "http://evil.example\\@127.0.0.1/",
+        "http://evil.example\t@localhost/",
+        "http://evil.example@localhost/",
+        "http://127.0.0.1.evil.example/",
+        "http://127.0.0.1:56150@evil.example/",
+        "file://localhost/etc/passwd",
+        "",
+    ],
+)
+async def test_development_mode_believes_no_address_that_can_be_read_in_two_ways(
+    teams: FakeTeams, inbox: KeepingInbox, office: Office, service: str
+) -> None:
+    app = web.Application()
+    mount(app, connect(load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")), office)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        asked = in_person(teams, "vpn?", serviceUrl=service)
+        response = await client.post("/api/messages", json=asked)
+
+    assert response.status == 403
+    assert not inbox.messages
+
+
+async def test_half_a_character_is_no_reason_to_be_asked_again(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox
+) -> None:
+    """No database and no terminal takes one: Teams would send it again and again."""
+    asked = in_person(teams, "vpn \ud83d\ude00 \ud800?", id="17\udfff")
+
+    response = await send(client, teams, asked)
+
+    assert response.status == 200
+    assert inbox.only.text == "vpn \U0001f600 \ufffd?"
+    assert inbox.only.id == "17\ufffd"
