@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bot.ports import AnswersInquiries, ReportStage
-from bot.types import Escalation, Inquiry, Outcome, Reply, Response, Stage
+from bot.types import Escalation, FoundPassage, Inquiry, Outcome, Reply, Response, Stage
 from rag.types import Chunk
-from tests.bot.adapters.outcomes import TRACE, VPN
+from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.test_desk import Bench, FirstLine, ListIndex
 from tests.builders import chunk
 
@@ -65,6 +65,33 @@ def says(response: Response, private: Reply | None = None, *remarks: str) -> Ope
         return Outcome(said, TRACE, private, remarks=remarks)
 
     return lambda: ScriptedDesk(script)
+
+
+def explained() -> OpensDesk:
+    """A desk that answers, and has noted which passage it read."""
+    found = FoundPassage(VPN.chunk_id, VPN.page_id, VPN.title, VPN.section, {"keyword": 5.0})
+    trace = replace(TRACE, passages=(found,), threshold=0.65)
+    return lambda: ScriptedDesk(lambda _: Outcome(ANSWER, trace))
+
+
+def then(first: Response, second: Response) -> OpensDesk:
+    """A desk with one response to the first question and another to the next."""
+
+    def opened() -> AnswersInquiries:
+        responses = iter((first, second))
+        return ScriptedDesk(lambda _: Outcome(next(responses), TRACE))
+
+    return opened
+
+
+def reads() -> OpensDesk:
+    """A desk that says of files what admission says of them."""
+    return lambda: ScriptedDesk(lambda inquiry: Outcome(ANSWER, TRACE, remarks=inquiry.remarks))
+
+
+def is_unsure() -> AnswersInquiries:
+    """The real desk; what it finds does not convince the gate."""
+    return Bench(index=ListIndex([_page()]), sure=0.2).desk()
 
 
 def repeats() -> OpensDesk:

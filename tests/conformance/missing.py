@@ -21,6 +21,38 @@ _NO_PLACE = "no people's channel: the board shows what waits"
 _AS_IT_STANDS = "the page shows how it stands now and what was said, not every step"
 _ALONE = "only the asker reads the thread: the answer itself has all that they may read"
 _ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
+_AT_THE_BOARD = "people act at the board"
+_ADDRESSED = "all that is sent there is for the bot, by who is signed in"
+_NO_CHANNELS = "there are no channels: who asks is alone with the bot"
+_WORDS_ONLY = "a question there is words"
+_ORDERED_ELSEWHERE = "ordered at the board and by the API's own operations"
+_NOT_INSTALLED = "nothing is installed: it is there while the server runs"
+_NO_LABEL = "there is no such mark there"
+_IN_WORDS = "the API has no buttons: a client asks for it in words"
+_WHY_ELSEWHERE = "the API has no buttons: an operator reads it at the board"
+_SMALL = "the example is kept small"
+
+_UNADDRESSED = (
+    "a follow-up without a mention, where that is allowed",
+    "overheard and not sure: silent",
+    "other bots are left alone",
+)
+_GUEST = "a guest in a channel is answered from what everyone may read"
+_FILES = ("a file that comes with a question is read", "a file that can't be read is said")
+_CARD = (
+    "claimed by a button: one has it, and the card says who",
+    "a reply by button reaches who asked",
+)
+_ORDERS = (
+    "help: what can be ordered",
+    "status: what it answers from",
+    "reindex is refused to who is no admin",
+    "reindex by an admin is shown to its end",
+)
+_INSTALLING = ("a welcome where it is added, once", "removed: nothing is sent any more")
+_MARKED = "how sensitive it is, by the labels of its pages"
+_WHY = "why this answer"
+_BUTTONS = ("a person is asked for by a button", "an option is chosen by a button")
 
 
 def _because(reasons: Mapping[str, tuple[str, ...]]) -> Mapping[str, str]:
@@ -36,6 +68,13 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _ASK_ANEW: ("edited while it is worked on", "edited after the answer"),
                 _AS_IT_STANDS: (_IN_ORDER,),
                 _NO_PLACE: (_REMINDED,),
+                _AT_THE_BOARD: _CARD,
+                _ADDRESSED: _UNADDRESSED,
+                _NO_CHANNELS: (_GUEST,),
+                _WORDS_ONLY: _FILES,
+                _ORDERED_ELSEWHERE: _ORDERS,
+                _NOT_INSTALLED: _INSTALLING,
+                _NO_LABEL: (_MARKED,),
             }
         ),
         "rest": _because(
@@ -43,6 +82,31 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
                 _ALONE: (_WHISPER,),
                 _NO_PLACE: (_REMINDED,),
+                _AT_THE_BOARD: _CARD,
+                _ADDRESSED: _UNADDRESSED,
+                _NO_CHANNELS: (_GUEST,),
+                _WORDS_ONLY: _FILES,
+                _ORDERED_ELSEWHERE: _ORDERS,
+                _NOT_INSTALLED: _INSTALLING,
+                _NO_LABEL: (_MARKED,),
+                _WHY_ELSEWHERE: (_WHY,),
+                _IN_WORDS: _BUTTONS,
+            }
+        ),
+        "slack": _because({_NO_LABEL: (_MARKED,)}),
+        "example": _because(
+            {
+                _SMALL: (
+                    _WHY,
+                    *_BUTTONS,
+                    _MARKED,
+                    _GUEST,
+                    *_FILES,
+                    *_CARD,
+                    *_UNADDRESSED,
+                    *_ORDERS,
+                    *_INSTALLING,
+                ),
             }
         ),
     }

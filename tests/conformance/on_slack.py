@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,13 @@ from tests.bot.adapters.slack.answering import PAGE
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.files import StoredFile
-from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, GUEST, OTHER_BOT, PEOPLE
+from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, GUEST, HELP, OTHER_BOT, PEOPLE
 from tests.bot.house import until
 from tests.bot.offices import ReadsPages, office_over
 from tests.conformance.platforms import (
     By,
     Client,
+    File,
     Hands,
     Missing,
     Platform,
@@ -144,7 +146,7 @@ class OnSlack:
     def _shared(self, question: Question) -> Mapping[str, Any]:
         if not question.files:
             return {}
-        kept = [self._workspace.keep(StoredFile(*file)) for file in question.files]
+        kept = [self._workspace.keep(_stored(file)) for file in question.files]
         told = [file.told(self._workspace.site) for file in kept]
         return {"files": told, "subtype": "file_share"}
 
@@ -170,6 +172,11 @@ class OnSlack:
         return (await events.send(self.client, events.envelope(dict(event)))).status
 
 
+def _stored(file: File) -> StoredFile:
+    name, content = file
+    return StoredFile(name, content, guess_type(name)[0] or "text/plain")
+
+
 def _ts(number: int) -> str:
     """The first message of a thread has the thread's number."""
     return f"1700000000.{number:06d}"
@@ -182,8 +189,8 @@ def _event(question: Question) -> dict[str, Any]:
         return events.direct(question.text, _ts(question.number), **told)
     if question.addressed:
         return events.mention(question.text, _ts(question.number), **told)
-    among = {"type": "message", "channel_type": "channel", "text": question.text}
-    return events.mention("", _ts(question.number), **told, **among)
+    among = {"channel": HELP, "channel_type": "channel"}
+    return events.direct(question.text, _ts(question.number), **told, **among)
 
 
 def _about(question: Question, subtype: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestClient
 from bot.config import Settings
 from bot.ports import Channel, Inbox, Notes
 from bot.store import Store
-from tests.bot.shelves import Shelf
+from tests.conformance.shelf import SlowShelf
 
 Client = TestClient[Any, Any]
 
@@ -90,11 +90,11 @@ class Orders(Protocol):
     """
 
     @property
-    def shelf(self) -> Shelf: ...
+    def shelf(self) -> SlowShelf: ...
 
     async def give(self, order: str, *, admin: bool) -> None: ...
 
-    async def read(self, *, admin: bool) -> str:
+    def read(self, *, admin: bool) -> str:
         """Return all that the one who ordered was shown of it, as it reads now."""
         ...
 
@@ -104,7 +104,7 @@ class Installing(Protocol):
 
     async def install(self) -> None: ...
 
-    async def welcomes(self) -> int:
+    def welcomes(self) -> int:
         """Return how often it said hello there."""
         ...
 

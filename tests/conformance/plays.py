@@ -179,6 +179,18 @@ class Whispers:
 
 
 @dataclass(frozen=True)
+class Marks:
+    """The reply says how sensitive it is, beside its words."""
+
+    words: str
+
+    async def __call__(self, scene: Scene) -> None:
+        await scene.ask(FIRST)
+        marked = await scene.platform.marked(FIRST)
+        scene.expect(marked == self.words, f"the reply is marked {marked!r}")
+
+
+@dataclass(frozen=True)
 class Declines:
     """A question that is not worked on: its asker reads why, once, and has nothing to judge."""
 

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bot.errors import InboxFull
+from bot.escalations.types import Case
 from bot.ports import Inbox, Interactions
-from bot.types import Interaction, InteractionId, Message, Outcome
+from bot.types import Interaction, InteractionId, Message, Outcome, Policy
+from tests.bot.house import until
 from tests.conformance.desks import HeldDesk
 from tests.conformance.platforms import Platform, Question, Receipt
 from tests.conformance.telling import People
@@ -78,11 +80,35 @@ class Scene:
                 while not _is_settled(await self.recorded(interaction_id)):  # noqa: ASYNC110 - what settles may be another process
                     await asyncio.sleep(0.005)
 
+    async def arrived(self, count: int) -> None:
+        """Wait until so many questions were kept, and everything is settled."""
+        await until(lambda: len(self.inbox.kept) >= count)
+        await self.settled()
+
+    async def allow(self, policy: Policy) -> None:
+        """Set what is allowed where the first question was asked."""
+        thread = (await self.recorded()).message.thread
+        channel = f"{thread.platform}:{thread.channel}"
+        await self.people.store.policies.set(thread.tenant, channel, policy, actor="test")
+
+    async def case(self, interaction_id: InteractionId) -> Case:
+        """Return how a question stands that went to people."""
+        case = await self.people.store.escalations.get(self.people.tenant, interaction_id)
+        assert case is not None, f"nobody was asked about {interaction_id}"
+        return case
+
     async def quiet(self) -> None:
         """Wait until what must not happen would have happened."""
         await self.settled()
         await asyncio.sleep(_LATE_SECONDS)
         await self.settled()
+
+    async def worked(self) -> None:
+        """Wait until the first question has an outcome, and until it would have been shown."""
+        async with asyncio.timeout(_SETTLED_SECONDS):
+            while (await self.recorded()).outcome is None:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.005)
+        await asyncio.sleep(4 * _LATE_SECONDS)
 
     async def recorded(self, interaction_id: InteractionId | None = None) -> Interaction:
         """Return what the record has of a question, the first one unless told otherwise."""

@@ -11,8 +11,8 @@ from tests.bot.adapters.slack.server import FakeSlack, Post
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.names import ALICE, ANNA, BOB, ELSEWHERE, HELP, PEOPLE
 from tests.bot.house import until
-from tests.bot.shelves import Shelf, document
 from tests.conformance.platforms import Expert, Question
+from tests.conformance.shelf import SlowShelf
 
 _EXPERTS: Mapping[Expert, str] = {"anna": ANNA, "bob": BOB}
 
@@ -70,13 +70,12 @@ class SlackOrders:
     def __init__(self, workspace: FakeSlack, person: Person) -> None:
         self._workspace = workspace
         self._person = person
-        self.shelf = Shelf()
-        self.shelf.kept["IT", "VPN.md"] = document("IT", "VPN.md")
+        self.shelf = SlowShelf()
 
     async def give(self, order: str, *, admin: bool) -> None:
         await self._person(_orderer(admin=admin)).command(HELP, "/frontdesk", order)
 
-    async def read(self, *, admin: bool) -> str:
+    def read(self, *, admin: bool) -> str:
         seen = self._workspace.seen_by(_orderer(admin=admin), HELP)
         return "\n".join(post.shown for post in seen)
 
@@ -93,7 +92,7 @@ class SlackInstalling:
         self._workspace.channels.discard(ELSEWHERE)
         await self._person(ALICE).invites(ELSEWHERE)
 
-    async def welcomes(self) -> int:
+    def welcomes(self) -> int:
         return len(self._workspace.answers(ELSEWHERE))
 
     async def uninstall(self) -> None:

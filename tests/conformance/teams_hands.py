@@ -8,8 +8,8 @@ from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.names import ALICE, ANNA, BOB, CAROL, PEOPLE
 from tests.bot.adapters.teams.tenant.posts import Sent
 from tests.bot.adapters.teams.visitor import Visitor
-from tests.bot.shelves import Shelf, document
 from tests.conformance.platforms import Expert, Question
+from tests.conformance.shelf import SlowShelf
 
 _EXPERTS: Mapping[Expert, str] = {"anna": ANNA, "bob": BOB}
 _SHOWING = ("message", "typing", "update", "create")
@@ -63,14 +63,13 @@ class TeamsOrders:
     def __init__(self, tenant: FakeTeams, person: Person) -> None:
         self._tenant = tenant
         self._person = person
-        self.shelf = Shelf()
-        self.shelf.kept["IT", "VPN.md"] = document("IT", "VPN.md")
+        self.shelf = SlowShelf()
 
     async def give(self, order: str, *, admin: bool) -> None:
         visitor = self._who(admin=admin)
         await visitor.say(visitor.chat, order)
 
-    async def read(self, *, admin: bool) -> str:
+    def read(self, *, admin: bool) -> str:
         posts = self._tenant.posts_in(self._who(admin=admin).chat)
         return "\n".join(post.shown for post in posts)
 
@@ -88,7 +87,7 @@ class TeamsInstalling:
     async def install(self) -> None:
         await self._person(CAROL).install()
 
-    async def welcomes(self) -> int:
+    def welcomes(self) -> int:
         return len(self._tenant.posts_in(self._person(CAROL).chat))
 
     async def uninstall(self) -> None:

@@ -1,0 +1,102 @@
+"""What an answer shows, and what is shown where there is none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from bot.types import Clarification, Reply
+from tests.bot.adapters.outcomes import ANSWER, LOCAL, VPN
+from tests.conformance import desks, hearing
+from tests.conformance.case import Case
+from tests.conformance.desks import says
+from tests.conformance.hearing import Shares
+from tests.conformance.plays import Asks, Marks, Whispers
+from tests.conformance.presses import OPTION, AsksWhy, Chooses
+
+LONG = "\n\n".join(f"Step {number}. " + "word " * 60 for number in range(1, 90))
+RESTART = "Restart the client [1]."
+A_PERSON = re.compile(r"human|Ask a person")
+REMARKS = ("I could not read plan.docx.", "I read 2 pages of guide.pdf.")
+READ = (r"I could not read `?plan\.docx`?\.", r"I read 2 pages of `?guide\.pdf`?\.")
+FULLER = Reply("Your own plan covers it [1].", "answer", (VPN,), 0.9)
+
+ANSWERS = (
+    Case("answered", says(ANSWER), Asks("vpn down?", (RESTART, "VPN guide"))),
+    Case("answered in private", says(ANSWER), Asks("vpn?", (RESTART,), private=True)),
+    Case(
+        "cited",
+        says(replace(ANSWER, text="Restart [1], or come by [2].", sources=(VPN, LOCAL))),
+        Asks(
+            "vpn and offices?",
+            (
+                "Restart [1], or come by [2].",
+                "VPN guide",
+                "https://wiki.example.com/vpn?a=1&b=2",
+                "Offices",
+            ),
+            absent=("/pages/offices",),
+        ),
+    ),
+    Case(
+        "quoted",
+        says(replace(ANSWER, tone="found", text="From the wiki:\n\n> Restart the client. [1]")),
+        Asks("vpn?", ("> Restart the client. [1]", "From the wiki")),
+    ),
+    Case(
+        "remarks below the answer",
+        says(ANSWER, None, *REMARKS),
+        Asks("vpn, see my plan", (RESTART, "VPN guide", *map(re.compile, READ))),
+    ),
+    Case(
+        "clarified",
+        says(Clarification("Which one?", options=("Booking leave", "Public holidays"))),
+        Asks("holiday?", ("Which one?", "- Booking leave", "- Public holidays")),
+    ),
+    Case(
+        "generic",
+        says(Reply("Hello! Ask me.", tone="generic")),
+        Asks("hello", ("Hello! Ask me.",), absent=(A_PERSON,)),
+    ),
+    Case(
+        "an answer that is too long",
+        says(replace(ANSWER, text=LONG)),
+        Asks("all?", ("Step 1.", "Step 89.", "VPN guide")),
+    ),
+    Case(
+        "other writing",
+        says(Reply("\u4f60\u597d \U0001f600", "generic")),
+        Asks("\u4f60\u597d \U0001f600?", ("\u4f60\u597d \U0001f600",)),
+    ),
+    Case(
+        "permission-limited, with a private addition",
+        says(ANSWER, private=FULLER),
+        Whispers(RESTART, FULLER),
+    ),
+    Case("why this answer", desks.explained(), AsksWhy("VPN guide")),
+    Case(
+        "an option is chosen by a button",
+        desks.then(Clarification("Which one?", options=("Booking leave", OPTION)), ANSWER),
+        Chooses(RESTART),
+    ),
+    Case(
+        "how sensitive it is, by the labels of its pages",
+        says(replace(ANSWER, sources=(replace(VPN, labels=("secret",)),))),
+        Marks("Confidential"),
+    ),
+    Case(
+        "a guest in a channel is answered from what everyone may read",
+        says(ANSWER),
+        hearing.answers_guests,
+    ),
+    Case(
+        "a file that comes with a question is read",
+        desks.reads(),
+        Shares(("vpn.log", b"error 809"), read="error 809"),
+    ),
+    Case(
+        "a file that can't be read is said",
+        desks.reads(),
+        Shares(("plan.docx", b"PK"), said=(re.compile(r"plan.{0,2}docx"),)),
+    ),
+)
