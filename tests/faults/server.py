@@ -208,6 +208,11 @@ class Client:
         async with self._session.get(url, headers=BEARER) as answer:
             return answer.status, await answer.json()
 
+    async def page(self, url: str) -> int:
+        """Open a page as an operator; return the status."""
+        async with self._session.get(url, headers=BEARER) as answer:
+            return answer.status
+
 
 @asynccontextmanager
 async def client() -> AsyncIterator[Client]:

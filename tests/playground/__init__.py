@@ -1,0 +1,1 @@
+"""Microsoft's own client for bots, run as a program, and talked to as people do."""
