@@ -133,7 +133,7 @@ class Visitor:
         Action.Execute: a card in the answer replaces what this person sees, words are ``told``.
         Action.Submit: a message with the values.
         """
-        seen = self._seen(post)
+        seen = self.teams.carded(self._seen(post))
         action = pressing.pressed(self.teams.cards_for(self.id, seen), title, inputs)
         if action["type"] == "Action.Execute":
             return await self._executed(seen, pressing.execution(action))
@@ -142,7 +142,7 @@ class Visitor:
 
     async def look(self, post: Sent | str) -> Answer | None:
         """Look at a message; one that refreshes itself for this person is asked for anew."""
-        seen = self._seen(post)
+        seen = self.teams.carded(self._seen(post))
         action = pressing.refresh_of(self.teams.cards_for(self.id, seen), self.human.user)
         if action is None:
             return None
@@ -150,7 +150,7 @@ class Visitor:
 
     async def open(self, post: Sent | str, title: str, **inputs: object) -> Dialog:
         """Press a button that opens a dialog."""
-        seen = self._seen(post)
+        seen = self.teams.carded(self._seen(post))
         action = pressing.pressed(self.teams.cards_for(self.id, seen), title, inputs)
         kind = (action["data"].get("msteams") or {}).get("type")
         assert (action["type"], kind) == ("Action.Submit", "task/fetch"), f"{title!r} opens nothing"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -43,7 +43,10 @@ def shown(
     opening: str = "",
     pressed: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return the activities of a response, each of which Teams takes."""
+    """Return what is seen of a response: its messages, with the cards that are below them.
+
+    Each is taken by Teams, which makes two messages of words and a card, and edits no such.
+    """
     outcome = Outcome(response, TRACE, remarks=remarks)
     activities: Any = answer_activities(
         outcome, MESSAGE, now=NOW, sensitivity=sensitivity, opening=opening, pressed=pressed
@@ -51,7 +54,21 @@ def shown(
     for activity in activities:
         check(activity)
         assert size(activity) <= ROOM < BUDGET
-    return list(activities)
+        assert ("text" in activity) != ("attachments" in activity)
+    return list(seen(activities))
+
+
+def seen(activities: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield words with the card that comes below them."""
+    words: dict[str, Any] = {}
+    for activity in activities:
+        if "text" not in activity:
+            words["attachments"] = activity["attachments"]
+            continue
+        if words:
+            yield words
+        words = dict(activity)
+    yield words
 
 
 def only(response: Response, *, remarks: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -149,6 +166,22 @@ def test_buttons_are_below_the_last_part_and_thumbs_below_the_first() -> None:
     assert "Not what you need?" not in last["text"]
 
 
+def test_what_a_card_holds_is_marked_as_the_words_are_and_named_where_no_card_is_shown() -> None:
+    marked = sensitivity_of(("secret=Confidential",))
+    text = "Prices:\n\n| a | b |\n|---|---|\n| 1 | 2 [1] |"
+    page = replace(VPN, labels=("secret",))
+    outcome = Outcome(replace(ANSWER, text=text, sources=(page,)), TRACE)
+    words, below = answer_activities(outcome, MESSAGE, now=NOW, sensitivity=marked)
+    assert below["summary"] == "Table 1"
+    for activity in (words, below):
+        assert "AIGeneratedContent" in json.dumps(activity)
+        assert "Confidential" in json.dumps(activity)
+    assert "citation" not in json.dumps(below), "Teams resolves marks in words alone"
+    (_, buttons) = answer_activities(Outcome(ANSWER, TRACE), MESSAGE, now=NOW)
+    assert buttons["summary"] == "Ask a person, Why this answer"
+    assert not buttons.keys() & {"entities", "channelData", "text"}
+
+
 def test_what_is_told_in_private_can_be_neither_pressed_nor_judged() -> None:
     (activity,) = shown(ANSWER, pressed=False, opening="> vpn down?")
     assert activity["text"].startswith("> vpn down?\n\nRestart")
@@ -231,7 +264,9 @@ def test_fields_of_entities_and_cards_survive_botbuilder() -> None:
     send_all_fields()
     page = replace(VPN, labels=("secret",), space="IT", updated_at=NOW)
     answer = replace(ANSWER, text=f"Restart [1].\n\n{TABLE[:200]}\n\n```\nx\n```", sources=(page,))
-    for activity in shown(answer, sensitivity_of(("secret=Confidential",))):
+    words, *others = shown(answer, sensitivity_of(("secret=Confidential",)))
+    assert card(words)["body"]
+    for activity in (words, *others):
         assert Activity().deserialize(dict(activity)).serialize() == activity
 
 

@@ -47,8 +47,7 @@ def post(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
     teams.sent.append(sent)
     if activity["type"] == "message":
         teams.visible[name] = sent
-    # Teams makes two messages of it, and tells the id of neither.
-    return {"id": "" if is_two(activity) else name}
+    return {"id": name}
 
 
 def update(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
@@ -56,7 +55,7 @@ def update(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
     written_to(teams, call.conversation)
     there = found(teams, call)
     limits.check(activity)
-    if is_two(activity):
+    if _is_two(activity):
         raise Refused("BadSyntax", "Activity resulted into multiple skype activities")
     teams.edits.append(str(activity.get("text") or ""))
     now = Sent(there.id, there.conversation, there.reply_to, activity, call.authorization)
@@ -132,7 +131,7 @@ def _chat(teams: Tenant, wanted: Mapping[str, Any]) -> Conversation:
     return chat
 
 
-def is_two(activity: Activity) -> bool:
+def _is_two(activity: Activity) -> bool:
     """Tell whether Teams makes several messages of it: words and cards are not in one."""
     return bool(activity.get("text")) + len(activity.get("attachments") or ()) > 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.bot.adapters.teams.tenant import cards
@@ -34,6 +34,11 @@ class Sent:
     def thread(self) -> str:
         """The id of the message that began the thread, "" outside of channels."""
         return thread_of(self.conversation)
+
+    def over(self, card: Sent) -> Sent:
+        """Return these words with the card that is right below them."""
+        hung = {"attachments": card.activity["attachments"]}
+        return replace(self, activity={**self.activity, **hung})
 
     @property
     def text(self) -> str:

@@ -64,8 +64,32 @@ class Tenant:
 
     @property
     def messages(self) -> list[Sent]:
-        """What the conversations show now of the bot, in order."""
-        return list(self.visible.values())
+        """What the conversations show now of the bot, in order.
+
+        A card right below words is shown with them, as it is seen; it is a message of its own.
+        """
+        shown: list[Sent] = []
+        for sent in self.visible.values():
+            above = self.above(sent)
+            at = next((at for at, each in enumerate(shown) if above and each.id == above.id), None)
+            if at is None:
+                shown.append(sent)
+            else:
+                shown[at] = shown[at].over(sent)
+        return shown
+
+    def above(self, sent: Sent) -> Sent | None:
+        """Return the words that a card without words is right below, None for none."""
+        if sent.text or not sent.cards:
+            return None
+        there = [each for each in self.visible.values() if each.conversation == sent.conversation]
+        before = there[there.index(sent) - 1] if there.index(sent) else None
+        return before if before is not None and before.text and not before.cards else None
+
+    def carded(self, post: Sent) -> Sent:
+        """Return a message, or the card right below it, which is pressed on."""
+        hung = (each for each in self.visible.values() if self.above(each) == post)
+        return post if post.cards else next(hung, post)
 
     def posts_in(self, conversation: str) -> list[Sent]:
         """Return what the bot's messages in a place are now; of one thread if one is named."""
@@ -79,6 +103,7 @@ class Tenant:
 
     def cards_for(self, person: str, post: Sent) -> list[cards.Card]:
         """Return the cards that somebody sees below a message now."""
+        post = self.carded(self.visible.get(post.id, post))
         own = self.views.get((person, post.id))
         return [own] if own is not None else list(post.cards)
 
