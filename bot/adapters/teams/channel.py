@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import time
 from collections.abc import Sequence
 from typing import Literal
 
-from botbuilder.integration.aiohttp import (
-    CloudAdapter,
-    ConfigurationBotFrameworkAuthentication,
-    ConfigurationServiceClientCredentialFactory,
-)
-
-from bot.adapters.teams.arriving.door import Door
-from bot.adapters.teams.arriving.gatekeeper import Gatekeeper
-from bot.adapters.teams.arriving.keys import SigningKeys
 from bot.adapters.teams.calling.cloud import Cloud
-from bot.adapters.teams.calling.connector import Connector, Pause
-from bot.adapters.teams.calling.credentials import CachedCredentials, CredentialsFactory
-from bot.adapters.teams.calling.registration import registration_of, send_all_fields, set_up_quickly
+from bot.adapters.teams.calling.connecting import Line, line_of
+from bot.adapters.teams.calling.credentials import CredentialsFactory
+from bot.adapters.teams.calling.rates import Clock, Jitter, Pause, Timing
 from bot.adapters.teams.cases.links import link_to
 from bot.adapters.teams.cases.people import People
 from bot.adapters.teams.cases.telling import Telling
@@ -53,35 +46,19 @@ def connect(
     cloud: Cloud | None = None,
     credentials: CredentialsFactory | None = None,
     pause: Pause = asyncio.sleep,
+    clock: Clock = time.monotonic,
+    jitter: Jitter = random.random,
     files: Files | None = None,
 ) -> TeamsChannel:
     """Return the channel of the configured registration; nothing is called yet.
 
     Raises SettingInvalid.
     """
-    cloud = cloud or Cloud()
-    registration = registration_of(settings, cloud)
-    send_all_fields()
-    set_up_quickly()
-    cached = CachedCredentials(
-        credentials or ConfigurationServiceClientCredentialFactory(registration)
-    )
-    authentication = ConfigurationBotFrameworkAuthentication(
-        registration, credentials_factory=cached
-    )
-    adapter = CloudAdapter(authentication)
-    keys = SigningKeys(cloud.metadata_url) if settings.microsoft_app_id else None
-    gatekeeper = Gatekeeper(
-        authentication,
-        keys,
-        issuer=cloud.issuer,
-        entra_tenant=settings.microsoft_app_tenant_id,
-    )
-    connector = Connector(adapter, cached, app_id=settings.microsoft_app_id or "", pause=pause)
-    door = Door(adapter, gatekeeper, keys)
-    return TeamsChannel(
-        settings, door, connector, cloud, notes or Forgetful(), pause=pause, files=files
-    )
+    cloud, notes = cloud or Cloud(), notes or Forgetful()
+    presence = Presence(notes, settings.tenant)
+    timing = Timing(pause, clock, jitter)
+    line = line_of(settings, cloud, presence, credentials=credentials, timing=timing)
+    return TeamsChannel(settings, line, presence, cloud, notes, pause=pause, files=files)
 
 
 class TeamsChannel:
@@ -95,8 +72,8 @@ class TeamsChannel:
     def __init__(
         self,
         settings: Settings,
-        door: Door,
-        connector: Connector,
+        line: Line,
+        presence: Presence,
         cloud: Cloud,
         notes: Notes,
         *,
@@ -105,10 +82,10 @@ class TeamsChannel:
     ) -> None:
         self.settings = settings
         self.errands = Errands()
-        self.connector = connector
-        self.door = door
+        self.connector = connector = line.connector
+        self.door = door = line.door
         self.places = Places(connector, notes, settings)
-        self.presence = Presence(notes, settings.tenant)
+        self.presence = presence
         roster, home = Roster(connector), home_of(settings)
         self.colleagues = Colleagues(roster, home)
         self.onlookers = Onlookers(roster, home, notes, tenant=settings.tenant)

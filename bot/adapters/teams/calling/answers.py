@@ -14,6 +14,7 @@ from bot.adapters.teams.calling.errors import (
     Removed,
     StreamEnd,
     StreamRefused,
+    Unavailable,
 )
 from bot.adapters.teams.wire.body import text_at
 from bot.errors import DeliveryFailed, DeliveryRefused
@@ -24,9 +25,14 @@ _USUAL_WAIT_SECONDS = 1.0
 
 _NOTHING_DONE = frozenset({412, 429})
 _GONE = frozenset({404, 405, 410})
-_NEVER = frozenset({400, 403, 413, 501})
+_NEVER = frozenset({400, 413, 501})
 _MENDABLE = frozenset({"NotEnoughPermissions", "InvalidBotApiHost"})
 """Codes of a 403 that an admin can do something about while the message waits."""
+
+_LEFT = frozenset(
+    {"BotNotInConversationRoster", "ConversationBlockedByUser", "ForbiddenOperationException"}
+)
+"""Codes of a 403 that says that the bot is not there, or not wanted."""
 
 _STREAM = "ContentStreamNotAllowed"
 _STREAM_ENDS: tuple[tuple[str, StreamEnd], ...] = (
@@ -37,6 +43,7 @@ _STREAM_ENDS: tuple[tuple[str, StreamEnd], ...] = (
 """What is in the words of a refused stream: its code is the same for all."""
 
 _FORBIDDEN = 403
+_PASSING = frozenset({502, 504})
 
 _CURES = {
     400: "This version of the bot writes what Teams does not take.",
@@ -62,19 +69,28 @@ def failure(error: ClientException) -> DeliveryFailed:
     asked = retry_after_seconds(response.headers.get("Retry-After"))
     if status in _NOTHING_DONE:
         return _busy(named, asked)
-    if status in _GONE:
-        return Gone(reason)
     if code == _STREAM:
         return StreamRefused(f"{named}: no stream can be shown.", _end(words))
-    if status == _FORBIDDEN and code in _MENDABLE:
+    if status == _FORBIDDEN:
+        return _forbidden(code, reason, asked)
+    return _refused(status, reason) or _failed(status, reason, asked)
+
+
+def _forbidden(code: str, reason: str, asked: float | None) -> DeliveryFailed:
+    if code in _MENDABLE:
         return NotPermitted(reason, retry_after_seconds=asked)
-    return _refused(status, reason) or DeliveryFailed(reason, retry_after_seconds=asked)
+    return Removed(reason, lasting=code in _LEFT)
 
 
 def _refused(status: int, reason: str) -> DeliveryRefused | None:
-    if status == _FORBIDDEN:
-        return Removed(reason)
+    if status in _GONE:
+        return Gone(reason)
     return DeliveryRefused(reason) if status in _NEVER else None
+
+
+def _failed(status: int, reason: str, asked: float | None) -> DeliveryFailed:
+    kind = Unavailable if status in _PASSING else DeliveryFailed
+    return kind(reason, retry_after_seconds=asked)
 
 
 def _busy(named: str, asked: float | None) -> Busy:

@@ -3,70 +3,110 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from botbuilder.core import BotAdapter, TurnContext
-from botbuilder.integration.aiohttp import CloudAdapter
-from botbuilder.schema import Activity, ConversationReference
+from botbuilder.schema import ConversationReference
 from msrest.exceptions import ClientException
 
+from bot.adapters.teams.calling.addressing import addressed, ends_a_stream, reference_in
 from bot.adapters.teams.calling.answers import failure
+from bot.adapters.teams.calling.clients import TIMEOUT_SECONDS, Clients
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.credentials import CachedCredentials
-from bot.adapters.teams.calling.errors import Busy
+from bot.adapters.teams.calling.errors import Busy, NoToken, Removed, Unavailable
+from bot.adapters.teams.calling.rates import LOOKUPS, SENDS, Pause, Rates, Span, Timing
+from bot.adapters.teams.calling.refusals import Refusal
 from bot.adapters.teams.wire.body import Json
-from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.adapters.teams.wire.reference import room_in
+from bot.errors import DeliveryFailed, StoreUnavailable
 
-Pause = Callable[[float], Awaitable[None]]
+__all__ = ["PATIENCE_SECONDS", "Act", "Connector", "Pause"]
+
 Act = Callable[[Any], Awaitable[Any]]
 
 PATIENCE_SECONDS = 2.0
 """A call waits so long for a rate limit; what takes longer waits in the inbox, at no cost."""
 
-_TIMEOUT_SECONDS = 15.0
+_TURN_SECONDS = 5.0
+"""So long a call that may not be left out waits for its turn among those of this process."""
+
+_FIRST_WAIT_SECONDS = 0.5
+
+
+class KnowsAbsence(Protocol):
+    """Remembers which conversations the bot was removed from."""
+
+    async def is_gone(self, conversation: str) -> bool: ...
+
+    async def gone(self, conversation: str, why: str) -> None:
+        """Raises StoreUnavailable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call: where, what, and how.
+
+    ``repeatable``: doing it twice is the same as once. ``posts``: it says something there.
+    """
+
+    reply_to: str
+    act: Act
+    patience: float
+    spans: tuple[Span, ...] = SENDS
+    repeatable: bool = False
+    posts: bool = False
+
+    @property
+    def room(self) -> str:
+        return room_in(self.reply_to)
 
 
 class Connector:
     """The way out to Teams.
 
     Where to is said by a message's ``reply_to``, a conversation reference as JSON: it is all that
-    is needed, in any process. Everything raises DeliveryFailed, Gone, and DeliveryRefused.
+    is needed, in any process. Everything raises DeliveryFailed, Gone, and DeliveryRefused. What is
+    called with a patience of 0 may be left out: it leaves room for what may not.
     """
 
     def __init__(
         self,
-        adapter: CloudAdapter,
+        clients: Clients,
         credentials: CachedCredentials,
+        absence: KnowsAbsence,
         *,
         app_id: str,
-        pause: Pause = asyncio.sleep,
+        timing: Timing,
     ) -> None:
-        self._adapter = adapter
+        self._clients = clients
         self._credentials = credentials
+        self._absence = absence
         self._app_id = app_id
-        self._pause = pause
+        self._rates = Rates(timing)
 
     @property
-    def trouble(self) -> str:
-        """Say why there was no token when one was last needed, "" when there was."""
+    def trouble(self) -> Refusal | None:
+        """Say why there was no token when one was last needed, None when there was."""
         return self._credentials.trouble
 
     async def sign_in(self, cloud: Cloud) -> None:
         """Fetch a token as the first reply would. Raises DeliveryFailed."""
         try:
-            async with asyncio.timeout(_TIMEOUT_SECONDS):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 await self._credentials.create_credentials(
                     self._app_id, cloud.scope, cloud.login_url, validate_authority=True
                 )
                 await self._credentials.warm()
+        except NoToken as error:
+            raise DeliveryFailed(f"MICROSOFT_APP_ID={self._app_id!r}: {error}") from error
         except Exception as error:
             # botbuilder raises many kinds, among them PermissionError for a refused secret.
-            raise DeliveryFailed(
-                f"MICROSOFT_APP_ID={self._app_id!r} got no token ({type(error).__name__}). Check "
-                "it, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID."
-            ) from error
+            refused = self._credentials.refused(error)
+            raise DeliveryFailed(f"MICROSOFT_APP_ID={self._app_id!r}: {refused}") from error
 
     async def send(
         self, reply_to: str, content: Json, *, patience_seconds: float = PATIENCE_SECONDS
@@ -75,8 +115,7 @@ class Connector:
 
         A reference that names no message leads to the conversation: it is a reply to nothing.
         """
-        reference = _reference(reply_to)
-        activity = _addressed(content, reference)
+        activity = addressed(content, reference_in(reply_to))
 
         async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
             there = activity.conversation.id
@@ -84,7 +123,9 @@ class Connector:
                 return await conversations.send_to_conversation(there, activity)
             return await conversations.reply_to_activity(there, activity.reply_to_id, activity)
 
-        response = await self._done(reference, act, patience_seconds)
+        ends = ends_a_stream(content)
+        call = _Call(reply_to, act, patience_seconds, repeatable=ends, posts=True)
+        response = await self._done(call)
         return str(getattr(response, "id", None) or "")
 
     async def update(
@@ -96,24 +137,23 @@ class Connector:
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         """Replace an activity; doing so twice is the same as once. Raises Gone."""
-        reference = _reference(reply_to)
-        activity = _addressed({**content, "id": activity_id}, reference)
+        activity = addressed({**content, "id": activity_id}, reference_in(reply_to))
 
         async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
             return await conversations.update_activity(
                 activity.conversation.id, activity_id, activity
             )
 
-        await self._done(reference, act, patience_seconds)
+        await self._done(_Call(reply_to, act, patience_seconds, repeatable=True))
 
     async def delete(self, reply_to: str, activity_id: str) -> None:
         """Remove an activity. Raises Gone."""
-        reference = _reference(reply_to)
+        reference = reference_in(reply_to)
 
         async def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
             return await conversations.delete_activity(reference.conversation.id, activity_id)
 
-        await self._done(reference, act, PATIENCE_SECONDS)
+        await self._done(_Call(reply_to, act, PATIENCE_SECONDS, repeatable=True))
 
     async def call(
         self,
@@ -126,60 +166,57 @@ class Connector:
 
         ``act`` is given them; what it returns is returned.
         """
-        return await self._done(_reference(reply_to), act, patience_seconds)
+        return await self._done(_Call(reply_to, act, patience_seconds, spans=LOOKUPS))
 
-    async def _done(self, reference: ConversationReference, act: Act, patience: float) -> Any:  # noqa: ANN401
-        """Do something, again while Teams says that it is too much, as long as patience lasts."""
-        left = patience
+    async def _done(self, call: _Call) -> Any:  # noqa: ANN401  # botbuilder has no types
+        """Do something where the bot is still wanted."""
+        reference, room = reference_in(call.reply_to), call.room
+        if room and await self._absence.is_gone(room):
+            raise Removed(f"The bot was removed from {room!r}, or is blocked there.", lasting=True)
+        try:
+            return await self._patiently(call, reference)
+        except Removed as error:
+            if call.posts and error.lasting:
+                with suppress(StoreUnavailable):
+                    await self._absence.gone(room, str(error))
+            raise
+
+    async def _patiently(self, call: _Call, reference: ConversationReference) -> Any:  # noqa: ANN401
+        """Do something when Teams takes it, as long as patience lasts; again where that is safe."""
+        now, left, pause = self._rates.now(), call.patience, _FIRST_WAIT_SECONDS
         while True:
+            now = await self._rates.take(
+                call.room,
+                call.spans,
+                now=now,
+                patience_seconds=_TURN_SECONDS if call.patience else 0.0,
+            )
             try:
-                return await self._tried(reference, act)
-            except Busy as error:
-                wait = error.retry_after_seconds or patience
+                return await self._tried(reference, call.act)
+            except (Busy, Unavailable) as error:
+                wait = max(error.retry_after_seconds or 0.0, pause)
+                now = self._rates.now(now)
+                if isinstance(error, Busy):
+                    self._rates.hold(call.room, call.spans, until=now + wait)
+                elif not call.repeatable:
+                    raise
                 if wait > left:
                     raise
-                left -= wait
-                await self._pause(wait)
+                left, pause = left - wait, 2 * pause
+                now = await self._rates.wait(wait, now=now)
 
     async def _tried(self, reference: ConversationReference, act: Act) -> Any:  # noqa: ANN401
         try:
-            async with asyncio.timeout(_TIMEOUT_SECONDS):
-                return await self._turn(reference, act)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                conversations = await self._clients.conversations(reference.service_url)
+                await self._credentials.warm()
+                return await act(conversations)
+        except DeliveryFailed:
+            raise
         except ClientException as error:
             raise failure(error) from error
         except TimeoutError as error:
             raise DeliveryFailed("Teams did not answer in time.") from error
         except Exception as error:
-            # botbuilder raises many kinds, among them PermissionError for a refused secret.
+            # botbuilder raises many kinds.
             raise DeliveryFailed(f"Teams could not be asked: {type(error).__name__}.") from error
-
-    async def _turn(self, reference: ConversationReference, act: Act) -> Any:  # noqa: ANN401
-        answers: list[Any] = []
-
-        async def turn(context: TurnContext) -> None:
-            await self._credentials.warm()
-            client = context.turn_state[BotAdapter.BOT_CONNECTOR_CLIENT_KEY]
-            client.config.retry_policy.retries = 0
-            # msrest would hide every 5xx to an edit or a deletion behind "too many retries".
-            client.config.retry_policy.policy.status_forcelist = ()
-            client.config.connection.timeout = _TIMEOUT_SECONDS
-            answers.append(await act(client.conversations))
-
-        await self._adapter.continue_conversation(reference, turn, self._app_id)
-        return answers[0]
-
-
-def _reference(reply_to: str) -> ConversationReference:
-    try:
-        reference = ConversationReference().deserialize(json.loads(reply_to))
-    except (ValueError, ClientException) as error:
-        raise DeliveryRefused(f"{reply_to!r} is no conversation to answer in.") from error
-    if not (reference.service_url and reference.conversation):
-        raise DeliveryRefused(f"{reply_to!r} does not say where to answer.")
-    return reference
-
-
-def _addressed(content: Json, reference: ConversationReference) -> Activity:
-    activity = Activity().deserialize({**content})
-    # botbuilder's own sending would name the id of its made-up turn as what is replied to.
-    return TurnContext.apply_conversation_reference(activity, reference)

@@ -5,6 +5,8 @@
   - bot.errors.DeliveryFailed
     - Busy              Teams did nothing; ask again after a while
     - NotPermitted      Teams did nothing; an administrator can mend that
+    - NoToken           Teams was not called: Microsoft gives the bot no token
+    - Unavailable       for a moment; what Teams did is unknown
     - bot.errors.DeliveryRefused
       - Gone            the activity or its conversation is not there
       - Removed         the bot is not in the conversation, or is blocked there
@@ -30,12 +32,27 @@ class NotPermitted(DeliveryFailed):
     """The bot may not do this yet; an administrator can let it."""
 
 
+class NoToken(DeliveryFailed):
+    """Microsoft gives the bot no token; the message says why, and what mends it."""
+
+
+class Unavailable(DeliveryFailed):
+    """Teams, or what is before it, failed for a moment: 502 and 504."""
+
+
 class Gone(DeliveryRefused):
     """There is no such activity or conversation, or it can't be changed any more."""
 
 
 class Removed(DeliveryRefused):
-    """The bot was removed from the conversation, or is blocked there: nothing is taken from it."""
+    """The bot was removed from the conversation, or is blocked there: nothing is taken from it.
+
+    ``lasting``: until something comes from there again.
+    """
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
 
 
 class StreamRefused(DeliveryRefused):

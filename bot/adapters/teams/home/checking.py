@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from bot.adapters.teams.arriving.keys import SigningKeys
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.connector import Connector
+from bot.adapters.teams.calling.refusals import Refusal
 from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
 from bot.config import Settings
@@ -97,13 +98,12 @@ def admins_part(names: Sequence[str]) -> Part:
     return Part(_ADMINS, "ready", ", ".join(names))
 
 
-def standing(keys: SigningKeys | None, trouble: str, settings: Settings) -> Part:
+def standing(keys: SigningKeys | None, trouble: Refusal | None, settings: Settings) -> Part:
     """Return how it stands as far as is known without asking. ``trouble``: with the token."""
     if keys is not None and keys.trouble:
         return Part(NAME, "failed", "nobody is let in.", keys.trouble)
     if trouble:
-        cure = "Check MICROSOFT_APP_ID, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID."
-        return Part(NAME, "failed", trouble, cure)
+        return Part(NAME, "failed", trouble.why, trouble.cure)
     return teams(settings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 
 import pytest
@@ -73,7 +74,10 @@ def channel(
     async def pause(seconds: float) -> None:
         waits.append(seconds)
 
-    return connect(settings, cloud=cloud, credentials=credentials, pause=pause)
+    def clock() -> float:
+        return time.monotonic() + sum(waits)
+
+    return connect(settings, cloud=cloud, credentials=credentials, pause=pause, clock=clock)
 
 
 @pytest.fixture

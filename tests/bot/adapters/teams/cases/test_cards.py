@@ -137,12 +137,14 @@ async def test_a_card_that_may_have_got_through_is_posted_again_and_that_is_logg
     assert (await scene.noted()).id == scene.in_people[1].id
 
 
-async def test_one_that_teams_did_certainly_not_take_is_not_suspected(scene: Scene) -> None:
+async def test_one_that_teams_did_certainly_not_take_is_not_suspected(
+    scene: Scene, process: Process
+) -> None:
     scene.teams.fail(Fault(status=429, retry_after="60"))
     with pytest.raises(DeliveryFailed):
         await scene.ask()
     with capture_logs() as logs:
-        await scene.channel.deliver(delivery(scene.question, HANDED_OVER))
+        await process().deliver(delivery(scene.question, HANDED_OVER))
     assert "teams.card_may_be_twice" not in [each["event"] for each in logs]
     assert len(scene.in_people) == 1
 

@@ -11,6 +11,7 @@ from bot.office import Office
 from bot.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
+from tests.bot.adapters.teams.commands.stage import clock, hurried
 from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
 from tests.bot.adapters.teams.tenant.names import ALICE, BOB
 from tests.bot.adapters.teams.visitor import Visitor
@@ -29,7 +30,14 @@ def settings(settings: Settings) -> Settings:
 def channel(
     settings: Settings, cloud: Cloud, credentials: CountingCredentials, store: Store
 ) -> TeamsChannel:
-    return connect(settings, store.notes, cloud=cloud, credentials=credentials)
+    return connect(
+        settings,
+        store.notes,
+        cloud=cloud,
+        credentials=credentials,
+        pause=hurried,
+        clock=clock,
+    )
 
 
 @pytest.fixture
