@@ -14,11 +14,13 @@ from botbuilder.schema import Activity
 
 from bot.adapters.teams.arriving.dispatch import Dispatch
 from bot.adapters.teams.arriving.keys import SigningKeys
+from bot.adapters.teams.arriving.patience import patiently
 from bot.adapters.teams.calling.errors import KeysUnavailable
 from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.commands.ordering import followers_of
 from bot.adapters.teams.joining import dispatch_to, listeners
 from bot.adapters.teams.wire.body import Body, Json, text_at
+from bot.doors.origins import check_host
 from bot.errors import BotError
 from bot.office import Office
 
@@ -54,6 +56,8 @@ class Endpoint:
 
     async def handle(self, request: web.Request) -> web.Response:
         """Answer one request; botbuilder's own handler fails on every answer with a body."""
+        if self._channel.door.keys is None:
+            check_host(request)
         gatekeeper, header = self._channel.door.gatekeeper, request.headers.get("Authorization", "")
         await gatekeeper.check(header)
         body = await _read(request)
@@ -62,7 +66,7 @@ class Endpoint:
         answers: list[Json] = []
 
         async def turn(_: TurnContext) -> None:
-            answers.append(await self._dispatch.take(body))
+            answers.append(await patiently(self._dispatch.take, body))
 
         try:
             async with asyncio.timeout(_ACCEPT_SECONDS):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
+from bot.errors import StoreUnavailable
 from bot.ports import Notes
 
 KEPT_SECONDS = 24 * 3600.0
@@ -27,7 +29,8 @@ class Once:
         """Tell whether an order, by the key of its message, has not been here before."""
         if not await self._notes.first(self._tenant, f"{_KEY}{order}", f"{self._clock():.0f}"):
             return False
-        await self._forget_old()
+        with suppress(StoreUnavailable):
+            await self._forget_old()
         return True
 
     async def was_here(self, order: str) -> bool:

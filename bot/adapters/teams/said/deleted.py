@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable
 
 from bot.office import Office
 from bot.types import Message
@@ -15,32 +16,37 @@ class Deleted:
     """Remembers what was deleted there and is not known, for all processes.
 
     Most of it is talk that nobody asked the bot about, so it is not recorded as questions; in a
-    personal chat everything is one. Raises StoreUnavailable.
+    personal chat everything is one. Each has a note of its own: two that are deleted at the same
+    time must not overwrite each other. Raises StoreUnavailable.
     """
 
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: Office, *, clock: Callable[[], float] = time.time) -> None:
         self._notes = office.notes
         self._tenant = office.tenant
+        self._clock = clock
 
     async def note(self, message: Message) -> None:
-        """Remember that a message is gone."""
-        ids = [each for each in await self._ids(message) if each != message.id]
-        await self._notes.put(self._tenant, _key(message), " ".join([*ids, message.id][-_KEPT:]))
+        """Remember that a message is gone, and forget what has long been so."""
+        await self._notes.put(self._tenant, _key(message), f"{self._clock():020.6f}")
+        noted = await self._notes.beginning(self._tenant, _room(message))
+        newest_first = sorted(noted, key=lambda key: noted[key], reverse=True)
+        for key in newest_first[_KEPT:]:
+            await self._notes.remove(self._tenant, key)
 
     async def forget(self, message: Message) -> None:
         """Take back that a message is gone."""
-        ids = await self._ids(message)
-        if message.id in ids:
-            left = [each for each in ids if each != message.id]
-            await self._notes.put(self._tenant, _key(message), " ".join(left))
+        await self._notes.remove(self._tenant, _key(message))
 
     async def has(self, message: Message) -> bool:
         """Tell whether a message is gone."""
-        return not message.private and message.id in await self._ids(message)
-
-    async def _ids(self, message: Message) -> Sequence[str]:
-        return (await self._notes.get(self._tenant, _key(message)) or "").split()
+        if message.private:
+            return False
+        return await self._notes.get(self._tenant, _key(message)) is not None
 
 
 def _key(message: Message) -> str:
-    return f"teams:deleted:{message.thread.channel}"
+    return f"{_room(message)}{message.id}"
+
+
+def _room(message: Message) -> str:
+    return f"teams:deleted:{message.thread.channel}:"

@@ -58,8 +58,9 @@ class Replies:
         try:
             return await self._deliver(delivery)
         except Removed as error:
-            with suppress(StoreUnavailable):
-                await self._presence.gone(chat, str(error))
+            if error.lasting:
+                with suppress(StoreUnavailable):
+                    await self._presence.gone(chat, str(error))
             raise
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:

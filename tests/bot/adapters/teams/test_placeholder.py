@@ -155,6 +155,19 @@ async def test_where_the_bot_was_removed_nothing_is_tried_until_something_comes_
     assert len(teams.messages) == 1
 
 
+async def test_a_no_of_unknown_meaning_is_believed_for_one_reply_alone(
+    teams: FakeTeams, noted_restart: Restart
+) -> None:
+    """What is before Teams may say 403 for a moment: whoever waits there is still answered."""
+    message = question(teams)
+    opened = await noted_restart().open_placeholder(message)
+    teams.fail(Fault(status=403, code="AccessDenied"), call="update")
+    with pytest.raises(DeliveryRefused, match="AccessDenied"):
+        await noted_restart().deliver(into(opened, delivery(message)))
+    await noted_restart().deliver(into(opened, delivery(message)))
+    assert teams.edits
+
+
 async def test_an_edit_that_may_have_got_through_is_tried_again_later_and_not_at_once(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:

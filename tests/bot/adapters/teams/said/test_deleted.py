@@ -1,0 +1,52 @@
+"""Which messages were deleted before they came."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import replace
+
+from bot.adapters.teams.said.deleted import Deleted
+from bot.store import Store
+from bot.types import Message
+from tests.bot.adapters.inbox import KeepingInbox
+from tests.bot.adapters.teams.activities import question
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.offices import office_over
+
+
+def deleted_of(store: Store) -> Deleted:
+    seconds = itertools.count()
+    office = office_over(store, KeepingInbox(), tenant="acme")
+    return Deleted(office, clock=lambda: float(next(seconds)))
+
+
+def messages(teams: FakeTeams, number: int) -> list[Message]:
+    return [replace(question(teams), id=str(n)) for n in range(number)]
+
+
+async def test_messages_deleted_at_the_same_time_are_all_remembered(
+    teams: FakeTeams, store: Store
+) -> None:
+    deleted, gone = deleted_of(store), messages(teams, 10)
+    await asyncio.gather(*(deleted.note(each) for each in gone))
+    assert [await deleted_of(store).has(each) for each in gone] == [True] * len(gone)
+
+
+async def test_a_deletion_is_taken_back_for_one_message_alone(
+    teams: FakeTeams, store: Store
+) -> None:
+    deleted, (one, other) = deleted_of(store), messages(teams, 2)
+    await deleted.note(one)
+    await deleted.note(other)
+    await deleted.forget(one)
+    assert [await deleted.has(one), await deleted.has(other)] == [False, True]
+
+
+async def test_the_last_fifty_of_a_conversation_are_remembered(
+    teams: FakeTeams, store: Store
+) -> None:
+    deleted, gone = deleted_of(store), messages(teams, 52)
+    for each in gone:
+        await deleted.note(each)
+    assert [await deleted.has(each) for each in gone] == [False] * 2 + [True] * 50
