@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.adapters.teams.showing.elements import Style, field, press, text_block, unfolds
+from bot.adapters.teams.showing.elements import field, press, text_block, unfolds
 from bot.adapters.teams.wire.actions import CASES
 from bot.adapters.teams.wire.body import Body, Json, text_at
 from bot.escalations.casework import LONGEST_REPLY
@@ -46,16 +46,14 @@ def words_in(act: Act, data: Body) -> str:
 def _button(offer: Offer, case: Case) -> Json:
     form = _FORMS.get(offer.act)
     if form is not None:
-        unfolded = unfolds(offer.label, *_form(form, offer.act, case))
-        return {**unfolded, "style": "positive"} if offer.first else unfolded
-    style: Style = "positive" if offer.first else "default"
-    return press(offer.label, CASES[offer.act], case.interaction_id, style=style)
+        return unfolds(offer.label, *_form(form, offer.act, case), first=offer.first)
+    return press(offer.label, CASES[offer.act], case.interaction_id, first=offer.first)
 
 
 def _form(form: _Form, act: Act, case: Case) -> tuple[Sequence[Json], Sequence[Json]]:
     asked = field(_field(act), form.label, lines=True, most=LONGEST_REPLY, required=True)
     data = {VERSION: str(case.version)}
-    send = press("Send", CASES[act], case.interaction_id, style="positive", **data)
+    send = press("Send", CASES[act], case.interaction_id, first=True, **data)
     return [asked, text_block(form.hint, isSubtle=True)], [send]
 
 

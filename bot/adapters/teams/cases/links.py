@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlencode
 
-from bot.adapters.teams.wire.body import text_at
+from bot.adapters.teams.wire.body import ROOT_MARK, text_at
 from bot.adapters.teams.wire.reference import read_reference
 from bot.types import Message, PostedRef
 
@@ -17,7 +17,7 @@ _CHAT = '{"contextType":"chat"}'
 
 def thread_of(at: PostedRef) -> str:
     """Return the conversation that a post began; a group chat has no threads."""
-    return at.channel if _is_chat(at.channel) else f"{at.channel};messageid={at.id}"
+    return at.channel if _is_chat(at.channel) else f"{at.channel}{ROOT_MARK}{at.id}"
 
 
 def link_to(message: Message) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.adapters.teams.showing.elements import Style, card, press, text_block, with_card
+from bot.adapters.teams.showing.elements import card, press, text_block, with_card
 from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.actions import ASKERS
 from bot.adapters.teams.wire.body import Json
-from bot.adapters.teams.wire.text import teams_label, teams_markdown
+from bot.adapters.teams.wire.text import teams_label, teams_markdown, teams_plain
 from bot.escalations.offering import Offer
 from bot.escalations.types import Notice
 from bot.escalations.wording import said
@@ -36,7 +36,7 @@ def told(
     and a card in one.
     """
     news = said(notice)
-    opening = f"**{teams_label(clip(news.name, _NAME_LENGTH))}** {news.did}"
+    opening = f"**{teams_plain(clip(news.name, _NAME_LENGTH))}** {news.did}"
     about = f"> {_recalled(message.text)}" if message.private else ""
     whole = "\n\n".join(part for part in (about, opening, live(news.words)) if part)
     parts = split(whole, ROOM - _BELOW, size)
@@ -60,8 +60,7 @@ def live(words: str) -> str:
 
 
 def _button(offer: Offer, case_id: InteractionId) -> Json:
-    style: Style = "positive" if offer.first else "default"
-    return press(offer.label, ASKERS[offer.act], case_id, style=style)
+    return press(offer.label, ASKERS[offer.act], case_id, first=offer.first)
 
 
 def _link(found: re.Match[str]) -> str:

@@ -6,9 +6,7 @@ A TextRun knows no Markdown, unlike a TextBlock; nor does it look for addresses.
 from __future__ import annotations
 
 from bot.adapters.teams.wire.body import Json
-
-_APART = "{\u200b{"
-"""Two braces begin a date that Teams would write out itself."""
+from bot.adapters.teams.wire.text import without_functions
 
 
 def plain(text: str, **looks: object) -> Json:
@@ -25,7 +23,7 @@ def lines(*runs: tuple[str, dict[str, object]], **looks: object) -> Json:
 def dead(text: str) -> str:
     """Return words without what steers a terminal or a card."""
     kept = "".join(c for c in text if c.isprintable() or c in "\u200d\ufe0f")
-    return kept.replace("{{", _APART)
+    return without_functions(kept)
 
 
 def paragraphs(text: str, *, most: int) -> list[Json]:

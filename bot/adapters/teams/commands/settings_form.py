@@ -79,7 +79,7 @@ def _inputs(form: ChannelSettings, shown: Filled) -> Iterator[tuple[Field, Json]
     if _offers_spaces(form):
         yield "spaces", _many_of("spaces", _SPACES, form.spaces, shown.spaces)
     elif form.spaces:
-        typed = {**field("spaces", _TYPED_SPACES, most=_LONGEST_NAMES), "isMultiline": True}
+        typed = field("spaces", _TYPED_SPACES, lines=True, most=_LONGEST_NAMES)
         yield "spaces", {**typed, "value": ", ".join(shown.spaces)}
     yield "people", {**field("people", _PEOPLE, most=_LONGEST_ADDRESS), "value": shown.people}
     yield "model", _one_of("model", "Answers are made by", form.models, shown.model)

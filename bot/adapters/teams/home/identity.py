@@ -9,7 +9,7 @@ from bot.adapters.teams.calling.errors import Gone
 from bot.adapters.teams.home.members import Home, Member, member_of, unknown
 from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.roster import Roster
-from bot.adapters.teams.wire.body import Body, text_at
+from bot.adapters.teams.wire.body import object_at, person_of
 from bot.adapters.teams.wire.reference import elsewhere, read_reference, room_in, user_in
 from bot.config import Settings
 from bot.remembered import Remembered
@@ -77,10 +77,8 @@ class Introducer:
 
 
 def _person_in(reply_to: str) -> Person:
-    """Return the user of a reference as bot.adapters.teams.wire.body.person_of names them."""
-    user: Body = read_reference(reply_to)
-    named = text_at(user, "user", "aadObjectId") or text_at(user, "user", "id")
-    return Person(named, text_at(user, "user", "name"))
+    """Return the user of a reference, named as who sends an activity."""
+    return person_of({"from": object_at(read_reference(reply_to), "user")})
 
 
 def _asking(reply_to: str) -> str:

@@ -10,7 +10,7 @@ import structlog
 from bot.adapters.teams.arriving.dispatch import Dispatch
 from bot.adapters.teams.arriving.pressing import presser_of
 from bot.adapters.teams.pressed.answers import Answers
-from bot.adapters.teams.wire.body import Body, is_ours, objects_at, text_at
+from bot.adapters.teams.wire.body import Body, is_ours, objects_at, sent_at, text_at
 from bot.feedback import Vote
 from bot.pressing.reacting import Reacting, Reaction
 from bot.pressing.subjects import Subjects
@@ -64,8 +64,4 @@ def _votes(body: Body, key: str) -> tuple[Vote, ...]:
 
 def _moment(body: Body) -> str:
     """Return when it was, in seconds; what does not say so is of now."""
-    try:
-        told = datetime.fromisoformat(text_at(body, "timestamp"))
-    except ValueError:
-        told = datetime.now(UTC)
-    return f"{(told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp():.6f}"
+    return sent_at(body) or f"{datetime.now(UTC).timestamp():.6f}"

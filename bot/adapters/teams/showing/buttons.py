@@ -28,7 +28,7 @@ def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> tuple[Json, .
         case Clarification(options=options):
             return _choices(options, interaction_id)
         case Escalation(consent_needed=True):
-            ask = press("Yes, ask a person", PERSON, interaction_id, style="positive")
+            ask = press("Yes, ask a person", PERSON, interaction_id, first=True)
             return (ask, why)
         case Escalation():
             return (why,)

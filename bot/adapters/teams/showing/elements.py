@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 from bot.adapters.teams.wire.actions import ABOUT
 from bot.adapters.teams.wire.body import Json
@@ -15,17 +14,11 @@ from bot.adapters.teams.wire.invokes import attachment
 
 VERSION = "1.5"
 
-Style = Literal["default", "positive", "destructive"]
-
 
 def card(body: Sequence[Json], actions: Sequence[Json] = ()) -> Json:
-    """Return a card as wide as Teams allows."""
-    shown: Mapping[str, object] = {
-        "type": "AdaptiveCard",
-        "version": VERSION,
-        "body": list(body),
-        "msteams": {"width": "Full"},
-    }
+    """Return a card as wide as Teams allows; one of buttons alone needs no width."""
+    wide: Json = {"msteams": {"width": "Full"}} if body else {}
+    shown: Json = {"type": "AdaptiveCard", "version": VERSION, "body": list(body), **wide}
     return {**shown, "actions": list(actions)} if actions else shown
 
 
@@ -39,45 +32,33 @@ def text_block(text: str, **looks: object) -> Json:
     return {"type": "TextBlock", "text": text, "wrap": True, **looks}
 
 
-def press(
-    title: str, name: str, about: str = "", *, style: Style = "default", **data: object
-) -> Json:
-    """Return a button whose press comes back as an invoke (Dispatch.on_press)."""
-    return _styled(
-        {
-            "type": "Action.Execute",
-            "title": title,
-            "verb": name,
-            "data": {**({ABOUT: about} if about else {}), **data},
-        },
-        style,
-    )
+def press(title: str, name: str, about: str = "", *, first: bool = False, **data: object) -> Json:
+    """Return a button whose press comes back as an invoke (Dispatch.on_press).
+
+    ``first``: it stands out, for it is what is usually done.
+    """
+    sent = {**_about(about), **data}
+    button = {"type": "Action.Execute", "title": title, "verb": name, "data": sent}
+    return {**button, **_standing_out(first=first)}
 
 
-def opens(title: str, name: str, about: str = "", **data: object) -> Json:
+def opens(title: str, name: str, about: str = "") -> Json:
     """Return a button that opens a dialog (Dispatch.on_dialog)."""
-    named = {"name": name, **({ABOUT: about} if about else {}), **data}
-    return {
-        "type": "Action.Submit",
-        "title": title,
-        "data": {**named, "msteams": {"type": "task/fetch"}},
-    }
+    sent = {"name": name, **_about(about), "msteams": {"type": "task/fetch"}}
+    return {"type": "Action.Submit", "title": title, "data": sent}
 
 
-def sends(title: str, name: str, about: str = "", **data: object) -> Json:
+def sends(title: str, name: str, about: str = "") -> Json:
     """Return the button of a dialog that sends what was filled in (Dispatch.on_dialog)."""
-    named = {"name": name, **({ABOUT: about} if about else {}), **data}
-    return {"type": "Action.Submit", "title": title, "data": named}
+    return {"type": "Action.Submit", "title": title, "data": {"name": name, **_about(about)}}
 
 
-def unfolds(title: str, body: Sequence[Json], actions: Sequence[Json]) -> Json:
-    """Return a button that unfolds a form in the card itself."""
-    return {"type": "Action.ShowCard", "title": title, "card": card(body, actions)}
-
-
-def link(title: str, url: str) -> Json:
-    """Return a button that opens an address."""
-    return {"type": "Action.OpenUrl", "title": title, "url": url}
+def unfolds(
+    title: str, body: Sequence[Json], actions: Sequence[Json], *, first: bool = False
+) -> Json:
+    """Return a button that unfolds a form in the card itself; ``first`` as with ``press``."""
+    button = {"type": "Action.ShowCard", "title": title, "card": card(body, actions)}
+    return {**button, **_standing_out(first=first)}
 
 
 def field(
@@ -89,5 +70,9 @@ def field(
     return {**shown, "isMultiline": lines, **asked}
 
 
-def _styled(action: Json, style: Style) -> Json:
-    return action if style == "default" else {**action, "style": style}
+def _about(interaction_id: str) -> Json:
+    return {ABOUT: interaction_id} if interaction_id else {}
+
+
+def _standing_out(*, first: bool) -> Json:
+    return {"style": "positive"} if first else {}

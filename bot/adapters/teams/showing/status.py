@@ -8,7 +8,7 @@ from bot.adapters.teams.calling.connector import PATIENCE_SECONDS, Connector
 from bot.adapters.teams.calling.pacing import Pacing
 from bot.adapters.teams.showing.render import typing, waiting
 from bot.adapters.teams.showing.streams import PAUSE_SECONDS, Streams, stream_in
-from bot.adapters.teams.wire.body import text_at
+from bot.adapters.teams.wire.body import kind_of, text_at
 from bot.adapters.teams.wire.reference import read_reference
 from bot.errands import Errands
 from bot.errors import DeliveryFailed
@@ -88,5 +88,4 @@ class Status:
 
 
 def _is_group_chat(message: Message) -> bool:
-    reference = read_reference(message.reply_to)
-    return text_at(reference, "conversation", "conversationType") == "groupChat"
+    return kind_of(read_reference(message.reply_to)) == "groupChat"

@@ -15,7 +15,6 @@ ABOUT = "about"
 PERSON = "frontdesk.person"
 OPTION = "frontdesk.option"
 WHY = "frontdesk.why"
-MORE = "frontdesk.more"
 SETTINGS = "frontdesk.settings"
 RUN_CANCEL = "frontdesk.run.cancel"
 CASES: Mapping[Act, str] = {

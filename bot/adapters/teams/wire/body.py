@@ -11,34 +11,31 @@ from typing import Literal
 
 from bot.types import Person
 
-_ROOT = ";messageid="
+ROOT_MARK = ";messageid="
+"""Stands in the id of a conversation between a channel and the message that began the thread."""
 
 Body = Mapping[str, object]
 Json = Mapping[str, object]
 ConversationKind = Literal["personal", "groupChat", "channel"]
 
+_KINDS: Mapping[str, ConversationKind] = {"personal": "personal", "groupChat": "groupChat"}
+
 
 def text_at(body: Body, *path: str) -> str:
     """Return the string at a path, "" where there is none."""
-    value: object = body
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
+    value = _at(body, path)
     return value if isinstance(value, str) else ""
 
 
 def object_at(body: Body, *path: str) -> Body:
     """Return the object at a path, an empty one where there is none."""
-    value: object = body
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
+    value = _at(body, path)
     return value if isinstance(value, Mapping) else {}
 
 
 def objects_at(body: Body, *path: str) -> tuple[Body, ...]:
     """Return the objects of the list at a path; what is no object is left out."""
-    value: object = body
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
+    value = _at(body, path)
     listed = value if isinstance(value, list) else ()
     return tuple(each for each in listed if isinstance(each, Mapping))
 
@@ -56,12 +53,12 @@ def person_of(body: Body) -> Person:
 
 def conversation_of(body: Body) -> str:
     """Return the chat or channel of an activity, without the thread."""
-    return text_at(body, "conversation", "id").partition(_ROOT)[0]
+    return text_at(body, "conversation", "id").partition(ROOT_MARK)[0]
 
 
 def root_of(body: Body) -> str:
     """Return the id of the message that began the thread, "" outside of channels."""
-    return text_at(body, "conversation", "id").partition(_ROOT)[2]
+    return text_at(body, "conversation", "id").partition(ROOT_MARK)[2]
 
 
 def thread_id_of(body: Body) -> str:
@@ -71,8 +68,7 @@ def thread_id_of(body: Body) -> str:
 
 def kind_of(body: Body) -> ConversationKind:
     """Return what kind of conversation it is; what says nothing is taken for a channel."""
-    kind = text_at(body, "conversation", "conversationType")
-    return kind if kind in {"personal", "groupChat"} else "channel"  # type: ignore[return-value]
+    return _KINDS.get(text_at(body, "conversation", "conversationType"), "channel")
 
 
 def is_private(body: Body) -> bool:
@@ -93,3 +89,11 @@ def sent_at(body: Body) -> str:
     except ValueError:
         return ""
     return f"{at.timestamp():.6f}" if at.tzinfo else ""
+
+
+def _at(body: Body, path: tuple[str, ...]) -> object:
+    """Return what is at a path, None where there is nothing."""
+    value: object = body
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

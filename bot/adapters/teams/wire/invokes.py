@@ -9,7 +9,7 @@ from bot.adapters.teams.wire.body import Json
 CARD_TYPE = "application/vnd.microsoft.card.adaptive"
 _WORDS_TYPE = "application/vnd.microsoft.activity.message"
 
-Size = Literal["small", "medium", "large"]
+Height = Literal["small", "medium", "large"]
 
 
 def card_answer(card: Json) -> Json:
@@ -22,9 +22,9 @@ def words_answer(words: str) -> Json:
     return {"statusCode": 200, "type": _WORDS_TYPE, "value": words}
 
 
-def dialog(title: str, card: Json, *, height: Size = "medium", width: Size = "medium") -> Json:
-    """Answer with a dialog (once: a task module) that shows a card."""
-    shown = {"title": title, "height": height, "width": width, "card": attachment(card)}
+def dialog(title: str, card: Json, *, height: Height = "medium") -> Json:
+    """Answer with a dialog, formerly called a task module, that shows a card."""
+    shown = {"title": title, "height": height, "width": "medium", "card": attachment(card)}
     return {"task": {"type": "continue", "value": shown}}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from bot.adapters.teams.wire.body import Body, object_at, tenant_of, text_at
+from bot.adapters.teams.wire.body import ROOT_MARK, Body, object_at, tenant_of, text_at
 
 _KEPT = {
     "activityId": "id",
@@ -44,7 +44,7 @@ def conversation_in(reply_to: str) -> str:
 
 def room_in(reply_to: str) -> str:
     """Return the chat or channel that a reference leads to, without the thread; "" for none."""
-    return conversation_in(reply_to).partition(";messageid=")[0]
+    return conversation_in(reply_to).partition(ROOT_MARK)[0]
 
 
 def user_in(reply_to: str) -> str:

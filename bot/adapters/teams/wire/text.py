@@ -57,7 +57,12 @@ def card_plain(text: str) -> str:
     """Return lines of plain text as a card shows them: each on its own, indents kept."""
     literal = _literal(text.replace("\t", " " * _TAB).replace("`", "\u02cb"))
     indented = _INDENT.sub(lambda spaces: "\u00a0" * len(spaces[0]), _without_tags(literal))
-    return _unlinked(_without_functions(indented)).replace("\n", "\n\n")
+    return _unlinked(without_functions(indented)).replace("\n", "\n\n")
+
+
+def without_functions(text: str) -> str:
+    """Break what cards compute: ``{{DATE(…)}}`` and ``{{TIME(…)}}``."""
+    return _FUNCTION.sub(f"{{{_JOINER}", text)
 
 
 def _shown(text: str) -> str:
@@ -77,11 +82,11 @@ def _row(match: re.Match[str]) -> str:
 
 
 def _card_code(code: str) -> str:
-    return _without_tags(_without_functions(_literal(code)))
+    return _without_tags(without_functions(_literal(code)))
 
 
 def _card_prose(text: str) -> str:
-    return _without_tags(_without_functions(text.replace("`", "").replace("](", "] (")))
+    return _without_tags(without_functions(text.replace("`", "").replace("](", "] (")))
 
 
 def _literal(text: str) -> str:
@@ -90,11 +95,6 @@ def _literal(text: str) -> str:
 
 def _without_tags(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
-
-
-def _without_functions(text: str) -> str:
-    """Break what cards compute: ``{{DATE(…)}}`` and ``{{TIME(…)}}``."""
-    return _FUNCTION.sub(f"{{{_JOINER}", text)
 
 
 def _unlinked(text: str) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.adapters.teams.cases.card import Aside, Ways, card_message, case_card
@@ -95,6 +95,7 @@ def markdown_of(made: cards.Card) -> Iterator[str]:
             yield str(element["text"])
 
 
+@example("{{{", "open")
 @given(HOSTILE, st.sampled_from(get_args(State)))
 def test_what_people_wrote_is_never_read_as_markdown(words: str, state: State) -> None:
     marked = f"{words}evil-words"
