@@ -50,13 +50,21 @@ class Remembered(Generic[_T]):
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
+    def forget(self) -> None:
+        """Ask again from now on; what is being asked is told to those who wait, and not kept."""
+        self._kept.clear()
+        self._asking.clear()
+
     async def _asked(self, key: str) -> _T:
+        asking = asyncio.current_task()
         try:
             answer = await self._ask(key)
+            if self._asking.get(key) is asking:
+                self.put(key, answer)
+            return answer
         finally:
-            del self._asking[key]
-        self.put(key, answer)
-        return answer
+            if self._asking.get(key) is asking:
+                del self._asking[key]
 
 
 def _seen(done: asyncio.Task[_T]) -> None:

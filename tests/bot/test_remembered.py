@@ -100,3 +100,18 @@ async def test_nobody_needs_to_wait_for_an_error() -> None:
     oracle.error = None
 
     assert await known.get("a") == "A"
+
+
+async def test_what_is_forgotten_is_asked_again_also_what_is_being_asked() -> None:
+    oracle = Oracle()
+    known = oracle.remembered()
+    await known.get("a")
+    oracle.may_answer.clear()
+    early = asyncio.create_task(known.get("b"))
+    await asyncio.sleep(0)
+    known.forget()
+    oracle.may_answer.set()
+
+    assert await early == "B"
+    assert [await known.get("a"), await known.get("b")] == ["A", "B"]
+    assert oracle.asked == ["a", "b", "a", "b"]

@@ -18,6 +18,8 @@ from bot.errors import BotError
 INVOKE_SECONDS = 4.0
 """Somebody has pressed something and looks at it; Teams shows an error after some seconds."""
 
+_LOGGED = 80
+
 _CARD, _OPENED, _SENT = "adaptiveCard/action", "task/fetch", "task/submit"
 
 Take = Callable[[Body], Awaitable[bool]]
@@ -105,7 +107,7 @@ async def _answered(body: Body, acts: dict[str, Act], words: Callable[[str], Jso
     press = press_of(body)
     act = acts.get(press.name) if press else None
     if press is None or act is None:
-        log.info("teams.press_not_understood", name=press.name if press else "")
+        log.info("teams.press_not_understood", name=press.name[:_LOGGED] if press else "")
         return words(UNKNOWN)
     try:
         async with asyncio.timeout(INVOKE_SECONDS):

@@ -8,7 +8,7 @@ import structlog
 
 from bot.adapters.teams.home.members import Home, member_of
 from bot.adapters.teams.home.roster import Roster
-from bot.adapters.teams.wire.body import Body, conversation_of, text_at
+from bot.adapters.teams.wire.body import Body, conversation_of, objects_at, text_at
 from bot.adapters.teams.wire.reference import conversation_in, elsewhere, room_in
 from bot.errors import DeliveryFailed
 from bot.ports import Notes
@@ -27,7 +27,8 @@ class Onlookers:
 
     Whoever is no colleague is from outside. In a shared channel somebody always is: other teams and
     organisations may join it, and the list of who is there need not name them. So it is where there
-    are too many to look at, or nobody is named. The answer is kept for ten minutes.
+    are too many to look at, or nobody is named. The answer is kept for ten minutes, in the process
+    that is told of it only until somebody joins.
     """
 
     def __init__(self, roster: Roster, home: Home, notes: Notes, *, tenant: str) -> None:
@@ -40,6 +41,9 @@ class Onlookers:
 
     async def note(self, body: Body) -> None:
         """Keep what an activity says by itself, for all processes. Raises StoreUnavailable."""
+        if objects_at(body, "membersAdded"):
+            # Whoever joins a team is told of in its channel General, and is in the others, too.
+            self._open.forget()
         room = _shared_room(body, self._home)
         if room and not await self._shared.get(room):
             await self._notes.put(self._tenant, _key(room), "shared")

@@ -20,7 +20,7 @@ from bot.adapters.teams.showing.render import answer_activities
 from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.reference import user_in
-from bot.adapters.teams.wire.text import teams_label, teams_plain
+from bot.adapters.teams.wire.text import teams_plain
 from bot.config import Settings
 from bot.errors import BotError, DeliveryFailed, DeliveryRefused
 from bot.ports import Notes
@@ -156,7 +156,7 @@ class Whispers:
 
 
 def _invitation(message: Message, url: str) -> Json:
-    name = teams_label(clip(message.author.name, _NAME_LENGTH))
+    name = teams_plain(clip(message.author.name, _NAME_LENGTH))
     text = (
         f"{name}, I may be able to tell you more than everyone here may read, but only in a chat "
         f"with you. [Add me for yourself]({url}), then ask me there."

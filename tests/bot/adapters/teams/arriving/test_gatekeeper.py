@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
+from structlog.testing import capture_logs
 
 from bot.adapters.teams import connect, mount
 from bot.config import load_settings
+from bot.doors.problems import problems
 from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client, in_person, send
@@ -62,6 +64,30 @@ async def test_development_mode_believes_no_address_that_can_be_read_in_two_ways
 
     assert response.status == 403
     assert not inbox.messages
+
+
+async def test_development_mode_is_not_reached_by_another_name_of_this_machine(
+    teams: FakeTeams, inbox: KeepingInbox, office: Office
+) -> None:
+    """By a tunnel, or by a page that points its own name at 127.0.0.1; also beside Slack."""
+    app = web.Application(middlewares=[problems])
+    mount(app, connect(load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")), office)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        asked, named = in_person(teams, "vpn?"), {"Host": "frontdesk.tunnel.example"}
+        response = await client.post("/api/messages", json=asked, headers=named)
+
+    assert response.status == 403
+    assert not inbox.messages
+
+
+async def test_what_a_client_calls_a_button_is_logged_in_short(
+    client: Client, teams: FakeTeams
+) -> None:
+    value = {"action": {"type": "Action.Execute", "verb": "x" * 100_000, "data": {}}}
+    pressed = in_person(teams, "", type="invoke", name="adaptiveCard/action", value=value)
+    with capture_logs() as logs:
+        assert (await send(client, teams, pressed)).status == 200
+    assert max(len(str(line)) for line in logs) < 500
 
 
 async def test_half_a_character_is_no_reason_to_be_asked_again(

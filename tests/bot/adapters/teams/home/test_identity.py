@@ -20,10 +20,12 @@ from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.conftest import Restart
 from tests.bot.adapters.teams.server import FakeTeams, Fault, Human
+from tests.bot.adapters.teams.tenant import turns
 from tests.bot.adapters.teams.tenant.names import (
     ALICE,
     BOB,
     ENTRA,
+    GENERAL,
     GROUP,
     GUEST,
     GUESTS,
@@ -81,6 +83,27 @@ async def test_who_is_there_is_asked_once_in_ten_minutes(
         await channel.introduce(await asked(alice, inbox, HELP))
 
     assert (teams.calls.count("member"), teams.calls.count("members")) == (1, 1)
+
+
+@pytest.mark.parametrize(("where", "told_in"), [(GROUP, GROUP), (HELP, GENERAL)])
+async def test_a_guest_who_joins_reads_along_from_then_on(
+    teams: FakeTeams,
+    channel: TeamsChannel,
+    alice: Visitor,
+    inbox: KeepingInbox,
+    where: str,
+    told_in: str,
+) -> None:
+    """Teams tells of whoever joins a team in its channel General alone."""
+    before = await channel.introduce(await asked(alice, inbox, where))
+    guest, there = teams.people[GUEST], teams.conversations[told_in]
+    teams.conversations[where].members.add(GUEST)
+    joined = turns.joined(teams, alice.human, there, "membersAdded", [guest.account()])
+    await alice.deliver(joined)
+
+    after = await channel.introduce(await asked(alice, inbox, where))
+
+    assert (before.outsiders, after.outsiders) == (False, True)
 
 
 async def test_a_shared_channel_is_known_to_other_processes_though_the_roster_hides_it(

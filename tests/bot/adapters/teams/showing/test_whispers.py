@@ -164,6 +164,16 @@ async def test_who_has_no_chat_with_the_bot_is_told_how_to_get_one_once_in_each_
     assert len(teams.posts_in(GENERAL)) == 2
 
 
+async def test_an_address_for_a_name_is_no_link(
+    teams: FakeTeams, noted_restart: Restart, store: Store
+) -> None:
+    named = from_carol()
+    named["from"]["name"] = "Carol https://evil.example"
+    message = await asked(teams, store, **named)
+    await noted_restart().deliver(delivery(message, ANSWER, SECRET))
+    assert teams.posts_in(HELP)[-1].text.startswith("Carol `https://evil.example`, I may")
+
+
 async def test_the_way_to_install_is_the_one_that_is_configured(
     teams: FakeTeams, settings: Settings, cloud: Cloud, store: Store
 ) -> None:
