@@ -13,6 +13,7 @@ from bot.adapters.teams import TeamsChannel
 from bot.adapters.teams.cases.news import live
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.escalations.ports import AsksPeople, LinksBack, ShowsCases, Tells
+from bot.escalations.types import Actor
 from bot.types import PostedRef
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import CHANNEL, CHAT, question
@@ -41,6 +42,15 @@ async def test_a_persons_reply_is_in_the_thread_under_their_name(
     assert ref == PostedRef(CHANNEL, sent.id)
     assert sent.activity["text"] == "**Anna Lopez** answered:\n\nTake the blue socket."
     assert not sent.activity.get("entities"), "it is no AI's"
+
+
+async def test_an_address_for_a_name_is_no_link(teams: FakeTeams, channel: TeamsChannel) -> None:
+    asked = question(teams)
+    notice = notice_of(asked)
+    evil = Actor(ANNA.id, "Anna https://evil.example", ANNA.role)
+    await channel.tell(asked, replace(notice, actor=evil))
+    (sent,) = teams.messages
+    assert sent.activity["text"].startswith("**Anna `https://evil.example`** answered:")
 
 
 async def test_in_a_chat_which_has_no_threads_the_question_is_recalled(
