@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.adapters.teams.wire.body import Body, text_at
+from bot.adapters.teams.wire.body import Body, name_of, text_at
 from bot.types import Person
 from rag.types import EVERYONE, Principal
 
-_LONGEST_NAME = 200
 _INVITED = frozenset({"guest", "anonymous"})
 _EXTERNAL = "#ext#"
 
@@ -48,7 +47,7 @@ def member_of(told: Body, home: Home) -> Member:
 
     ``email`` there is the mail address, which is whatever somebody typed: it vouches for nothing.
     """
-    name = " ".join(text_at(told, "name").split())[:_LONGEST_NAME]
+    name = name_of(text_at(told, "name"))
     object_id = text_at(told, "aadObjectId") or text_at(told, "objectId")
     address, guest = _principal_name(told, home), _is_guest(told)
     full = bool(object_id and address) and not guest

@@ -5,6 +5,7 @@ botbuilder's own reading loses the tenant, and fields that it does not know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
@@ -13,6 +14,10 @@ from bot.types import Person
 
 ROOT_MARK = ";messageid="
 """Stands in the id of a conversation between a channel and the message that began the thread."""
+
+_THREAD = "@thread."
+_LONGEST_NAME = 200
+_TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 Body = Mapping[str, object]
 Json = Mapping[str, object]
@@ -48,7 +53,12 @@ def tenant_of(body: Body) -> str:
 def person_of(body: Body) -> Person:
     """Return who sent an activity, by object id."""
     sender = text_at(body, "from", "aadObjectId") or text_at(body, "from", "id")
-    return Person(id=sender, name=text_at(body, "from", "name"))
+    return Person(id=sender, name=name_of(text_at(body, "from", "name")))
+
+
+def name_of(told: str) -> str:
+    """Return a person's name on one line, without what turns the words beside it around."""
+    return " ".join(_TURNING.sub("", told).split())[:_LONGEST_NAME]
 
 
 def conversation_of(body: Body) -> str:
@@ -72,8 +82,12 @@ def kind_of(body: Body) -> ConversationKind:
 
 
 def is_private(body: Body) -> bool:
-    """Tell whether nobody but the sender and the bot see the conversation."""
-    return kind_of(body) == "personal"
+    """Tell whether nobody but the sender and the bot see the conversation.
+
+    A thread, which others see, never is, whatever is said of its kind.
+    """
+    shared = _THREAD in text_at(body, "conversation", "id")
+    return kind_of(body) == "personal" and not shared
 
 
 def is_ours(body: Body) -> bool:

@@ -154,3 +154,19 @@ def test_the_time_of_an_activity_is_in_seconds() -> None:
     assert sent_at(activity("", timestamp="2026-11-21T11:00:00.1234567+01:00")) > "1795255200.1"
     for odd in ("", "soon", "2026-11-21T10:00:00", None, 5):
         assert sent_at(activity("", timestamp=odd)) == ""
+
+
+@pytest.mark.parametrize("place", ["19:help@thread.tacv2", "19:group@thread.v2;messageid=1"])
+def test_a_thread_is_never_private_whatever_is_said_of_its_kind(place: str) -> None:
+    """What is private is answered from all that its asker may read."""
+    said = hear(activity("vpn?", OURS, conversation={**CHAT, "id": place}))
+    assert said is not None
+    assert not said.message.private
+
+
+def test_a_name_is_one_line_of_a_length_that_turns_nothing_around() -> None:
+    sender = {"id": "29:eve", "name": "Eve\n\u202egnp\u2066.exe " + "x" * 300}
+    said = hear(activity("vpn?", OURS, **{"from": sender}))
+    assert said is not None
+    assert said.message.author.name.startswith("Eve gnp.exe xxx")
+    assert len(said.message.author.name) == 200
