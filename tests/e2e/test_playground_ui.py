@@ -1,0 +1,124 @@
+"""One journey in the page of Microsoft's own client, in a real browser, with pictures."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Locator, Page, Route, expect
+
+from tests.e2e.chromium import DESKTOP, NEEDS_CHROMIUM, PICTURES
+from tests.playground.company import BOT_NAME, CHAT
+from tests.playground.office import Office, office
+from tests.playground.running import NEEDS_PLAYGROUND
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.timeout(180),
+    pytest.mark.xdist_group("playground"),
+    NEEDS_CHROMIUM,
+    NEEDS_PLAYGROUND,
+]
+
+_FONTS = "https://res-1.cdn.office.net/"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def there(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Office]:
+    async with office(tmp_path_factory.mktemp("playground-page")) as made:
+        yield made
+
+
+@asynccontextmanager
+async def page_of(chromium: Browser, url: str) -> AsyncIterator[Page]:
+    """Open the playground; its page asks for Microsoft's fonts besides, and gets none."""
+    width, height = DESKTOP
+    context = await chromium.new_context(viewport={"width": width, "height": height})
+    context.set_default_timeout(20_000)
+    asked: list[str] = []
+
+    async def only_here(route: Route) -> None:
+        if route.request.url.startswith((url, "data:", "blob:")):
+            await route.continue_()
+        else:
+            asked.append(route.request.url)
+            await route.abort()
+
+    await context.route("**/*", only_here)
+    page = await context.new_page()
+    await page.goto(url)
+    yield page
+    await context.close()
+    assert [each for each in asked if not each.startswith(_FONTS)] == []
+
+
+async def picture(page: Page, name: str) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    await page.screenshot(path=PICTURES / f"playground-{name}.png")
+
+
+async def opens(page: Page, name: str) -> None:
+    await page.get_by_role("treeitem", name=name).click()
+
+
+async def asks_in_the_chat(page: Page, question: str) -> None:
+    await page.get_by_role("textbox").fill(question)
+    await page.get_by_role("button", name="Send Message").click()
+
+
+async def asks_in_the_channel(page: Page, question: str) -> None:
+    """Mention the bot as people do: by @ and its name in the list."""
+    box = page.get_by_role("textbox").first
+    await box.press_sequentially("@")
+    await page.get_by_role("menuitem", name=BOT_NAME).click()
+    await box.press_sequentially(f" {question}")
+    await page.get_by_role("button", name="Post").click()
+
+
+async def likes(page: Page, words: str) -> None:
+    await page.get_by_role("button", name="Like", exact=True).last.click()
+    form = page.get_by_role("dialog")
+    await form.get_by_role("textbox").fill(words)
+    await form.get_by_role("button", name="Submit").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Close").first.click()
+
+
+def shown(page: Page, words: str) -> Locator:
+    return page.get_by_text(words).last
+
+
+async def test_a_question_goes_from_the_chat_to_the_people(
+    chromium: Browser, there: Office
+) -> None:
+    async with page_of(chromium, there.playground.url) as page:
+        await opens(page, "Personal Chat")
+        await expect(shown(page, "Hello! Write me a question")).to_be_visible()
+        await asks_in_the_chat(page, "vpn says error 809, what now?")
+        await expect(page.get_by_role("button", name="AI generated")).to_be_visible()
+        await page.get_by_role("button", name="1", exact=True).hover()
+        await expect(shown(page, "VPN \u203a Error codes")).to_be_visible()
+        await picture(page, "answer")
+        await likes(page, "It worked.")
+        await picture(page, "liked")
+
+        await opens(page, "General")
+        await asks_in_the_channel(page, "Who approves travel?")
+        await expect(shown(page, "your manager approves the trip")).to_be_visible()
+        await picture(page, "channel")
+        await page.get_by_role("button", name="Ask a person").click()
+        await expect(shown(page, "I've asked the people who look after this")).to_be_visible()
+        await picture(page, "handed-over")
+
+        await opens(page, "Help desk")
+        await expect(shown(page, "A question for a person")).to_be_visible()
+        await picture(page, "case")
+        await page.get_by_role("button", name="Claim").click()
+        await expect(shown(page, "Claimed by Alex Wilber")).to_be_visible()
+        await picture(page, "claimed")
+
+    kept = await there.recorded(there.alex.screen.at(CHAT)[-1])
+    assert [each["comment"] for each in kept["feedback"]] == ["It worked."]
