@@ -34,8 +34,8 @@ _REFUSALS: dict[str, tuple[str, str]] = {
         "Create the app registration's enterprise application in MICROSOFT_APP_TENANT_ID.",
     ),
 }
-_UNREACHABLE = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "Timeout", "TimeoutError")
-_IDENTITY = ("ManagedIdentityError", "KeyError")
+_UNREACHABLE = frozenset({"ConnectionError", "Timeout", "TimeoutError"})
+_IDENTITY = frozenset({"ManagedIdentityError", "KeyError"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,13 @@ def refusal_of(error: Exception) -> Refusal:
     if code and code[1] in _REFUSALS:
         why, cure = _REFUSALS[code[1]]
         return Refusal(f"Microsoft gives no token: {why}.", cure)
-    name = type(error).__name__
-    if name in _UNREACHABLE:
+    kinds = {each.__name__ for each in type(error).__mro__}
+    if kinds & _UNREACHABLE:
         return Refusal("Microsoft's login cannot be reached.", "Check the network.")
-    if name in _IDENTITY:
+    if kinds & _IDENTITY:
         return Refusal(
             "This machine's managed identity gives no token.",
             "Assign the identity whose client id is MICROSOFT_APP_ID to this machine, or set "
             "MICROSOFT_APP_TYPE=SingleTenant with a secret.",
         )
-    return Refusal(f"Microsoft gives no token ({name}).", _CHECK)
+    return Refusal(f"Microsoft gives no token ({type(error).__name__}).", _CHECK)

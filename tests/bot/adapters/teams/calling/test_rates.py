@@ -110,9 +110,9 @@ async def test_who_would_wait_too_long_is_told_how_long_and_takes_no_turn() -> N
     for _ in range(3):
         with pytest.raises(Busy) as busy:
             await taken(paced, patience=5.0)
-        assert busy.value.retry_after_seconds is not None
-        assert busy.value.retry_after_seconds > 5.0
-    clock.seconds += busy.value.retry_after_seconds
+    wait = busy.value.retry_after_seconds or 0.0
+    assert wait > 5.0
+    clock.seconds += wait
     clock.waits.clear()
     await taken(paced, patience=5.0)
     assert not clock.waits
@@ -131,8 +131,9 @@ async def test_where_teams_says_to_wait_everybody_waits() -> None:
 
 async def test_a_long_wait_is_spread() -> None:
     clock = Passing()
-    for chance in (0.0, 0.5, 1.0):
-        spread = Rates(Timing(clock.pause, clock.now, lambda chance=chance: chance))
+    chances = iter([0.0, 0.5, 1.0])
+    spread = Rates(Timing(clock.pause, clock.now, lambda: next(chances)))
+    for _ in range(3):
         await spread.wait(4.0, now=clock.now())
     assert clock.waits == [4.0, 4.5, 5.0]
 
