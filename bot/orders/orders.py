@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 import structlog
 
@@ -24,12 +24,23 @@ from bot.orders.permission import may_order, refusal
 from bot.orders.reindexing import Reindexing
 from bot.orders.standing import status_text
 from bot.orders.told import RunTold
-from bot.orders.types import Done, Orderer, Refused, ReindexCancel, ReindexOrder, Started
+from bot.orders.types import (
+    Asked,
+    Done,
+    Help,
+    Orderer,
+    Refused,
+    ReindexCancel,
+    ReindexOrder,
+    ReindexStatus,
+    Started,
+    Status,
+)
 from bot.orders.watching import Watch
 from bot.ports import KeepsPolicies
 from bot.startup import Part
 from bot.types import Policy
-from rag.types import Principal
+from rag.types import EVERYONE
 
 _log = structlog.get_logger(__name__)
 
@@ -70,17 +81,30 @@ class Orders:
         """Tell what one can say here."""
         return Done(help_text(by.spelling, admin=await self._refusal(by) is None))
 
-    async def status(
-        self, by: Orderer, reader: frozenset[Principal], *, alone: bool = True
-    ) -> Done | Refused:
-        """Tell how Frontdesk is. ``reader`` are the principals of all who will read that.
+    async def answer(self, order: Asked, by: Orderer) -> Done | Refused:
+        """Tell what is asked, or do it and tell so."""
+        match order:
+            case Help():
+                return await self.help(by)
+            case Status():
+                return await self.status(by)
+            case ReindexStatus():
+                return await self.reindex_status(by)
+            case ReindexCancel():
+                return await self.cancel(order, by)
+            case _:
+                assert_never(order)
 
-        ``alone``: nobody but the orderer will. Only then an admin sees every part.
+    async def status(self, by: Orderer) -> Done | Refused:
+        """Tell how Frontdesk is, within what all who read that may know.
+
+        An admin sees every part where nobody else does.
         """
-        admin = alone and await self._refusal(by) is None
+        admin = by.alone and await self._refusal(by) is None
+        own = by.person.principals if by.alone else frozenset()
 
         async def told() -> Done:
-            spaces = await self._spaces(reader)
+            spaces = await self._spaces(own | {EVERYONE})
             parts = await self.check_parts()
             return Done(status_text(parts, spaces, self.now(), admin=admin))
 

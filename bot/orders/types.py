@@ -85,7 +85,10 @@ class Misunderstood:
     text: str
 
 
-Order = Ask | Help | Status | Why | Settings | ReindexOrder | ReindexStatus | ReindexCancel
+Asked = Help | Status | ReindexStatus | ReindexCancel
+"""What is answered in words, and by nothing else."""
+
+Order = Asked | Ask | Why | Settings | ReindexOrder
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ async def _answered(orders: Orders, text: str, by: Orderer) -> list[str]:
         case ReindexStatus():
             return [(await orders.reindex_status(by)).text]
         case Status():
-            return [(await orders.status(by, by.person.principals)).text]
+            return [(await orders.status(by)).text]
         case Help():
             return [(await orders.help(by)).text]
         case SettingsOrder():

@@ -125,8 +125,8 @@ async def test_help_and_status_fit_who_asks() -> None:
 
     assert "reindex" in (await room.help(ADMIN)).text
     assert "reindex" not in (await room.help(OTHER)).text
-    admins, others = await room.status(ADMIN, EVERYBODY), await room.status(OTHER, EVERYBODY)
-    in_public = await room.status(ADMIN, EVERYBODY, alone=False)
+    admins, others = await room.status(ADMIN), await room.status(OTHER)
+    in_public = await room.status(replace(ADMIN, alone=False))
     assert isinstance(admins, Done)
     assert isinstance(others, Done)
     assert "Parts:" in admins.text
@@ -135,8 +135,8 @@ async def test_help_and_status_fit_who_asks() -> None:
 
 
 async def test_status_names_only_spaces_that_all_who_read_it_may_know_and_that_are_served() -> None:
-    everybody = await orders().status(OTHER, EVERYBODY)
-    nobody = await orders(served=frozenset({"HR"})).status(OTHER, EVERYBODY)
+    everybody = await orders().status(OTHER)
+    nobody = await orders(served=frozenset({"HR"})).status(OTHER)
 
     assert isinstance(everybody, Done)
     assert isinstance(nobody, Done)
@@ -183,7 +183,7 @@ async def test_what_can_not_be_reached_is_told_kindly_and_the_cause_is_in_the_lo
     room = orders(Away(), audits=MemoryAudits(away=True))
     with capture_logs() as logs:
         answers = [
-            await room.status(OTHER, EVERYBODY),
+            await room.status(OTHER),
             await room.settings("C1", ADMIN),
             await room.reindex(ALL, ADMIN),
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol, assert_never
+from typing import Protocol
 
 import structlog
 from slack_bolt.app.async_app import AsyncApp
@@ -23,20 +23,13 @@ from bot.errors import BotError
 from bot.office import Office
 from bot.orders.types import (
     Ask,
-    Done,
-    Help,
     Misunderstood,
     Orderer,
-    Refused,
-    ReindexCancel,
     ReindexOrder,
-    ReindexStatus,
     Settings,
-    Status,
     Why,
 )
 from bot.rendering.markdown import clip
-from rag.types import EVERYONE
 
 SOON_SECONDS = 1.5
 """What takes longer is acknowledged, and answered at the address that came with the command."""
@@ -125,23 +118,7 @@ class Commands:
             case ReindexOrder():
                 return await self.reindexes.begin(order, command, by)
             case _:
-                return said((await self._told(order, by)).text)
-
-    async def _told(
-        self, order: Help | Status | ReindexStatus | ReindexCancel, by: Orderer
-    ) -> Done | Refused:
-        orders = self.office.orders
-        match order:
-            case Help():
-                return await orders.help(by)
-            case Status():
-                return await orders.status(by, by.person.principals | {EVERYONE})
-            case ReindexStatus():
-                return await orders.reindex_status(by)
-            case ReindexCancel():
-                return await orders.cancel(order, by)
-            case _:
-                assert_never(order)
+                return said((await self.office.orders.answer(order, by)).text)
 
     async def _ask(self, command: Command, text: str) -> Form:
         """Keep a question; the answer comes as any other does, to its asker alone."""

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol, assert_never
+from typing import Protocol
 
 import structlog
 
@@ -25,26 +25,17 @@ from bot.office import Office
 from bot.orders.parsing import message_order
 from bot.orders.types import (
     Ask,
-    Done,
-    Help,
     Misunderstood,
     Order,
     Orderer,
-    Refused,
-    ReindexCancel,
     ReindexOrder,
-    ReindexStatus,
     Settings,
-    Status,
     Why,
 )
 from bot.types import Message
-from rag.types import EVERYONE
 
 SOON_SECONDS = 5.0
 """What takes longer is acknowledged, and goes on."""
-
-_Said = Help | Status | ReindexStatus | ReindexCancel
 
 log = structlog.get_logger(__name__)
 
@@ -69,6 +60,7 @@ class Commands:
     connector: Connector
     errands: Errands
     settings: Answers
+    standing: Answers
     why: Answers
     reindexing: Reindexing
     soon_seconds: float = SOON_SECONDS
@@ -122,27 +114,14 @@ class Commands:
                 return said(text)
             case Settings():
                 return await self.settings.answer(message, by)
+            case Status():
+                return await self.standing.answer(message, by)
             case Why():
                 return await self.why.answer(message, by)
             case ReindexOrder():
                 return await self.reindexing.begin(order, message, by)
             case _:
-                return said((await self._told(order, by)).text)
-
-    async def _told(self, order: _Said, by: Orderer) -> Done | Refused:
-        orders = self.office.orders
-        match order:
-            case Help():
-                return await orders.help(by)
-            case Status():
-                reader = by.person.principals if by.alone else frozenset()
-                return await orders.status(by, reader | {EVERYONE}, alone=by.alone)
-            case ReindexStatus():
-                return await orders.reindex_status(by)
-            case ReindexCancel():
-                return await orders.cancel(order, by)
-            case _:
-                assert_never(order)
+                return said((await self.office.orders.answer(order, by)).text)
 
 
 def _order_in(message: Message) -> Order | Misunderstood | None:
