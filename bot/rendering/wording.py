@@ -107,7 +107,7 @@ def _quoted(claims: Sequence[Claim], marks: dict[str, int]) -> str:
         following = claims[position + 1] if position + 1 < len(claims) else None
         last = following is None or _first(following) != _first(claim)
         mark = f" [{marks[_first(claim)]}]" if last else ""
-        lines += [f"> {line}" for line in _readable(claim.text).splitlines() if line.strip()]
+        lines += [f"> {line}" for line in readable(claim.text).splitlines() if line.strip()]
         lines[-1] += mark
     return "\n".join(lines)
 
@@ -128,8 +128,8 @@ def _first(claim: Claim) -> str:
     return claim.citations[0].chunk_id
 
 
-def _readable(quote: str) -> str:
-    """Show table rows as text; everything else as it is written."""
+def readable(quote: str) -> str:
+    """Return a quote with the rows of tables as text; everything else is as it is written."""
     shown = []
     for line in quote.splitlines():
         row = _TABLE_ROW.match(line)

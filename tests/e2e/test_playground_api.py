@@ -114,6 +114,7 @@ async def test_an_answer_in_a_chat_is_a_stream_with_citations_that_open(there: O
     assert ended["feedbackLoopEnabled"]
     assert "feedbackLoopEnabled" not in below.now
     assert "VPN" in answer.cited[0]["name"]
+    assert "|" not in answer.cited[0]["abstract"]
     for page in answer.cited:
         assert await there.page(page["url"]) == 200
 

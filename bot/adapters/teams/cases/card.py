@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ _MOST_STEPS = 3
 _LINE_LENGTH = 250
 _BOLD: dict[str, object] = {"weight": "Bolder"}
 _SUBTLE: dict[str, object] = {"isSubtle": True}
+_QUOTED = re.compile(r"^> ?", re.MULTILINE)
 _OPENING = "A question for a person"
 
 
@@ -136,7 +138,7 @@ def _before(exchanges: Sequence[Exchange]) -> list[Json]:
 
 
 def _exchange(exchange: Exchange) -> Json:
-    answer = clip(exchange.answer, _LINE_LENGTH) or "no answer"
+    answer = clip(_QUOTED.sub("", exchange.answer), _LINE_LENGTH) or "no answer"
     if exchange.withheld:
         answer = "an answer from pages that not everyone may read"
     said = plain(f"\u2022 {clip(exchange.question, _LINE_LENGTH)}")

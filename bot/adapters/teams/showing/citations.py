@@ -12,6 +12,7 @@ from bot.adapters.teams.wire.text import teams_label, teams_plain
 from bot.rendering.ages import updated
 from bot.rendering.markdown import clip
 from bot.rendering.rendering import SourceLine
+from bot.rendering.wording import readable
 
 _MOST = 10
 _BUDGET = 8_000
@@ -56,7 +57,7 @@ def _opens_otherwise(line: SourceLine) -> bool:
 
 def _citation(number: int, line: SourceLine, now: datetime) -> Json:
     name = clip(line.label, _NAME_LENGTH)
-    abstract = clip(line.quote, _ABSTRACT_LENGTH) or name
+    abstract = clip(readable(line.quote), _ABSTRACT_LENGTH) or name
     words = (line.space, updated(line.updated_at, now))
     keywords = [clip(word, _KEYWORD_LENGTH) for word in words if word]
     appearance = {"@type": "DigitalDocument", "name": name, "abstract": abstract}

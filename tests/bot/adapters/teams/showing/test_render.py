@@ -137,6 +137,12 @@ def test_what_a_model_or_the_index_composed_says_so(response: Response, *, label
     assert made == ([["AIGeneratedContent"]] if labelled else [])
 
 
+def test_a_quoted_row_of_a_table_reads_as_words_in_a_citation() -> None:
+    page = replace(VPN, quote="| 809 | UDP is blocked | Use a hotspot |")
+    (claim,) = only(replace(ANSWER, sources=(page,)))["entities"][0]["citation"]
+    assert claim["appearance"]["abstract"] == "809 \u00b7 UDP is blocked \u00b7 Use a hotspot"
+
+
 def test_small_talk_by_a_model_says_so() -> None:
     call = ModelCall("generic", "m", "generic@1", 1, 1, 1.0)
     outcome = Outcome(Reply(text="Hi!", tone="generic"), replace(TRACE, calls=(call,)))
