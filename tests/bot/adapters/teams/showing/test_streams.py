@@ -16,7 +16,7 @@ from bot.adapters.teams.showing.streams import Stopped, stream_in
 from bot.config import load_settings
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.store import Store
-from bot.types import Activity, InteractionId, Message, PostedRef, Stage
+from bot.types import Activity, InteractionId, Message, PostedRef, Reply, Stage
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import CHAT, Client, in_person, into, question, send
