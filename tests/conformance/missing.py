@@ -26,10 +26,11 @@ _ADDRESSED = "all that is sent there is for the bot, by who is signed in"
 _NO_CHANNELS = "there are no channels: who asks is alone with the bot"
 _WORDS_ONLY = "a question there is words"
 _ORDERED_ELSEWHERE = "ordered at the board and by the API's own operations"
+_NOT_POSTED = "nothing is posted: it is read when somebody looks"
+_UNASKABLE = "Teams can't be asked what was posted: better told twice than never"
 _NOT_INSTALLED = "nothing is installed: it is there while the server runs"
-_NO_LABEL = "there is no such mark there"
+_NO_LABEL = "only Teams shows such a mark"
 _IN_WORDS = "the API has no buttons: a client asks for it in words"
-_WHY_ELSEWHERE = "the API has no buttons: an operator reads it at the board"
 _SMALL = "the example is kept small"
 
 _UNADDRESSED = (
@@ -37,6 +38,7 @@ _UNADDRESSED = (
     "overheard and not sure: silent",
     "other bots are left alone",
 )
+_ANSWER_LOST = "a notice is told once although the platform's answer to it was lost"
 _GUEST = "a guest in a channel is answered from what everyone may read"
 _FILES = ("a file that comes with a question is read", "a file that can't be read is said")
 _CARD = (
@@ -74,6 +76,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
+                _NOT_POSTED: (_ANSWER_LOST,),
                 _NO_LABEL: (_MARKED,),
             }
         ),
@@ -88,12 +91,13 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
+                _NOT_POSTED: (_ANSWER_LOST,),
                 _NO_LABEL: (_MARKED,),
-                _WHY_ELSEWHERE: (_WHY,),
                 _IN_WORDS: _BUTTONS,
             }
         ),
         "slack": _because({_NO_LABEL: (_MARKED,)}),
+        "teams": _because({_UNASKABLE: (_ANSWER_LOST,)}),
         "example": _because(
             {
                 _SMALL: (

@@ -40,7 +40,7 @@ class OnRest:
 
     def __init__(self, directory: Path) -> None:
         self.settings: Settings = load_settings(_env_file=None, data_dir=directory)
-        self.hands = Hands()
+        self.hands = Hands(buttons=RestButtons(self))
         self._threads: dict[int, list[str]] = {}
         self._ids: dict[int, str] = {}
         self._problems: dict[int, str] = {}
@@ -125,6 +125,9 @@ class OnRest:
     async def people(self) -> Sequence[str]:
         raise Missing
 
+    def lose_answer(self) -> None:
+        raise Missing
+
     async def marked(self, question: Question) -> str:
         raise Missing
 
@@ -147,8 +150,30 @@ class OnRest:
         history = (await response.json())["history"]
         return [_step(step) for step in history if step["by_role"] == "expert"]
 
+    async def pipeline(self, question: Question) -> str:
+        """Return how the answer came about, as the API tells it."""
+        response = await self.client.get(f"{self._path(question)}?show_pipeline=true")
+        assert response.status == 200, await response.text()
+        return str((await response.json())["pipeline"])
+
     def _path(self, question: Question) -> str:
         return f"/api/v1/interactions/{self._ids[question.number]}"
+
+
+class RestButtons:
+    """Implements Buttons as far as JSON can: why is told, the rest is asked in words."""
+
+    def __init__(self, api: OnRest) -> None:
+        self._api = api
+
+    async def why(self, question: Question) -> str:
+        return await self._api.pipeline(question)
+
+    async def ask_person(self, question: Question) -> None:
+        raise Missing
+
+    async def choose(self, question: Question, option: str) -> None:
+        raise Missing
 
 
 def _step(step: dict[str, Any]) -> str:

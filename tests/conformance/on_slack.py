@@ -137,6 +137,9 @@ class OnSlack:
             )
         return [post.shown for post in self._whispered(question)]
 
+    def lose_answer(self) -> None:
+        self._workspace.fail("chat.postMessage", server.Fault(status=500, after=True))
+
     async def marked(self, question: Question) -> str:
         raise Missing
 

@@ -19,8 +19,16 @@ from bot.config import Settings, load_settings
 from bot.ports import Inbox, Notes
 from bot.store import Store
 from tests.bot.adapters.saying import PAGE
-from tests.bot.adapters.teams.server import APP_ID, ENTRA, ISSUER, CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import (
+    APP_ID,
+    ENTRA,
+    ISSUER,
+    CountingCredentials,
+    FakeTeams,
+    Fault,
+)
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.cards import words
 from tests.bot.adapters.teams.tenant.conversations import chat_of
 from tests.bot.adapters.teams.tenant.file_host import FileHost
 from tests.bot.adapters.teams.tenant.posts import MESSAGE_ENTITY, Sent, Written
@@ -30,6 +38,11 @@ from tests.conformance.platforms import By, Client, File, Hands, Platform, Quest
 from tests.conformance.teams_hands import TeamsButtons, TeamsCard, TeamsInstalling, TeamsOrders
 
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
+_LIVE_ON_CARDS = re.compile(
+    r"\]\((?!https://(?:wiki\.example\.com|teams\.microsoft\.com)/)|(?<!`)https?://evil"
+)
+"""Cards show Markdown, and no HTML; what leads to the question is a link of Teams."""
+
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 503: "send it again"}
 _WRITERS: Mapping[By, str] = {"asker": names.ALICE, "guest": names.GUEST, "bot": names.ALICE}
 _BUILD = {"id": "28:build", "name": "Build"}
@@ -118,11 +131,18 @@ class OnTeams:
         return [sent.shown for sent in self._tenant.posts_in(chat_of(names.ALICE))]
 
     async def live(self, question: Question) -> Sequence[str]:
-        texts = [str(sent.activity["text"]) for sent in self._posts(question)]
-        return _LIVE.findall("\n".join(texts))
+        sent = [*self._posts(question), *self._tenant.posts_in(names.PEOPLE)]
+        cards = [card for each in sent for card in each.cards]
+        texts = "\n".join(each.text for each in sent)
+        said = "\n".join(map(words, cards))
+        named = [str(card["msteams"]["entities"]) for card in cards if _names_people(card)]
+        return [*_LIVE.findall(texts), *_LIVE_ON_CARDS.findall(said), *named]
 
     async def people(self) -> Sequence[str]:
         return [sent.shown for sent in self._tenant.posts_in(names.PEOPLE)]
+
+    def lose_answer(self) -> None:
+        self._tenant.fail(Fault(502, after=True))
 
     async def marked(self, question: Question) -> str:
         entities = self._reply(question).activity["entities"]
@@ -158,6 +178,11 @@ class OnTeams:
 
     def _reply(self, question: Question) -> Sent:
         return self._posts(question)[-1]
+
+
+def _names_people(card: Mapping[str, Any]) -> bool:
+    """Tell whether an <at> on a card is a mention: only if the card says who is meant."""
+    return bool(card.get("msteams", {}).get("entities"))
 
 
 @cache

@@ -110,6 +110,9 @@ class OnWeb:
     async def people(self) -> Sequence[str]:
         raise Missing
 
+    def lose_answer(self) -> None:
+        raise Missing
+
     async def marked(self, question: Question) -> str:
         raise Missing
 

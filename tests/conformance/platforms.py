@@ -189,6 +189,10 @@ class Platform(Protocol):
         """Return what the people's channel shows."""
         ...
 
+    def lose_answer(self) -> None:
+        """Let what is posted next get through, and nobody be told so."""
+        ...
+
     async def marked(self, question: Question) -> str:
         """Return how sensitive the reply to a question says that it is, "" if it doesn't."""
         ...

@@ -232,6 +232,17 @@ class Hears:
         await scene.expect_shown(FIRST, self.shown)
 
 
+async def hears_once_though_the_answer_is_lost(scene: Scene) -> None:
+    """It was posted, and the process was not told so: another looks before it posts again."""
+    case_id = await scene.escalate(FIRST)
+    await scene.people.act(case_id, "reply", "Take the blue socket.")
+    scene.platform.lose_answer()
+    for _ in range(2):
+        await scene.people.tell()
+        scene.people.pass_by(minutes=10)
+    await scene.expect_shown(FIRST, ("Take the blue socket.",))
+
+
 async def hears_in_order(scene: Scene) -> None:
     """All that was done, in its order, and nothing of it in another thread."""
     case_id = await scene.escalate(FIRST)

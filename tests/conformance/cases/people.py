@@ -69,6 +69,11 @@ PEOPLE = (
         says(ASKED_FOR),
         Hears("reply", THEIRS, (THEIRS,), deaths=2),
     ),
+    Case(
+        "a notice is told once although the platform's answer to it was lost",
+        says(ASKED_FOR),
+        plays.hears_once_though_the_answer_is_lost,
+    ),
     Case("told, then deleted", says(ASKED_FOR), plays.hears_no_more),
     Case("unclaimed: people are reminded", says(ASKED_FOR), plays.is_reminded_of),
     Case(

@@ -47,6 +47,7 @@ class FakePigeon:
 
     notes: list[Note] = field(default_factory=list)
     url: str = ""
+    loses_answer: bool = False
     _posted: int = 0
 
     @asynccontextmanager
@@ -76,6 +77,9 @@ class FakePigeon:
             thumbs=given.get("thumbs", False),
         )
         self.notes.append(note)
+        if self.loses_answer:
+            self.loses_answer = False
+            return web.Response(status=504)
         return web.json_response({"id": note.id})
 
     async def _find(self, request: web.Request) -> web.Response:
@@ -141,6 +145,9 @@ class OnPigeon:
 
     async def people(self) -> Sequence[str]:
         return [_read(note) for note in self._pigeon.notes if note.room == PEOPLE]
+
+    def lose_answer(self) -> None:
+        self._pigeon.loses_answer = True
 
     async def marked(self, question: Question) -> str:
         raise Missing
