@@ -30,6 +30,7 @@ from bot.orders.types import (
     Orderer,
     ReindexOrder,
     Settings,
+    Status,
     Why,
 )
 from bot.types import Message

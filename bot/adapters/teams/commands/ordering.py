@@ -14,6 +14,7 @@ from bot.adapters.teams.commands.orderers import Orderers
 from bot.adapters.teams.commands.people_rooms import PeopleRooms
 from bot.adapters.teams.commands.reindexing import Reindexing
 from bot.adapters.teams.commands.run_screen import RunScreen
+from bot.adapters.teams.commands.standing import Standing
 from bot.office import Office
 from bot.orders.following.followers import Followers
 from bot.orders.following.message import Time
@@ -48,6 +49,7 @@ def command_listeners(
         connector=channel.connector,
         errands=channel.errands,
     )
+    closed = channel.settings.teams_outsiders == "off"
     commands = Commands(
         office=office,
         orderers=orderers,
@@ -55,6 +57,7 @@ def command_listeners(
         connector=channel.connector,
         errands=channel.errands,
         settings=settings,
+        standing=Standing(office.orders, shut=channel.onlookers if closed else None),
         why=NewestWhy(office),
         reindexing=reindexing,
     )
