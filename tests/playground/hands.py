@@ -99,7 +99,8 @@ class Hands:
             mine = (each for each in self.screen.log[before:] if _is_of(each, activity))
             return next(mine, None)
 
-        return (await self.screen.until(answered))["response"]
+        entry: Json = await self.screen.until(answered)
+        return dict(entry["response"])
 
     async def edits(self, said: Said, text: str) -> Json:
         """Change a message, as Teams tells it."""
@@ -109,7 +110,8 @@ class Hands:
 
     async def _invoke(self, name: str, value: Mapping[str, object], shown: Shown) -> Json:
         body = {"name": name, "value": value, **self._about(shown)}
-        return await self._post("_conversation/v1/invoke", body)
+        told: Json = await self._post("_conversation/v1/invoke", body)
+        return told
 
     def _about(self, shown: Shown) -> Mapping[str, object]:
         return {
