@@ -206,3 +206,14 @@ async def test_sixty_sends_in_half_a_minute_are_all(teams: FakeTeams, rest: Rest
     assert told.status == 429
     teams.clock.advance(float(told.headers["Retry-After"]))
     assert (await rest.post(CHAT, HELLO)).status == 201
+
+
+async def test_words_are_not_edited_into_words_with_a_card(rest: Rest) -> None:
+    """Teams makes several messages of them, and says so: found with Microsoft's playground."""
+    made = await rest.post(names.HELP, {"type": "message", "text": "Looking this up"})
+    card = {"type": "AdaptiveCard", "version": "1.5", "body": [{"type": "TextBlock", "text": "x"}]}
+    hung = [{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}]
+    words: dict[str, object] = {"type": "message", "text": "Restart it."}
+    told = await rest.put(names.HELP, made.body["id"], {**words, "attachments": hung})
+    assert (told.status, told.body["error"]["code"]) == (400, "BadSyntax")
+    assert (await rest.put(names.HELP, made.body["id"], words)).status == 200
