@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from datetime import UTC, datetime
 from functools import partial
 
@@ -21,6 +22,8 @@ from bot.ports import Notes
 from bot.types import Delivery, InteractionId, Message, PostedRef
 
 log = structlog.get_logger(__name__)
+_REMEMBERED = 1_000
+
 
 
 class Cards:
@@ -37,6 +40,7 @@ class Cards:
         self._public_url = public_url
         self._upkeep = Upkeep()
 
+        self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
     def attend(self, sees: SeesCases) -> None:
         """Learn where cases are seen; until then a card shows what its question came with."""
         self._upkeep.attend(sees)
@@ -53,6 +57,7 @@ class Cards:
         await self._note(message, PostedRef(channel, ""))
         posted = await self._posted(message, view, channel, first=before is None)
         await self._note(message, PostedRef(channel, posted))
+        self._remember(message, PostedRef(channel, posted))
         self._upkeep.shown(view)
         await self._upkeep.catch_up(message, view, self.show)
 
@@ -119,12 +124,25 @@ class Cards:
         return Ways(link_to(message) or "", board if self._public_url else "", self._public_url)
 
     async def _before(self, message: Message) -> PostedRef | None:
-        """Return where an earlier attempt may have posted it; people wait, whatever is known."""
+        """Return where an earlier attempt may have posted it; people wait, whatever is known.
+
+        What this process posted and could not note, it notes now.
+        """
+        known = self._known.get(message.interaction_id)
         try:
-            return await self.noted(message.thread.tenant, message.interaction_id)
+            noted = await self.noted(message.thread.tenant, message.interaction_id)
         except StoreUnavailable as error:
             log.warning("teams.card_unknown", why=str(error))
-            return None
+            return known
+        if known is None or (noted and noted.id):
+            return noted
+        await self._note(message, known)
+        return known
+
+    def _remember(self, message: Message, at: PostedRef) -> None:
+        self._known[message.interaction_id] = at
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
 
     async def _note(self, message: Message, at: PostedRef) -> None:
         case_id, text = message.interaction_id, f"{at.channel} {at.id}".rstrip()

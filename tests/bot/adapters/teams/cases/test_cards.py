@@ -220,6 +220,22 @@ async def test_without_the_record_it_is_posted_all_the_same(
     assert "vpn down?" in scene.card.shown
 
 
+async def test_a_card_posted_while_the_record_was_away_is_no_second_one_when_it_is_back(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as outage:
+        for name in ("get", "put", "remove"):
+            outage.setattr(scene.store.notes, name, away)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await scene.ask()
+    await scene.channel.deliver(delivery(scene.question, HANDED_OVER))
+    assert len(scene.teams.posts_in(names.PEOPLE)) == 1
+    await scene.act("claim")
+    await scene.news()
+    assert "Anna Lopez" in str(scene.teams.posts_in(names.PEOPLE)[0].cards)
+
+
 async def test_what_teams_does_not_take_now_is_shown_later(scene: Scene) -> None:
     await scene.ask()
     scene.teams.fail(Fault(status=500), call="update")
