@@ -166,7 +166,7 @@ def test_a_thread_is_never_private_whatever_is_said_of_its_kind(place: str) -> N
 
 def test_a_name_is_one_line_of_a_length_that_turns_nothing_around() -> None:
     sender = {"id": "29:eve", "name": "Eve\n\u202egnp\u2066.exe " + "x" * 300}
-    said = hear(activity("vpn?", OURS, **{"from": sender}))
+    said = hear({**activity("vpn?", OURS), "from": sender})
     assert said is not None
     assert said.message.author.name.startswith("Eve gnp.exe xxx")
     assert len(said.message.author.name) == 200
