@@ -1,27 +1,34 @@
-"""The least that takes Slack's events: read, verify the signature, answer 200.
+"""The least that takes what platforms send: read, verify the signature or token, answer 200.
 
-``python -m tests.bench.bare`` prints where it is, and serves until it is ended.
+``python -m tests.bench.bare [--keys URL]`` prints where it is, and serves until it is ended; with
+the address of the keys that tokens are signed with, it takes Teams' activities, too.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import aiohttp
+import jwt
 from aiohttp import web
 from slack_sdk.signature import SignatureVerifier
 
 from tests.bot.adapters.slack.events import SECRET
+from tests.bot.adapters.teams.server import APP_ID, ISSUER
 from tests.e2e.conftest import ROOT
+
+Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 @asynccontextmanager
-async def bare_server() -> AsyncIterator[str]:
+async def bare_server(*arguments: str) -> AsyncIterator[str]:
     """Run it in a process of its own until the block ends; give its address."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.bench.bare"),
+        *(sys.executable, "-m", "tests.bench.bare", *arguments),
         cwd=ROOT,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -33,7 +40,7 @@ async def bare_server() -> AsyncIterator[str]:
         await process.wait()
 
 
-async def _serve() -> None:
+async def _serve(keys: str) -> None:
     verifier = SignatureVerifier(SECRET)
 
     async def acknowledge(request: web.Request) -> web.Response:
@@ -43,6 +50,8 @@ async def _serve() -> None:
 
     app = web.Application()
     app.router.add_post("/slack/events", acknowledge)
+    if keys:
+        app.router.add_post("/api/messages", await _for_teams(keys))
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -51,5 +60,21 @@ async def _serve() -> None:
     await asyncio.Event().wait()
 
 
+async def _for_teams(keys: str) -> Handler:
+    async with aiohttp.ClientSession() as session, session.get(keys) as answer:
+        (published,) = (await answer.json())["keys"]
+    key = jwt.PyJWK(published).key
+
+    async def acknowledge(request: web.Request) -> web.Response:
+        await request.json()
+        token = request.headers["Authorization"].removeprefix("Bearer ")
+        jwt.decode(token, key, algorithms=["RS256"], audience=APP_ID, issuer=ISSUER)
+        return web.Response()
+
+    return acknowledge
+
+
 if __name__ == "__main__":
-    asyncio.run(_serve())
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keys", default="")
+    asyncio.run(_serve(parser.parse_args().keys))

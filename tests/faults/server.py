@@ -58,12 +58,19 @@ class Server:
     """A server that may run; its data directory stays.
 
     ``said`` and ``logged`` are what it wrote to standard output and standard error, in lines.
+    ``program`` is the module that is run: ``bot``, or one that prepares the process for it.
     """
 
     def __init__(
-        self, data_dir: Path, settings: Mapping[str, str], arguments: Sequence[str] = ()
+        self,
+        data_dir: Path,
+        settings: Mapping[str, str],
+        arguments: Sequence[str] = (),
+        *,
+        program: str = "bot",
     ) -> None:
         self.data_dir = data_dir
+        self._program = program
         self._arguments = arguments
         self.settings = {**UNLIMITED, **settings}
         self.url = ""
@@ -97,7 +104,7 @@ class Server:
         """Start without waiting for anything."""
         self._serving.clear()
         process = self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bot", "serve", *self._arguments),
+            *(sys.executable, "-m", self._program, "serve", *self._arguments),
             cwd=ROOT,
             env=environment(self.data_dir, **self.settings),
             stdout=asyncio.subprocess.PIPE,

@@ -63,14 +63,14 @@ def answers(teams: FakeTeams) -> Mapping[str, Sequence[str]]:
 
 def orphans(teams: FakeTeams) -> int:
     """Count what says that a question is worked on, and always will: messages, open streams."""
-    words = [post for post in teams.messages if not post.cards]
+    words = [post for post in teams.messages if post.text]
     streams = [stream for stream in teams.streams.values() if stream.state == "open"]
     return sum(not _MARK.search(post.shown) for post in words) + len(streams)
 
 
 def repeated(teams: FakeTeams) -> int:
     """Count the cards below answers that stand there once more."""
-    below = Counter(post.reply_to for post in teams.messages if post.cards)
+    below = Counter(post.reply_to for post in teams.messages if not post.text)
     return sum(count - 1 for count in below.values())
 
 

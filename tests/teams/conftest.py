@@ -1,0 +1,31 @@
+"""A tenant whose bot is not held back: Teams' pace is proven elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+from bot.adapters import teams as adapter
+from bot.adapters.teams.calling.rates import Windows
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.teams.tenant import Local
+
+
+@pytest.fixture
+async def teams(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeTeams]:
+    """A tenant that this process connects to."""
+    key = generate_private_key(public_exponent=65537, key_size=2048)
+    async with FakeTeams(keys={"k1": key}).serving() as tenant:
+        monkeypatch.setattr(adapter, "connect", Local(tenant.url).connect)
+        yield tenant
+
+
+@pytest.fixture
+def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    def at_once(_: Windows, now: float, *, optional: bool = False) -> float:
+        del optional
+        return now
+
+    monkeypatch.setattr(Windows, "next", at_once)

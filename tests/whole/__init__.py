@@ -1,0 +1,1 @@
+"""What proofs of a whole application share, on whatever platform."""

@@ -1,0 +1,51 @@
+"""The whole application with a fast embedder, over an index of the marked pages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp.test_utils import TestClient, TestServer
+
+from bot.app import build
+from bot.config import Settings
+from bot.desk import Desk
+from bot.escalations.handover import EscalationWording
+from bot.gating.gate import load_gate
+from bot.parts import Parts
+from bot.routing.generic import GenericAnswers
+from bot.routing.router import Router
+from bot.store import open_store, sqlite_url
+from ingestion.run import Folder, sync_folder
+from rag.extractive import ExtractiveComposer
+from rag.index.embedded import fingerprint_of, open_index
+from rag.pipeline import Pipeline
+from tests.bot.fakes import MemoryEngine
+from tests.bot.house import Client
+from tests.fakes import WordEmbedder
+from tests.whole.pages import write
+
+
+@asynccontextmanager
+async def over_marked_pages(settings: Settings) -> AsyncIterator[Client]:
+    """Serve until the block ends; every question that finds something is answered."""
+    embedder, folder = WordEmbedder(), settings.data_dir
+    write(folder / "pages")
+    index = await open_index(folder / "index.sqlite", fingerprint_of(embedder))
+    wiki = Folder(folder / "pages", "IT", base_url="https://wiki.example.com/IT/")
+    await sync_folder(wiki, index, embedder, tenant="default", data_dir=folder)
+    pipeline = Pipeline(index, embedder, ExtractiveComposer(embedder))
+    desk = Desk(
+        router=Router(embedder, None, None),
+        generic=GenericAnswers(None),
+        pipeline=pipeline,
+        gate=load_gate(0.0),
+        wording=EscalationWording(not_found="Not found.", uncertain="Not sure."),
+    )
+    store = await open_store(sqlite_url(folder))
+    parts = Parts(index, None, "", None, pipeline, desk)
+    app = build(settings, parts, store, MemoryEngine())
+    async with TestClient(TestServer(app, host="127.0.0.1")) as served:
+        yield served
+    await store.close()
+    await index.close()
