@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bot.types import Escalation, EscalationReason, Platform, Response
+from bot.types import Delivery, Escalation, EscalationReason, Platform, Response
 
 _UNAVAILABLE = "I can't look this up right now."
 _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answer."
@@ -101,6 +101,17 @@ def in_thread(response: Response) -> Response:
     if not isinstance(response, Escalation):
         return response
     return replace(response, text=response.text.replace(_BY_WORD, _BY_WORD_BELOW))
+
+
+def asked_in(delivery: Delivery, usual: str | None) -> str | None:
+    """Return the channel where people are asked about a delivery; None where they are not.
+
+    It is the one that the policy of the question's own channel names, else the ``usual`` one.
+    """
+    response = delivery.outcome.response
+    if not isinstance(response, Escalation) or response.consent_needed:
+        return None
+    return response.people or usual
 
 
 def unheard(response: Response) -> Response:

@@ -16,7 +16,6 @@ from bot.escalations.view import CaseView
 from bot.ports import Notes
 from bot.types import InteractionId, Message, Platform, PostedRef
 
-_NOTHING = "-"
 _DID: dict[Step, str] = {"resolve": "You closed it.", "reopen": "You asked again."}
 
 log = structlog.get_logger(__name__)
@@ -93,7 +92,7 @@ class LastNews:
         await self._note(message, _Last(last.at, last.number, state))
 
     async def _bare(self, message: Message, before: _Last | None) -> None:
-        if before is None or before.state == _NOTHING or self._sees is None:
+        if before is None or self._sees is None:
             return
         view = await self._sees.bare(message.thread.tenant, message.interaction_id)
         await self._edit(message, before, view, (), "")

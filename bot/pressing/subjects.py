@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bot.ports import Interactions
-from bot.pressing.declining import GONE, Declined
+from bot.pressing.declining import COLLEAGUES_ONLY, GONE, Declined
 from bot.types import Interaction, InteractionId, Message, Person, Platform
-
-_COLLEAGUES = "Only colleagues can do this here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class Subjects:
         """
         interaction = await self.seen(interaction_id, presser)
         if not await self.may_act(interaction.message, presser):
-            raise Declined(_COLLEAGUES)
+            raise Declined(COLLEAGUES_ONLY)
         return interaction
 
     async def may_act(self, message: Message, presser: Presser) -> bool:

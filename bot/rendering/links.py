@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.types import Outcome, Reply, Response, Source
+from bot.types import InteractionId, Outcome, Reply, Response, Source
 
 OWN_PAGES = "/pages/"
+_CASES = "/board/escalations/"
 
 
 def reachable_from_afar(outcome: Outcome, public_url: str | None) -> Outcome:
@@ -27,6 +28,11 @@ def reachable_from_afar(outcome: Outcome, public_url: str | None) -> Outcome:
 def reachable(url: str, public_url: str | None) -> str:
     """Return the address of a page, made absolute where it is this server's own."""
     return f"{public_url}{url}" if public_url and url.startswith(OWN_PAGES) else url
+
+
+def board_case(case_id: InteractionId, public_url: str | None) -> str:
+    """Return where colleagues open a case on the board; "" without ``public_url``."""
+    return f"{public_url}{_CASES}{case_id}" if public_url else ""
 
 
 def _response(response: Response, public_url: str) -> Response:

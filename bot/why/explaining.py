@@ -19,6 +19,12 @@ from bot.why.view import weights_of
 from rag.errors import RagError
 from rag.types import Chunk, Principal
 
+NOTHING_YET = (
+    "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
+    "withdrawn."
+)
+"""For who asks why of their newest question, and has none."""
+
 _log = structlog.get_logger(__name__)
 
 _AT_WORK = "I am still working on this. Ask again when there is an answer."

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.escalations.handover import OFFER, EscalationWording, aside, wish_about, wished_about
+from bot.escalations.handover import (
+    OFFER,
+    EscalationWording,
+    aside,
+    asked_in,
+    wish_about,
+    wished_about,
+)
 from bot.routing.intents.rules import Rules, Ruling
-from bot.types import Escalation, EscalationReason, Intent, Platform
+from bot.types import (
+    Escalation,
+    EscalationReason,
+    Intent,
+    Message,
+    Person,
+    Platform,
+    Response,
+    Thread,
+)
+from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED, delivery
 
 WORDING = EscalationWording(
     not_found="Not there.", uncertain="Not sure.", asks_people=frozenset({"slack"})
+)
+ASKED = Message(
+    id="1",
+    thread=Thread("slack", "acme", "C1", "1"),
+    author=Person("U1"),
+    text="vpn down?",
+    received_at=datetime(2026, 7, 31, tzinfo=UTC),
 )
 REASONS = get_args(EscalationReason)
 PLATFORMS = ("slack", "teams", "web", "rest", "cli")
@@ -81,3 +107,16 @@ def test_what_is_not_in_the_pages_is_said_in_the_configured_words() -> None:
     said = WORDING.text("nothing_found", private=False, platform="web")
 
     assert said.startswith("Not there.")
+
+
+def test_people_are_asked_where_the_channel_names_them_else_in_the_usual_place() -> None:
+    named = replace(HANDED_OVER, people="C-network")
+
+    assert asked_in(delivery(ASKED, HANDED_OVER), "C-help") == "C-help"
+    assert asked_in(delivery(ASKED, named), "C-help") == "C-network"
+    assert asked_in(delivery(ASKED, HANDED_OVER), None) is None
+
+
+@pytest.mark.parametrize("response", [ANSWER, OFFERED])
+def test_nobody_is_asked_before_a_hand_over_is_made(response: Response) -> None:
+    assert asked_in(delivery(replace(ASKED, private=True), response), "C-help") is None

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.rendering.links import reachable_from_afar
-from bot.types import Clarification, Escalation, Outcome, Reply, Response, Source
+from bot.rendering.links import board_case, reachable_from_afar
+from bot.types import Clarification, Escalation, InteractionId, Outcome, Reply, Response, Source
 from tests.bot.fakes import replied
 
 OURS = Source("c1", "vpn.md", "VPN", "/pages/IT/vpn.md", "", "q", None, 1.0, "folder", "vpn.md")
@@ -52,3 +52,12 @@ def test_without_a_public_address_nothing_changes() -> None:
     asked = outcome(Reply("hi", "found", sources=(OURS,)))
 
     assert reachable_from_afar(asked, None) is asked
+
+
+def test_a_case_opens_on_the_board_where_colleagues_have_an_address_of_it() -> None:
+    case_id = InteractionId("i-1")
+
+    assert board_case(case_id, "https://help.example") == (
+        "https://help.example/board/escalations/i-1"
+    )
+    assert board_case(case_id, None) == ""

@@ -14,9 +14,8 @@ from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations.pressing import Recorded
 from bot.escalations.saying_once import Works
 from bot.escalations.types import Act, Actor
+from bot.pressing.declining import ASKER_ONLY
 from bot.types import InteractionId, Message
-
-_ASKERS = "Only the one who asked can do this."
 
 
 class AskerButtons:
@@ -36,7 +35,7 @@ class AskerButtons:
         case_id = interaction_named(press.value)
         message = await self._asked_there(case_id, press)
         if message.author.id != press.user:
-            raise Declined(_ASKERS)
+            raise Declined(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
             await self._works.act(self._tenant, case_id, act, actor)

@@ -21,6 +21,7 @@ from bot.escalations.ports import SeesCases
 from bot.escalations.upkeep import Upkeep
 from bot.escalations.view import CaseView
 from bot.ports import Notes
+from bot.rendering.links import board_case
 from bot.types import Delivery, InteractionId, Message, PostedRef
 
 log = structlog.get_logger(__name__)
@@ -123,8 +124,8 @@ class Cards:
         thread = None
         if not message.private:
             thread = await self._permalinks.of(message.thread.channel, ts_of(message))
-        board = f"{self._public_url}/board/escalations/{view.case.interaction_id}"
-        ways = Ways(thread or "", board if self._public_url else "", self._public_url)
+        board = board_case(view.case.interaction_id, self._public_url)
+        ways = Ways(thread or "", board, self._public_url)
         return card(message, view, ways, now=datetime.now(UTC))
 
 

@@ -7,9 +7,8 @@ from typing import Protocol
 from bot.adapters.slack.pressed.pressing import Declined
 from bot.escalations.actors import expert_of
 from bot.escalations.types import Actor
+from bot.pressing.declining import COLLEAGUES_ONLY
 from bot.types import Person
-
-_COLLEAGUES = "Only colleagues can do this here."
 
 
 class Known(Protocol):
@@ -40,5 +39,5 @@ class Experts:
         """Return who acts. Raises Declined for who is no colleague, DeliveryFailed."""
         known = await self._colleagues.of(user)
         if known is None:
-            raise Declined(_COLLEAGUES)
+            raise Declined(COLLEAGUES_ONLY)
         return expert_of("slack", Person(user, name=known.name, email=known.email))

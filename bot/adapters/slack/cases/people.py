@@ -18,12 +18,13 @@ from bot.adapters.slack.showing.lookup import Lookup
 from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.wire.labels import CARD, Label, Place, Posted, since, ts_of
 from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.escalations.handover import asked_in
 from bot.escalations.ports import SeesCases
 from bot.escalations.types import Case, Notice
 from bot.escalations.view import CaseView
 from bot.ports import Notes
-from bot.rendering.rendering import hand_over
-from bot.types import Delivery, Escalation, InteractionId, Message, PostedRef
+from bot.rendering.links import board_case
+from bot.types import Delivery, InteractionId, Message, PostedRef
 
 _PART = "1"
 
@@ -46,7 +47,7 @@ class People:
         public_url: str | None,
     ) -> None:
         self._channel = channel
-        self._board = f"{public_url}/board" if public_url else None
+        self._public_url = public_url
         self._poster = Poster(client, caller)
         self._lookup = Lookup(client, caller)
         self._cards = Cards(client, caller, notes, channel=channel, public_url=public_url)
@@ -57,14 +58,14 @@ class People:
 
     def are_asked(self, delivery: Delivery) -> bool:
         """Tell whether a card belongs to a delivery."""
-        return self._asked_in(delivery) is not None
+        return asked_in(delivery, self._channel) is not None
 
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; False when Slack does not let us. Raises DeliveryFailed for the rest.
 
         A refusal is not waited out: the asker is told at once that nobody was reached.
         """
-        channel = self._asked_in(delivery)
+        channel = asked_in(delivery, self._channel)
         if channel is None:
             return True
         try:
@@ -125,13 +126,6 @@ class People:
         """Return the address of a message; None where Slack gives none."""
         return await self._cards.permalink(channel, ts)
 
-    def _asked_in(self, delivery: Delivery) -> str | None:
-        """Return where people are asked about a delivery, None where they are not."""
-        response = delivery.outcome.response
-        if hand_over(delivery) is None or not isinstance(response, Escalation):
-            return None
-        return response.people or self._channel
-
     async def _seen(self, place: Place, case_id: InteractionId) -> tuple[Posted, ...]:
         try:
             return await self._lookup.search(place, case_id)
@@ -156,8 +150,8 @@ class People:
         permalink = await self.permalink(shown.channel, shown.id) if shown else None
         if permalink is not None:
             links.append(link(permalink, "See the question"))
-        if self._board is not None:
-            links.append(link(f"{self._board}/escalations/{case_id}", "Take it on the board"))
+        if board := board_case(case_id, self._public_url):
+            links.append(link(board, "Take it on the board"))
         return links
 
 

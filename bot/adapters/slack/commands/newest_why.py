@@ -8,12 +8,7 @@ from bot.errands import Errands
 from bot.office import Office
 from bot.orders.types import Orderer
 from bot.readers import Readers
-from bot.why.explaining import Explanation
-
-_NOTHING = (
-    "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
-    "withdrawn."
-)
+from bot.why.explaining import NOTHING_YET, Explanation
 
 
 class NewestWhy:
@@ -30,7 +25,7 @@ class NewestWhy:
     async def open(self, command: Command, by: Orderer) -> None:
         """Show it in a modal; what goes wrong is shown there."""
         explaining = self._explained(command, by)
-        showing = self._modals.show(command.trigger_id, explaining, unknown=_NOTHING)
+        showing = self._modals.show(command.trigger_id, explaining, unknown=NOTHING_YET)
         self._errands.run(showing, what="why by command")
 
     async def _explained(self, command: Command, by: Orderer) -> Explanation:

@@ -16,9 +16,8 @@ from bot.escalations.offering import askers_offers, last_act
 from bot.escalations.pressing import Recorded
 from bot.escalations.saying_once import Works
 from bot.escalations.types import Act, Actor
+from bot.pressing.declining import ASKER_ONLY
 from bot.types import Message
-
-_ASKERS = "Only the one who asked can do this."
 
 
 class AskerButtons:
@@ -36,7 +35,7 @@ class AskerButtons:
     async def _pressed(self, act: Act, press: Press) -> Json:
         message = await self._asked_there(press)
         if message.author.id != press.person.id:
-            raise Declined(_ASKERS)
+            raise Declined(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
             await self._works.act(self._tenant, press.about, act, actor)

@@ -19,11 +19,12 @@ from bot.escalations.ports import SeesCases
 from bot.escalations.upkeep import Upkeep
 from bot.escalations.view import CaseView
 from bot.ports import Notes
+from bot.rendering.links import board_case
 from bot.types import Delivery, InteractionId, Message, PostedRef
 
-log = structlog.get_logger(__name__)
 _REMEMBERED = 1_000
 
+log = structlog.get_logger(__name__)
 
 
 class Cards:
@@ -39,8 +40,8 @@ class Cards:
         self._notes = notes
         self._public_url = public_url
         self._upkeep = Upkeep()
-
         self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
+
     def attend(self, sees: SeesCases) -> None:
         """Learn where cases are seen; until then a card shows what its question came with."""
         self._upkeep.attend(sees)
@@ -56,8 +57,8 @@ class Cards:
         view = await self._upkeep.view(delivery)
         await self._note(message, PostedRef(channel, ""))
         posted = await self._posted(message, view, channel, first=before is None)
-        await self._note(message, PostedRef(channel, posted))
         self._remember(message, PostedRef(channel, posted))
+        await self._note(message, PostedRef(channel, posted))
         self._upkeep.shown(view)
         await self._upkeep.catch_up(message, view, self.show)
 
@@ -120,8 +121,8 @@ class Cards:
         return card_message(message, view, self._ways(message), now=datetime.now(UTC))
 
     def _ways(self, message: Message) -> Ways:
-        board = f"{self._public_url}/board/escalations/{message.interaction_id}"
-        return Ways(link_to(message) or "", board if self._public_url else "", self._public_url)
+        board = board_case(message.interaction_id, self._public_url)
+        return Ways(link_to(message) or "", board, self._public_url)
 
     async def _before(self, message: Message) -> PostedRef | None:
         """Return where an earlier attempt may have posted it; people wait, whatever is known.

@@ -8,9 +8,8 @@ from bot.adapters.teams.arriving.pressing import Declined, Press
 from bot.adapters.teams.wire.reference import reference_of
 from bot.escalations.actors import expert_of
 from bot.escalations.types import Actor
+from bot.pressing.declining import COLLEAGUES_ONLY
 from bot.types import Person
-
-_COLLEAGUES = "Only colleagues can do this here."
 
 
 class Known(Protocol):
@@ -38,5 +37,5 @@ class Experts:
         """Return who acts. Raises Declined for who is no colleague, DeliveryFailed."""
         known = await self._colleagues.of(reference_of(press.body))
         if known is None:
-            raise Declined(_COLLEAGUES)
+            raise Declined(COLLEAGUES_ONLY)
         return expert_of("teams", known.person)

@@ -14,13 +14,12 @@ from bot.adapters.teams.cases.reminders import Reminders
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.wire.body import Json
 from bot.errors import DeliveryRefused
-from bot.escalations.handover import unheard
+from bot.escalations.handover import asked_in, unheard
 from bot.escalations.ports import SeesCases
 from bot.escalations.types import Case, Notice
 from bot.escalations.view import CaseView
 from bot.ports import Notes
-from bot.rendering.rendering import hand_over
-from bot.types import Delivery, Escalation, Message, PostedRef
+from bot.types import Delivery, Message, PostedRef
 
 log = structlog.get_logger(__name__)
 
@@ -54,7 +53,7 @@ class People:
         A refusal is not waited out: the asker is told at once that nobody was reached. True also
         where no card belongs to a delivery, or it is there.
         """
-        channel = self._asked_in(delivery)
+        channel = asked_in(delivery, self._channel)
         if channel is None:
             return True
         try:
@@ -100,10 +99,3 @@ class People:
         """Delete the card of a question, and what reminded of it. Raises DeliveryFailed."""
         await self._reminders.remove(message)
         await self._cards.remove(message)
-
-    def _asked_in(self, delivery: Delivery) -> str | None:
-        """Return where people are asked about a delivery, None where they are not."""
-        response = delivery.outcome.response
-        if hand_over(delivery) is None or not isinstance(response, Escalation):
-            return None
-        return response.people or self._channel

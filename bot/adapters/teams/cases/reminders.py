@@ -16,6 +16,7 @@ from bot.errors import DeliveryRefused, StoreUnavailable
 from bot.escalations.reminding import asked_on, reminds
 from bot.escalations.types import Case, Notice
 from bot.ports import Notes
+from bot.rendering.links import board_case
 from bot.rendering.markdown import clip
 from bot.rendering.rendering import web_url
 from bot.types import InteractionId, Message, PostedRef
@@ -56,7 +57,9 @@ class Reminders:
         if before := _read(await self._notes.get(case.tenant, key)):
             return before
         place = await self._places.channel(thread_of(card) if card and card.id else where)
-        shown = reminder(case, notice, self._board(case), now=datetime.now(UTC))
+        shown = reminder(
+            case, notice, board_case(case.interaction_id, self._public_url), now=datetime.now(UTC)
+        )
         posted = PostedRef(where, await self._connector.send(place, shown))
         await self._note(case, key, posted)
         return posted
@@ -71,10 +74,6 @@ class Reminders:
                 await self._connector.delete(there, posted.id)
             except DeliveryRefused as error:
                 log.info("teams.reminder_gone", why=str(error))
-
-    def _board(self, case: Case) -> str:
-        where = f"{self._public_url}/board/escalations/{case.interaction_id}"
-        return where if self._public_url else ""
 
     async def _note(self, case: Case, key: str, at: PostedRef) -> None:
         text = f"{at.channel} {at.id}"

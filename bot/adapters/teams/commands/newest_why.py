@@ -12,11 +12,8 @@ from bot.office import Office
 from bot.orders.types import Orderer
 from bot.rendering.markdown import clip
 from bot.types import Message
+from bot.why.explaining import NOTHING_YET
 
-_NOTHING = (
-    "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
-    "withdrawn."
-)
 _TITLE = "Why?"
 _QUESTION_LENGTH = 200
 
@@ -37,7 +34,7 @@ class NewestWhy:
                 self._office.tenant, "teams", message.thread.channel, by.person.id
             )
         except InteractionUnknown:
-            return said(_NOTHING)
+            return said(NOTHING_YET)
         question = clip(newest.message.text, _QUESTION_LENGTH)
         asked = text_block(card_plain(f"Your newest question here: {question}"))
         shown = card([asked], [opens(_TITLE, WHY, newest.id)])
