@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,12 @@ from tests.bot.adapters.slack import events, server
 from tests.bot.adapters.slack.answering import PAGE
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.visitor import Visitor
-from tests.bot.adapters.slack.workspace.files import StoredFile
-from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, GUEST, HELP, OTHER_BOT, PEOPLE
+from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, PEOPLE
 from tests.bot.house import until
 from tests.bot.offices import ReadsPages, office_over
+from tests.conformance import slack_events
 from tests.conformance.platforms import (
-    By,
     Client,
-    File,
     Hands,
     Missing,
     Platform,
@@ -47,11 +44,6 @@ _OURS = re.compile(
 _PRESSED_SECONDS = 1.0
 _THUMBS: Mapping[Vote, str] = {"up": "+1", "down": "thumbsdown::skin-tone-4"}
 
-_WRITERS: Mapping[By, Mapping[str, str]] = {
-    "asker": {"user": ALICE},
-    "guest": {"user": GUEST},
-    "bot": {"user": OTHER_BOT, "bot_id": "B0BUILD00"},
-}
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 503: "send it again"}
 
 
@@ -91,25 +83,29 @@ class OnSlack:
         slack.mount(app, self.channel, office)
 
     async def ask(self, question: Question) -> Receipt:
-        return _RECEIPTS[await self._send({**_event(question), **self._shared(question)})]
+        return _RECEIPTS[
+            await self._send({**slack_events.event(question), **self._shared(question)})
+        ]
 
     async def edit(self, question: Question, text: str) -> None:
-        changed = _event(Question(text, question.number, question.thread, question.private))
+        changed = slack_events.event(
+            Question(text, question.number, question.thread, question.private)
+        )
         edited = {"user": events.ALICE, "ts": "1700000000.900000"}
         await self._send(
             {
-                **_about(question, "message_changed"),
+                **slack_events.about(question, "message_changed"),
                 "message": {**changed, "type": "message", "edited": edited},
-                "previous_message": {**_event(question), "type": "message"},
+                "previous_message": {**slack_events.event(question), "type": "message"},
             }
         )
 
     async def delete(self, question: Question) -> None:
         await self._send(
             {
-                **_about(question, "message_deleted"),
-                "deleted_ts": _ts(question.number),
-                "previous_message": {**_event(question), "type": "message"},
+                **slack_events.about(question, "message_deleted"),
+                "deleted_ts": slack_events.ts(question.number),
+                "previous_message": {**slack_events.event(question), "type": "message"},
             }
         )
 
@@ -149,7 +145,7 @@ class OnSlack:
     def _shared(self, question: Question) -> Mapping[str, Any]:
         if not question.files:
             return {}
-        kept = [self._workspace.keep(_stored(file)) for file in question.files]
+        kept = [self._workspace.keep(slack_events.stored(file)) for file in question.files]
         told = [file.told(self._workspace.site) for file in kept]
         return {"files": told, "subtype": "file_share"}
 
@@ -168,44 +164,11 @@ class OnSlack:
         return [post.shown for post in self._workspace.in_channel(PEOPLE)]
 
     def _posts(self, question: Question) -> Sequence[server.Post]:
-        channel = _event(question)["channel"]
-        return self._workspace.in_thread(channel, _ts(question.thread))
+        channel = slack_events.event(question)["channel"]
+        return self._workspace.in_thread(channel, slack_events.ts(question.thread))
 
     async def _send(self, event: Mapping[str, Any]) -> int:
         return (await events.send(self.client, events.envelope(dict(event)))).status
-
-
-def _stored(file: File) -> StoredFile:
-    name, content = file
-    return StoredFile(name, content, guess_type(name)[0] or "text/plain")
-
-
-def _ts(number: int) -> str:
-    """The first message of a thread has the thread's number."""
-    return f"1700000000.{number:06d}"
-
-
-def _event(question: Question) -> dict[str, Any]:
-    within = {"thread_ts": _ts(question.thread)} if question.number != question.thread else {}
-    told = {**_WRITERS[question.by], **within}
-    if question.private:
-        return events.direct(question.text, _ts(question.number), **told)
-    if question.addressed:
-        return events.mention(question.text, _ts(question.number), **told)
-    among = {"channel": HELP, "channel_type": "channel"}
-    return events.direct(question.text, _ts(question.number), **told, **among)
-
-
-def _about(question: Question, subtype: str) -> dict[str, Any]:
-    return {
-        "type": "message",
-        "subtype": subtype,
-        "channel": _event(question)["channel"],
-        "channel_type": "im" if question.private else "channel",
-        "ts": "1700000000.800000",
-        "event_ts": "1700000000.800000",
-        "hidden": True,
-    }
 
 
 @asynccontextmanager

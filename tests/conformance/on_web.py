@@ -22,12 +22,10 @@ from bot.ports import Inbox, Notes
 from bot.store import Store
 from tests.bot.adapters.web.stand_in import OnePage, exchange_of
 from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote
+from tests.conformance.web_hands import WebButtons
 
 _NAMES = uuid.UUID("00000000-0000-4000-8000-000000000000")
 _OURS = re.compile(r"https://wiki\.example\.com/|/pages/|/chat/|/static/|#")
-_CHOSEN = 1000
-"""The number of the question that a button asks."""
-
 _LINKING = ("href", "src", "action", "formaction", "srcset", "style", "data", "poster")
 _LOADING = ("script", "img", "iframe", "object", "embed", "link", "video", "audio")
 
@@ -154,23 +152,6 @@ class OnWeb:
         origin = str(self.client.make_url("/")).rstrip("/")
         headers = {"Origin": origin, "HX-Request": "true"}
         return await self.client.post(path, data=form, headers=headers, allow_redirects=False)
-
-
-class WebButtons:
-    """Implements Buttons."""
-
-    def __init__(self, page: OnWeb) -> None:
-        self._page = page
-
-    async def why(self, question: Question) -> str:
-        return await self._page.read(question, "why")
-
-    async def ask_person(self, question: Question) -> None:
-        await self._page.press(question, "person")
-
-    async def choose(self, question: Question, option: str) -> None:
-        assert option in await self._page.options(question)
-        await self._page.ask(Question(option, number=_CHOSEN, thread=question.thread))
 
 
 def _conversation(question: Question) -> str:

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from bot.types import Escalation
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED
-from tests.conformance import desks, plays, presses
+from tests.conformance import desks, people, presses
 from tests.conformance.case import Case
 from tests.conformance.desks import says
-from tests.conformance.plays import Asks, Hears, PeopleSee
+from tests.conformance.people import Hears, PeopleSee
+from tests.conformance.plays import Asks
 from tests.conformance.presses import AsksForPerson, IsReplied
 
 LONG = "\n\n".join(f"Step {number}. " + "word " * 60 for number in range(1, 90))
@@ -58,7 +59,7 @@ PEOPLE = (
             ("Ask facilities.", re.compile(r"Anna Lopez\W{0,3}can't take")),
         ),
     ),
-    Case("all steps are told in their order", says(ASKED_FOR), plays.hears_in_order),
+    Case("all steps are told in their order", says(ASKED_FOR), people.hears_in_order),
     Case(
         "a long reply of a person is told whole",
         says(ASKED_FOR),
@@ -72,10 +73,10 @@ PEOPLE = (
     Case(
         "a notice is told once although the platform's answer to it was lost",
         says(ASKED_FOR),
-        plays.hears_once_though_the_answer_is_lost,
+        people.hears_once_though_the_answer_is_lost,
     ),
-    Case("told, then deleted", says(ASKED_FOR), plays.hears_no_more),
-    Case("unclaimed: people are reminded", says(ASKED_FOR), plays.is_reminded_of),
+    Case("told, then deleted", says(ASKED_FOR), people.hears_no_more),
+    Case("unclaimed: people are reminded", says(ASKED_FOR), people.is_reminded_of),
     Case(
         "a person is asked for by a button",
         desks.then(ANSWER, ASKED_FOR),

@@ -10,7 +10,8 @@ from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, VPN
 from tests.conformance import desks, plays
 from tests.conformance.case import Case
 from tests.conformance.desks import says
-from tests.conformance.plays import Asks, Declines, Hears
+from tests.conformance.people import Hears
+from tests.conformance.plays import Asks, Declines
 
 HOSTILE = (
     "<!channel> <!here> <@U0CEO0000> <at>Everyone</at> [click](https://evil.example/a) "
