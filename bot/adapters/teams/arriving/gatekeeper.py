@@ -81,7 +81,8 @@ class Gatekeeper:
             # Elsewhere, such as in a web chat, who asks is whoever their client says they are.
             log.warning("teams.channel_refused", cure="Leave the bot no channel but Teams.")
             raise web.HTTPForbidden(text="Only Teams is served.")
-        if self._entra_tenant is not None and tenant_of(body) != self._entra_tenant:
+        served = self._entra_tenant
+        if served is not None and tenant_of(body).lower() != served.lower():
             log.warning("teams.tenant_refused", cure="Set MICROSOFT_APP_TENANT_ID to serve it.")
             raise web.HTTPForbidden(text="This company is not served.")
         return admitted

@@ -8,12 +8,13 @@ from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
 from bot.adapters.teams import connect, mount
-from bot.config import load_settings
+from bot.adapters.teams.calling.cloud import Cloud
+from bot.config import Settings, load_settings
 from bot.doors.problems import problems
 from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client, in_person, send
-from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
 
 
 @pytest.mark.parametrize("token", ["", "Bearer x", "of another bot"])
@@ -39,6 +40,20 @@ async def test_what_comes_by_another_channel_than_teams_is_refused(
 
     assert response.status == 403
     assert not inbox.messages
+
+
+async def test_a_tenants_id_is_the_same_in_capitals(
+    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, office: Office
+) -> None:
+    tenant = "aaaaaaaa-8888-7777-6666-bbbbbbbbbbbb"
+    shouted = settings.model_copy(update={"microsoft_app_tenant_id": tenant.upper()})
+    app = web.Application()
+    mount(app, connect(shouted, cloud=cloud, credentials=CountingCredentials()), office)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        ours = in_person(teams, "vpn?", channelData={"tenant": {"id": tenant}})
+        assert (await send(client, teams, ours)).status == 200
+        assert (await send(client, teams, in_person(teams, "vpn?"))).status == 403
+    assert inbox.accepted == 1
 
 
 @pytest.mark.parametrize(
