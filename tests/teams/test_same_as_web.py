@@ -1,0 +1,56 @@
+"""The same question has the same outcome and the same record on the web and in Teams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from bot.config import Settings
+from bot.types import Interaction
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.names import HELP
+from tests.bot.adapters.teams.visitor import Visitor
+from tests.bot.house import house
+from tests.bot.server import settings_for
+from tests.teams.tenant import UNLIMITED, on_teams
+from tests.whole.sameness import (
+    KINDS,
+    ask_on_web,
+    check_same,
+    index_sample,
+    opened,
+    questions,
+    recorded,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unpaced")]
+
+
+async def ask_in_teams(
+    settings: Settings, teams: FakeTeams, texts: Sequence[str]
+) -> Mapping[tuple[bool, str], Interaction]:
+    """Ask in a channel and in a chat; return what is recorded, by whether it was private."""
+    async with house(settings) as client, opened(settings) as store:
+        alice = Visitor(teams, client)
+        for text in texts:
+            await alice.say(HELP, text)
+            await alice.say(alice.chat, text)
+        kept = await recorded(store, 3 * len(texts))
+    in_teams = (each for each in kept if each.message.thread.platform == "teams")
+    return {(each.message.private, each.message.text): each for each in in_teams}
+
+
+async def test_twenty_questions_come_out_the_same_in_teams(
+    teams: FakeTeams, tmp_path: Path
+) -> None:
+    alone = settings_for(tmp_path, **UNLIMITED)
+    await index_sample(alone)
+    on_web = await ask_on_web(alone, asked := questions())
+    in_teams = await ask_in_teams(settings_for(tmp_path, **on_teams(teams.url)), teams, asked)
+
+    assert len(asked) == sum(KINDS.values())
+    for text, web in on_web.items():
+        for private in (False, True):
+            check_same(in_teams[private, text], web)
