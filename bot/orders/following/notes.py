@@ -30,6 +30,7 @@ log = structlog.get_logger(__name__)
 class RunShown:
     """A run that ``user`` ordered in ``channel``, since when (seconds), and where it is shown.
 
+    ``channel`` is where the platform answers the order, ``user`` its name for who ordered.
     ``place`` is the conversation that was chosen for it, ``posted`` its message; "" while there is
     none. ``tries``: so often it was to be posted there, and is not known to be. ``owner`` is the
     process that edits it, "" for none, and ``beat`` when it last said so.

@@ -6,11 +6,10 @@ import re
 from urllib.parse import quote, urlencode
 
 from bot.adapters.teams.wire.body import ROOT_MARK, text_at
-from bot.adapters.teams.wire.reference import read_reference
+from bot.adapters.teams.wire.reference import ROOM_ID, read_reference
 from bot.types import Message, PostedRef
 
 _OPENS = "https://teams.microsoft.com/l/message"
-_CONVERSATION = re.compile(r"19:[^\s;/?#]+")
 _NUMBER = re.compile(r"\d+")
 _CHAT = '{"contextType":"chat"}'
 
@@ -40,7 +39,7 @@ def address(at: PostedRef, *, tenant: str = "", group: str = "", root: str = "")
     ``tenant`` and ``group`` are the Entra ids of the company and of the team, which spare Teams a
     question; ``root`` is the message that began the thread.
     """
-    if not (_CONVERSATION.fullmatch(at.channel) and _NUMBER.fullmatch(at.id)):
+    if not (ROOM_ID.fullmatch(at.channel) and _NUMBER.fullmatch(at.id)):
         return None
     known = {"groupId": group, "tenantId": tenant}
     if _is_chat(at.channel):

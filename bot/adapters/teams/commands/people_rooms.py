@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
+from bot.adapters.teams.wire.reference import ROOM_ID
 from bot.errors import DeliveryRefused
 
 NOT_A_CHANNEL = (
@@ -13,8 +12,10 @@ NOT_A_CHANNEL = (
     "with 19:"
 )
 NOT_THERE = "I'm not in that channel. Add me to its team first, or choose another."
-OTHERS_READ = "Not only colleagues are in that channel. Choose another, for people's own words."
-_CHANNEL = re.compile(r"19:[^\s/?;&#]+")
+OTHERS_READ = (
+    "Not only colleagues read that channel. Choose one that only they are in, for it is shown what "
+    "people ask, in their own words."
+)
 
 
 class PeopleRooms:
@@ -26,7 +27,7 @@ class PeopleRooms:
 
     async def trouble(self, channel: str) -> str:
         """Return why people can't be asked in a channel, "" if they can."""
-        if not _CHANNEL.fullmatch(channel):
+        if not ROOM_ID.fullmatch(channel):
             return NOT_A_CHANNEL
         try:
             outside = await self._onlookers.outside(await self._places.channel(channel))

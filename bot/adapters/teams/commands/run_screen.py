@@ -42,7 +42,7 @@ class RunScreen:
 
     async def direct(self, shown: RunShown) -> str:
         """Return the personal chat with who ordered."""
-        return await self._places.open_chat(shown.user, user_in(shown.channel))
+        return await self._places.open_chat(shown.user, user_id=user_in(shown.channel))
 
     def is_alone(self, place: str) -> bool:
         """Tell whether a place is a personal chat."""

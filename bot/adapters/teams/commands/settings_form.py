@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote, unquote
 
@@ -10,6 +9,7 @@ from bot.adapters.teams.commands.saying import paragraphs
 from bot.adapters.teams.showing.elements import card, field, sends, text_block
 from bot.adapters.teams.wire.actions import SETTINGS
 from bot.adapters.teams.wire.body import Body, Json, text_at
+from bot.adapters.teams.wire.reference import ROOM_ID
 from bot.orders.channel_settings import ChannelSettings, Choice, Field, Filled
 from bot.rendering.markdown import clip
 
@@ -28,7 +28,6 @@ _OTHER_BOTS = "Other bots may ask me."
 _SPACES = "Spaces that I answer from; none chosen means all"
 _TYPED_SPACES = "Spaces that I answer from, by comma; empty means all"
 _PEOPLE = "Where people are asked: the link to a channel, or its id; empty means the usual place"
-_ID = re.compile(r"19:[^\s/?;&#]+")
 
 _FIELDS: Sequence[Field] = ("answers", "follow_ups", "spaces", "people", "model", "other_bots")
 
@@ -139,5 +138,5 @@ def _spaces(sent: Body, form: ChannelSettings) -> tuple[str, ...]:
 
 def _channel(given: str) -> str:
     """Return a channel's id, also out of a link to it or to a message in it."""
-    found = _ID.search(unquote(given)) if "://" in given else None
+    found = ROOM_ID.search(unquote(given)) if "://" in given else None
     return found[0] if found else given

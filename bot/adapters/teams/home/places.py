@@ -77,7 +77,7 @@ class Places:
         chat = await self._read(_chat(person_id))
         return elsewhere(await self.service(), chat, kind="personal") if chat else None
 
-    async def open_chat(self, person_id: str, user_id: str) -> str:
+    async def open_chat(self, person_id: str, *, user_id: str) -> str:
         """Return a reference to the personal chat with somebody, opened if there was none.
 
         ``user_id`` is as the connector knows them (29:…). Raises DeliveryRefused where they have

@@ -56,7 +56,7 @@ class Changes:
             return False
         now = await self._as_asked(body, said.message)
         if not now.overheard:
-            if await self._was_ordered(now):
+            if await self._became_order(now):
                 return True
             await self._messages.accept(now)
         await self._edits.amend(now, sent_at(body))
@@ -70,8 +70,8 @@ class Changes:
                 return await self._restorations.restore(message, sent_at(body))
         return await addressed(self._office, await self._restorations.newest(message))
 
-    async def _was_ordered(self, message: Message) -> bool:
-        """Tell whether an edit makes an order of what was no question: those are not repeated."""
+    async def _became_order(self, message: Message) -> bool:
+        """Tell whether an edit made an order of what was no question; that is left undone."""
         order = message_order(message.text, SPELLING)
         if order is None or isinstance(order, Ask):
             return False

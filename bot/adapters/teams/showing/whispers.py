@@ -107,7 +107,7 @@ class Whispers:
             await self._invite(message)
 
     async def _chat(self, message: Message) -> str:
-        return await self._places.open_chat(message.author.id, user_in(message.reply_to))
+        return await self._places.open_chat(message.author.id, user_id=user_in(message.reply_to))
 
     async def _add(self, message: Message, sent: _Sent, activity: Json) -> _Sent:
         posted = await self._patiently(lambda: self._connector.send(sent.chat, activity))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 from bot.adapters.teams.wire.body import ROOT_MARK, Body, object_at, tenant_of, text_at
+
+ROOM_ID = re.compile(r"19:[^\s/?;&#]+")
+"""How Teams names channels and group chats, without a thread."""
 
 _KEPT = {
     "activityId": "id",

@@ -82,10 +82,10 @@ async def test_a_chat_is_opened_once_and_then_known_to_all(
     teams: FakeTeams, channel: TeamsChannel, alice: Visitor
 ) -> None:
     await alice.say(alice.chat, "hello")
-    opened = await channel.places.open_chat(BOB, "29:bob")
+    opened = await channel.places.open_chat(BOB, user_id="29:bob")
     known = await channel.places.chat_with(BOB)
 
-    assert known == opened == await channel.places.open_chat(BOB, "29:bob")
+    assert known == opened == await channel.places.open_chat(BOB, user_id="29:bob")
     assert teams.calls.count("create") == 1
 
 
