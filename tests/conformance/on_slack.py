@@ -22,7 +22,6 @@ from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, PEOPLE
 from tests.bot.house import until
 from tests.bot.offices import ReadsPages, office_over
-from tests.conformance import slack_events
 from tests.conformance.platforms import (
     Client,
     Hands,
@@ -32,6 +31,7 @@ from tests.conformance.platforms import (
     Receipt,
     Vote,
 )
+from tests.conformance.slack_events import about, event, stored, ts
 from tests.conformance.slack_hands import SlackButtons, SlackCard, SlackInstalling, SlackOrders
 
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
@@ -83,29 +83,25 @@ class OnSlack:
         slack.mount(app, self.channel, office)
 
     async def ask(self, question: Question) -> Receipt:
-        return _RECEIPTS[
-            await self._send({**slack_events.event(question), **self._shared(question)})
-        ]
+        return _RECEIPTS[await self._send({**event(question), **self._shared(question)})]
 
     async def edit(self, question: Question, text: str) -> None:
-        changed = slack_events.event(
-            Question(text, question.number, question.thread, question.private)
-        )
+        changed = event(Question(text, question.number, question.thread, question.private))
         edited = {"user": events.ALICE, "ts": "1700000000.900000"}
         await self._send(
             {
-                **slack_events.about(question, "message_changed"),
+                **about(question, "message_changed"),
                 "message": {**changed, "type": "message", "edited": edited},
-                "previous_message": {**slack_events.event(question), "type": "message"},
+                "previous_message": {**event(question), "type": "message"},
             }
         )
 
     async def delete(self, question: Question) -> None:
         await self._send(
             {
-                **slack_events.about(question, "message_deleted"),
-                "deleted_ts": slack_events.ts(question.number),
-                "previous_message": {**slack_events.event(question), "type": "message"},
+                **about(question, "message_deleted"),
+                "deleted_ts": ts(question.number),
+                "previous_message": {**event(question), "type": "message"},
             }
         )
 
@@ -145,7 +141,7 @@ class OnSlack:
     def _shared(self, question: Question) -> Mapping[str, Any]:
         if not question.files:
             return {}
-        kept = [self._workspace.keep(slack_events.stored(file)) for file in question.files]
+        kept = [self._workspace.keep(stored(file)) for file in question.files]
         told = [file.told(self._workspace.site) for file in kept]
         return {"files": told, "subtype": "file_share"}
 
@@ -164,8 +160,8 @@ class OnSlack:
         return [post.shown for post in self._workspace.in_channel(PEOPLE)]
 
     def _posts(self, question: Question) -> Sequence[server.Post]:
-        channel = slack_events.event(question)["channel"]
-        return self._workspace.in_thread(channel, slack_events.ts(question.thread))
+        channel = event(question)["channel"]
+        return self._workspace.in_thread(channel, ts(question.thread))
 
     async def _send(self, event: Mapping[str, Any]) -> int:
         return (await events.send(self.client, events.envelope(dict(event)))).status
