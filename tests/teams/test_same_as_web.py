@@ -9,7 +9,7 @@ import pytest
 
 from bot.config import Settings
 from bot.types import Interaction
-from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams, Human
 from tests.bot.adapters.teams.tenant.names import HELP
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.house import house
@@ -31,12 +31,17 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unpaced")]
 async def ask_in_teams(
     settings: Settings, teams: FakeTeams, texts: Sequence[str]
 ) -> Mapping[tuple[bool, str], Interaction]:
-    """Ask in a channel and in a chat; return what is recorded, by whether it was private."""
+    """Ask in a channel and in a chat; return what is recorded, by whether it was private.
+
+    A chat is one conversation, in which questions follow each other: each has an asker of its own.
+    """
     async with house(settings) as client, opened(settings) as store:
-        alice = Visitor(teams, client)
-        for text in texts:
-            await alice.say(HELP, text)
-            await alice.say(alice.chat, text)
+        for number, text in enumerate(texts):
+            who, address = f"asker{number}-object-id", f"asker{number}@acme.example"
+            teams.add(Human(who, f"29:asker{number}", f"Asker {number}", address, address), HELP)
+            asker = Visitor(teams, client, who)
+            await asker.say(HELP, text)
+            await asker.say(asker.chat, text)
         kept = await recorded(store, 3 * len(texts))
     in_teams = (each for each in kept if each.message.thread.platform == "teams")
     return {(each.message.private, each.message.text): each for each in in_teams}
