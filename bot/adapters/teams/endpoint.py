@@ -58,7 +58,7 @@ class Endpoint:
         """Answer one request; botbuilder's own handler fails on every answer with a body."""
         if self._channel.door.keys is None:
             check_host(request)
-        gatekeeper, header = self._channel.door.gatekeeper, request.headers.get("Authorization", "")
+        gatekeeper, header = self._channel.door.gatekeeper, _authorization(request)
         await gatekeeper.check(header)
         body = await _read(request)
         activity = _activity(body)
@@ -104,6 +104,12 @@ async def _prefetch(keys: SigningKeys) -> None:
             return
         await asyncio.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+
+def _authorization(request: web.Request) -> str:
+    """Return what a request says for itself; "" where it says two things, one for a proxy."""
+    said = request.headers.getall("Authorization", [])
+    return said[0] if len(said) == 1 else ""
 
 
 async def _read(request: web.Request) -> Body:

@@ -19,8 +19,11 @@ from bot.adapters.teams.calling.errors import KeysUnavailable
 _FRESH_SECONDS = 12 * 3600.0
 _USABLE_SECONDS = 23 * 3600.0
 _UNKNOWN_KEY_PAUSE_SECONDS = 300.0
+_FAILED_PAUSE_SECONDS = 10.0
 _TIMEOUT_SECONDS = 10.0
 _NO_KEYS = "{!r} gives no keys. Check the network."
+_ENDORSED = "msteams"
+"""What a key has to be published for; botbuilder lets one that is for nothing sign anything."""
 
 
 class SigningKeys:
@@ -31,6 +34,7 @@ class SigningKeys:
         self._store = JwtTokenExtractor.get_open_id_metadata(metadata_url)
         self._fetched_at: float | None = None
         self._tried_at: float | None = None
+        self._failed = False
         self._lock = asyncio.Lock()
 
     @property
@@ -40,14 +44,16 @@ class SigningKeys:
         return _NO_KEYS.format(self._url) if tried and self._age() > _USABLE_SECONDS else ""
 
     async def named(self, key_id: str) -> jwt.PyJWK | None:
-        """Return a key, after fetching when that may help; None for an unknown one.
+        """Return a key for Teams, after fetching when that may help; None for an unknown one.
 
-        Raises KeysUnavailable, jwt.PyJWKError.
+        Raises KeysUnavailable, also while that may be a new one, and jwt.PyJWKError.
         """
         if self._is_stale() or (key_id not in self._ids() and self._may_try()):
             async with self._lock:
                 await self._refresh(key_id)
         found = next((key for key in self._store.keys if key["kid"] == key_id), None)
+        if found is None and self._failed:
+            raise KeysUnavailable(_NO_KEYS.format(self._url))
         return jwt.PyJWK(found, algorithm="RS256") if found else None
 
     async def prefetch(self) -> None:
@@ -67,7 +73,7 @@ class SigningKeys:
                 raise
 
     async def _fetch(self) -> None:
-        self._tried_at = time.monotonic()
+        self._tried_at, self._failed = time.monotonic(), True
         try:
             keys = await _download(self._url)
         except (
@@ -81,7 +87,7 @@ class SigningKeys:
             raise KeysUnavailable(_NO_KEYS.format(self._url)) from error
         self._store.keys = keys
         self._store.last_updated = datetime.now(UTC).astimezone().replace(tzinfo=None)
-        self._fetched_at = time.monotonic()
+        self._fetched_at, self._failed = time.monotonic(), False
 
     def _ids(self) -> frozenset[str]:
         return (
@@ -95,9 +101,8 @@ class SigningKeys:
         return self._age() > _FRESH_SECONDS
 
     def _may_try(self) -> bool:
-        return (
-            self._tried_at is None or time.monotonic() - self._tried_at > _UNKNOWN_KEY_PAUSE_SECONDS
-        )
+        pause = _FAILED_PAUSE_SECONDS if self._failed else _UNKNOWN_KEY_PAUSE_SECONDS
+        return self._tried_at is None or time.monotonic() - self._tried_at > pause
 
 
 async def _download(url: str) -> list[dict[str, object]]:
@@ -107,4 +112,10 @@ async def _download(url: str) -> list[dict[str, object]]:
             keys_url = (await response.json(content_type=None))["jwks_uri"]
         async with session.get(keys_url) as response:
             keys = (await response.json(content_type=None))["keys"]
-    return [key for key in keys if key.get("kty") == "RSA" and isinstance(key.get("kid"), str)]
+    return [key for key in keys if _is_for_teams(key)]
+
+
+def _is_for_teams(key: dict[str, object]) -> bool:
+    named = key.get("kty") == "RSA" and isinstance(key.get("kid"), str)
+    endorsed = key.get("endorsements")
+    return named and isinstance(endorsed, list) and _ENDORSED in endorsed
