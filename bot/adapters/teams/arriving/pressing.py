@@ -12,7 +12,6 @@ from bot.adapters.teams.wire.body import (
     object_at,
     person_of,
     text_at,
-    thread_id_of,
 )
 from bot.adapters.teams.wire.reference import reference_of
 from bot.pressing.declining import GONE, LATER, UNKNOWN, Declined, interaction_named
@@ -26,16 +25,14 @@ __all__ = ["GONE", "LATER", "UNKNOWN", "Declined", "Press", "press_of", "presser
 class Press:
     """One press. ``data`` is the button's, with what was filled in beside it.
 
-    ``person`` is who pressed, by object id. ``channel`` and ``thread`` are those of bot.types.
-    ``on`` is the message with the card, "" where Teams does not say (a dialog). ``body`` is the
-    whole activity.
+    ``person`` is who pressed, by object id. ``channel`` is that of bot.types. ``on`` is the message
+    with the card, "" where Teams does not say (a dialog). ``body`` is the whole activity.
     """
 
     name: str
     data: Body
     person: Person
     channel: str
-    thread: str
     on: str
     body: Body
 
@@ -62,7 +59,6 @@ def press_of(body: Body) -> Press | None:
         data=data,
         person=person,
         channel=conversation_of(body),
-        thread=thread_id_of(body),
         on=text_at(body, "replyToId"),
         body=body,
     )
