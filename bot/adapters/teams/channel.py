@@ -111,9 +111,7 @@ class TeamsChannel:
         self._streams = Streams(connector)
         self._status = Status(connector, self._streams, self.errands)
         sensitivity = sensitivity_of(settings.teams_sensitivity)
-        self._replies = Replies(
-            connector, self._streams, self.parts, self.presence, sensitivity=sensitivity
-        )
+        self._replies = Replies(connector, self._streams, self.parts, sensitivity=sensitivity)
         self._whispers = Whispers(
             connector, self.places, notes, settings, sensitivity=sensitivity, pause=pause
         )

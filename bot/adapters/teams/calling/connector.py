@@ -144,7 +144,7 @@ class Connector:
                 activity.conversation.id, activity_id, activity
             )
 
-        await self._done(_Call(reply_to, act, patience_seconds, repeatable=True))
+        await self._done(_Call(reply_to, act, patience_seconds, repeatable=True, posts=True))
 
     async def delete(self, reply_to: str, activity_id: str) -> None:
         """Remove an activity. Raises Gone."""

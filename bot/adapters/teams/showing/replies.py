@@ -9,14 +9,12 @@ from datetime import UTC, datetime
 import structlog
 
 from bot.adapters.teams.calling.connector import Connector
-from bot.adapters.teams.calling.errors import Gone, Removed
-from bot.adapters.teams.home.presence import Presence
+from bot.adapters.teams.calling.errors import Gone
 from bot.adapters.teams.showing.parts import REPLY, Parts
 from bot.adapters.teams.showing.render import answer_activities
 from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity
 from bot.adapters.teams.showing.streams import Streams, stream_in
 from bot.adapters.teams.wire.body import Json
-from bot.errors import DeliveryRefused, StoreUnavailable
 from bot.types import Delivery, Message, PostedRef
 
 log = structlog.get_logger(__name__)
@@ -36,32 +34,24 @@ class Replies:
         connector: Connector,
         streams: Streams,
         parts: Parts,
-        presence: Presence,
         *,
         sensitivity: Sensitivity = UNMARKED,
     ) -> None:
         self._connector = connector
         self._streams = streams
         self._parts = parts
-        self._presence = presence
         self._sensitivity = sensitivity
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        """Show what is not there yet. Raises DeliveryFailed, StoreUnavailable.
-
-        Where the bot was removed from or is blocked, nothing is tried until something comes from
-        there again.
-        """
-        chat = delivery.message.thread.channel
-        if await self._presence.is_gone(chat):
-            raise DeliveryRefused(f"The bot was removed from {chat!r}, or is blocked there.")
-        try:
-            return await self._deliver(delivery)
-        except Removed as error:
-            if error.lasting:
-                with suppress(StoreUnavailable):
-                    await self._presence.gone(chat, str(error))
-            raise
+        """Show what is not there yet. Raises DeliveryFailed, StoreUnavailable."""
+        message, shown = delivery.message, self._shown(delivery)
+        several = len(shown) > 1
+        posted = [*await self._parts.of(message, REPLY, several=several)]
+        for activity in shown[len(posted) :]:
+            where = delivery.placeholder if not posted else None
+            posted.append(await self._post(message, activity, where))
+            await self._parts.keep(message, REPLY, posted, several=several)
+        return PostedRef(message.thread.channel, posted[0])
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete what is recorded, and what else is known of it."""
@@ -73,16 +63,6 @@ class Replies:
         for activity_id in dict.fromkeys([*here, *everything]):
             with suppress(Gone):
                 await self._connector.delete(message.reply_to, activity_id)
-
-    async def _deliver(self, delivery: Delivery) -> PostedRef:
-        message, shown = delivery.message, self._shown(delivery)
-        several = len(shown) > 1
-        posted = [*await self._parts.of(message, REPLY, several=several)]
-        for activity in shown[len(posted) :]:
-            where = delivery.placeholder if not posted else None
-            posted.append(await self._post(message, activity, where))
-            await self._parts.keep(message, REPLY, posted, several=several)
-        return PostedRef(message.thread.channel, posted[0])
 
     async def _post(self, message: Message, activity: Json, where: PostedRef | None) -> str:
         """Show an activity; return its id. A placeholder that its reader deleted is left."""

@@ -155,6 +155,19 @@ async def test_where_the_bot_was_removed_nothing_is_tried_until_something_comes_
     assert len(teams.messages) == 1
 
 
+async def test_a_no_to_an_edit_is_believed_by_all_processes(
+    teams: FakeTeams, noted_restart: Restart
+) -> None:
+    """Microsoft asks not to try again."""
+    message = question(teams)
+    opened = await noted_restart().open_placeholder(message)
+    teams.fail(Fault(status=403, code="ConversationBlockedByUser"), call="update")
+    for _ in range(2):
+        with pytest.raises(DeliveryRefused):
+            await noted_restart().deliver(into(opened, delivery(message)))
+    assert teams.calls == ["message", "update"]
+
+
 async def test_a_no_of_unknown_meaning_is_believed_for_one_reply_alone(
     teams: FakeTeams, noted_restart: Restart
 ) -> None:
