@@ -10,7 +10,7 @@ from typing import Self
 
 import structlog
 
-from bot.errors import BotError
+from bot.errors import BotError, DeliveryFailed
 from bot.ports import Channel, OpensPlaceholders, Worklist
 from bot.types import Activity, Interaction, PostedRef, Stage
 
@@ -28,8 +28,8 @@ class Progress:
     Every stage becomes a row, in order, those that come close together in one transaction; the
     channel is shown the latest only, and never DONE: the reply itself says so. A channel that
     opens placeholders gets one first, noted before and after it is posted. What goes wrong is
-    logged. At the end of the ``async with`` block all is written, so that nothing can overwrite
-    the reply that follows.
+    logged, as an error unless a platform only asks to wait. At the end of the ``async with`` block
+    all is written, so that nothing can overwrite the reply that follows.
     """
 
     def __init__(self, interaction: Interaction, work: Worklist, channel: Channel | None) -> None:
@@ -83,6 +83,8 @@ class Progress:
                 await self._work.stage(self._id, *activities)
                 if not self._activities and latest.stage is not Stage.DONE:
                     await self._show(latest)
+            except DeliveryFailed as error:
+                self._not_shown(latest, error)
             except Exception as error:
                 known = isinstance(error, BotError)
                 log.exception(
@@ -103,6 +105,13 @@ class Progress:
             await self._open(self._channel)
         at = self._placeholder if self._placeholder and self._placeholder.id else None
         await self._channel.progress(self._message, activity, at)
+
+    def _not_shown(self, activity: Activity, error: DeliveryFailed) -> None:
+        """Log what a platform did not take; that it asks to wait is nothing to be mended."""
+        expected = error.retry_after_seconds is not None
+        tell = log.info if expected else log.error
+        event = "progress.left_out" if expected else "progress.failed"
+        tell(event, interaction_id=self._id, stage=activity.stage.value, why=str(error))
 
     async def _open(self, channel: OpensPlaceholders) -> None:
         self._placeholder = PostedRef(self._message.thread.channel, "")

@@ -88,10 +88,33 @@ async def test_what_cannot_be_shown_disturbs_nobody(store: Store) -> None:
         async with Progress(opened, store.work, BrokenBoard()) as report:
             await report(Stage.RECEIVED)
 
-    assert [line["event"] for line in logs] == ["progress.failed"]
+    assert [(line["event"], line["log_level"]) for line in logs] == [("progress.failed", "error")]
     assert await store.interactions.stages(message("hi").interaction_id) == activities(
         Stage.RECEIVED
     )
+
+
+class CrowdedBoard(Board):
+    """Takes no placeholder now, for it has been sent as much as it takes."""
+
+    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
+        assert not needed
+        raise DeliveryFailed(f"Too much for {message.id} now.", retry_after_seconds=2.0)
+
+
+async def test_a_placeholder_that_is_left_out_for_the_pace_of_sends_is_no_error(
+    store: Store,
+) -> None:
+    opened = await store.work.open(message("hi"), "me")
+
+    with capture_logs() as logs:
+        async with Progress(opened, store.work, CrowdedBoard()) as report:
+            await report(Stage.RECEIVED)
+
+    (line,) = logs
+    assert (line["event"], line["log_level"]) == ("progress.left_out", "info")
+    assert (line["interaction_id"], line["stage"]) == (opened.id, "received")
+    assert line["why"].startswith("Too much")
 
 
 async def test_work_that_breaks_shows_nothing_afterwards(store: Store) -> None:
