@@ -31,7 +31,7 @@ def listeners(
     """Return who takes what, most particular first."""
     messages = Messages(office)
     return (
-        Lifecycle(channel.places, channel.presence, channel.onlookers),
+        Lifecycle(channel.places, channel.presence, channel.onlookers, channel.errands),
         *case_listeners(channel, office),
         *presses(channel, office),
         Arrivals(channel, office),

@@ -8,6 +8,7 @@ from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.home.presence import Presence
 from bot.adapters.teams.wire.body import Body, conversation_of, is_private, person_of, text_at
+from bot.errands import Errands
 from bot.errors import StoreUnavailable
 
 _LEFT: dict[Change, str] = {
@@ -22,10 +23,13 @@ class Lifecycle:
     It takes nothing: who says hello is told of the same.
     """
 
-    def __init__(self, places: Places, presence: Presence, onlookers: Onlookers) -> None:
+    def __init__(
+        self, places: Places, presence: Presence, onlookers: Onlookers, errands: Errands
+    ) -> None:
         self._places = places
         self._presence = presence
         self._onlookers = onlookers
+        self._errands = errands
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_every(self._note)
@@ -48,9 +52,11 @@ class Lifecycle:
             return
         if change is None:
             await self._presence.back(conversation)
+            # Whoever asks waits for the acknowledgement, not for this: it comes with each activity.
+            self._errands.run(self._places.note(body), what="place noted")
         else:
             await self._presence.added(place_of(body))
-        await self._places.note(body, anew=change == "added")
+            await self._places.note(body, anew=change == "added")
         await self._onlookers.note(body)
 
     async def _left(self, body: Body, why: str) -> None:

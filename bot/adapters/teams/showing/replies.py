@@ -50,7 +50,8 @@ class Replies:
         for activity in shown[len(posted) :]:
             where = delivery.placeholder if not posted else None
             posted.append(await self._post(message, activity, where))
-            await self._parts.keep(message, REPLY, posted, several=several)
+            noted = several and not _is_known(posted, delivery.placeholder)
+            await self._parts.keep(message, REPLY, posted, several=noted)
         return PostedRef(message.thread.channel, posted[0])
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
@@ -84,3 +85,10 @@ class Replies:
             now=datetime.now(UTC),
             sensitivity=self._sensitivity,
         )
+
+
+def _is_known(posted: Sequence[str], placeholder: PostedRef | None) -> bool:
+    """Tell whether all that is posted went into the placeholder, which the record knows."""
+    if placeholder is None:
+        return False
+    return list(posted) == [stream_in(placeholder) or placeholder.id]

@@ -105,13 +105,17 @@ async def test_what_is_known_of_a_place_is_not_written_again(
 ) -> None:
     written = Written()
     other = connect(settings, written, credentials=CountingCredentials())
-    dispatch = dispatch_to([Lifecycle(other.places, other.presence, other.onlookers)])
+    dispatch = dispatch_to(
+        [Lifecycle(other.places, other.presence, other.onlookers, other.errands)]
+    )
     said = [await alice.say(where, "vpn?") for where in (alice.chat, HELP, GROUP)]
     for each in said:
         await dispatch.take(each.activity)
+    await other.errands.finish()
     once = written.writes
     for each in said:
         await dispatch.take(each.activity)
+    await other.errands.finish()
 
     assert once == written.writes == 2
     assert {key for _, key in written.texts} == {"teams:service", f"teams:chat:{ALICE}"}
@@ -119,7 +123,7 @@ async def test_what_is_known_of_a_place_is_not_written_again(
 
 @pytest.mark.parametrize("odd", [{}, {"conversation": {}}, {"conversation": "x", "from": []}])
 async def test_what_names_no_place_is_left(channel: TeamsChannel, odd: dict[str, Any]) -> None:
-    lifecycle = Lifecycle(channel.places, channel.presence, channel.onlookers)
+    lifecycle = Lifecycle(channel.places, channel.presence, channel.onlookers, channel.errands)
     await dispatch_to([lifecycle]).take({"type": "message", **odd})
 
     assert not await channel.presence.is_gone("")
@@ -132,7 +136,9 @@ async def test_while_the_record_is_away_a_press_goes_on_and_a_message_is_sent_ag
     written = Written()
     written.broken = True
     other = connect(settings, written, credentials=CountingCredentials())
-    dispatch = dispatch_to([Lifecycle(other.places, other.presence, other.onlookers)])
+    dispatch = dispatch_to(
+        [Lifecycle(other.places, other.presence, other.onlookers, other.errands)]
+    )
     said = await alice.say(HELP, "vpn?")
     with nullcontext() if taken else pytest.raises(StoreUnavailable):
         assert await dispatch.take({**said.activity, "type": kind}) == {}
