@@ -11,7 +11,8 @@ from bot.adapters.teams.cases.case_forms import buttons
 from bot.adapters.teams.cases.plain import dead, lines, paragraphs, plain
 from bot.adapters.teams.showing.elements import card, text_block, with_card
 from bot.adapters.teams.showing.sizes import ROOM, size
-from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.body import Json, kind_of
+from bot.adapters.teams.wire.reference import read_reference
 from bot.adapters.teams.wire.text import teams_label
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import called
@@ -106,11 +107,16 @@ def _question(message: Message, view: CaseView, ways: Ways) -> list[Json]:
 
 
 def _where(message: Message, ways: Ways) -> str:
-    asked = "Asked in a personal chat" if message.private else "Asked in a channel or chat"
+    asked = "Asked in a personal chat" if message.private else _shared(message)
     thread = web_url(ways.thread) if ways.thread else None
     board = web_url(ways.board) if ways.board else None
     opened = f"[Open the thread]({thread})" if thread else asked
     return f"{opened} \u00b7 [Open on the board]({board})" if board else opened
+
+
+def _shared(message: Message) -> str:
+    chat = kind_of(read_reference(message.reply_to)) == "groupChat"
+    return "Asked in a group chat" if chat else "Asked in a channel"
 
 
 def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[Json]:

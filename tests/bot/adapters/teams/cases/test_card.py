@@ -143,6 +143,16 @@ def test_a_personal_chat_has_no_link() -> None:
     assert "Open the thread" not in shown
 
 
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [("channel", "Asked in a channel"), ("groupChat", "Asked in a group chat")],
+)
+def test_where_no_link_leads_it_says_what_kind_of_place_it_was(kind: str, where: str) -> None:
+    there = json.dumps({"conversation": {"id": "x", "conversationType": kind}})
+    shown = text(seen(), Ways(), replace(ASKED, reply_to=there))
+    assert where in shown.splitlines()
+
+
 def test_pages_are_linked_by_addresses_that_code_made() -> None:
     ways = replace(WAYS, public_url="https://desk.example.com")
     shown = text(seen(sources=(VPN, LOCAL)), ways)
