@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,18 +20,20 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from botbuilder.core import InvokeResponse, TurnContext
 from botbuilder.integration.aiohttp import CloudAdapter, ConfigurationBotFrameworkAuthentication
-from botbuilder.schema import Activity, AdaptiveCardInvokeValue, Entity
+from botbuilder.schema import Activity, AdaptiveCardInvokeValue, ConversationReference, Entity
 from botframework.connector.auth.jwt_token_extractor import JwtTokenExtractor
 
-from bot.adapters.teams import TeamsChannel
+from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.arriving.pressing import press_of
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.registration import registration_of, send_all_fields
 from bot.adapters.teams.wire.body import tenant_of
 from bot.adapters.teams.wire.reading import message_of
 from bot.config import Settings, load_settings
+from bot.errors import DeliveryFailed
 from tests.bot.adapters.teams.activities import MENTION, Client, in_channel, in_person, send
 from tests.bot.adapters.teams.server import APP_ID, CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.tenant.login import Login
 
 WORDS = {"type": "message", "text": "x"}
 INVOKE = {"type": "invoke", "name": "adaptiveCard/action", "value": {"action": {"verb": "nobody"}}}
@@ -172,15 +175,55 @@ async def test_every_turn_makes_new_credentials(
 
 
 async def test_what_goes_on_with_a_stream_is_told_no_id(
-    teams: FakeTeams, channel: TeamsChannel
+    teams: FakeTeams, channel: TeamsChannel, stock: Stock
 ) -> None:
+    """Teams answers 202 without a body: botbuilder's own send tells of no id, and of no error."""
     there = _reference(teams)
     info = {"type": "streaminfo", "streamType": "informative", "streamSequence": 1}
     begun = {"type": "typing", "text": "Looking", "entities": [info]}
     stream = await channel.connector.send(there, begun)
     assert stream
-    on = {**info, "streamSequence": 2, "streamId": stream}
-    assert await channel.connector.send(there, {**begun, "entities": [on]}) == ""
+
+    def goes_on(number: int) -> dict[str, Any]:
+        return {**begun, "entities": [{**info, "streamSequence": number, "streamId": stream}]}
+
+    told: list[Any] = []
+
+    async def turn(context: TurnContext) -> None:
+        told.append(await context.send_activity(Activity().deserialize(goes_on(2))))
+
+    reference = ConversationReference().deserialize(json.loads(there))
+    await stock.adapter.continue_conversation(reference, turn, APP_ID)
+    assert not any(each and each.id for each in told)
+    assert len(told) == 1
+
+    assert await channel.connector.send(there, goes_on(3)) == ""
+
+
+async def test_an_expired_secret_is_no_error_of_its_own(
+    teams: FakeTeams, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing but Entra's long text says which: ours is a failed delivery, with the cure."""
+    reference = ConversationReference().deserialize(json.loads(_reference(teams)))
+
+    async def turn(context: TurnContext) -> None:
+        await context.send_activity("x")
+
+    async with Login().serving(tmp_path) as login:
+        for name, value in login.environment().items():
+            monkeypatch.setenv(name, value)
+        login.refusal = "AADSTS7000222: The provided client secret keys are expired."
+        stock = stock_of(settings, Cloud(), None)
+        turned = stock.adapter.continue_conversation(reference, turn, APP_ID)
+        with pytest.raises(PermissionError, match="AADSTS7000222"):
+            # Elsewhere, since it waits for Entra on the event loop.
+            await asyncio.to_thread(asyncio.run, turned)
+
+        ours = connect(settings, cloud=Cloud())
+        with pytest.raises(DeliveryFailed, match="secret has expired"):
+            await ours.connector.send(_reference(teams), WORDS)
+    assert "MICROSOFT_APP_PASSWORD" in ours.part().cure
+    assert not teams.sent
 
 
 def test_presses_are_objects_in_name_only(teams: FakeTeams) -> None:
