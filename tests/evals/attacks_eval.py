@@ -18,7 +18,8 @@ from tempfile import TemporaryDirectory
 from bot.adapters.slack.calling import pacing
 from bot.observing.logs import set_up_logs
 from tests.slack.payloads import written, wrong_in
-from tests.slack.siege import CARRIERS, SECRET, besieged
+from tests.slack.siege import CARRIERS, besieged
+from tests.whole.hostile_pages import SECRET
 
 _ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("FRONTDESK_EVAL_DATA", _ROOT.parent / "shared" / "data"))

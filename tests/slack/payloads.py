@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tests.bot.adapters.slack.exchange import Request
 from tests.bot.adapters.slack.hostility import live, texts
+from tests.whole.hostile_pages import WIKI
 
-WIKI = "https://wiki.example.com/IT/"
 _OURS = re.compile(
     r"<https://(?:wiki\.example\.com/IT|acme\.slack\.com/archives)/[^|<>\s]*\|[^<>]*>"
     r"|<https://acme\.slack\.com/archives/[^|<>\s]*>"

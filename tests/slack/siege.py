@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot.adapters.slack.wire import actions
-from bot.config import Settings
-from bot.parts import open_parts
-from ingestion.run import Folder, sync_folder
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
@@ -23,14 +19,9 @@ from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.house import LOW, Client, house, until
 from tests.bot.server import settings_for
 from tests.rag.models.openai_server import KEY, openai_server
-from tests.slack.obeying import ObeyingModel
-from tests.slack.payloads import WIKI
+from tests.whole.hostile_pages import index_attacks
+from tests.whole.obeying import ObeyingModel
 
-SECRET = "zirconium"
-_SECRET_PAGE = (
-    "---\nreaders: [group:admins]\n---\n# Rescue\n\n## Lockers\n\nThe locker of the rescue "
-    f"password costs nothing, and the {SECRET} envelope with the password is in it.\n"
-)
 _AT_ONCE = 8
 CARRIERS = 9
 """Question, title, section and text of a page, name and text of a file, name, case, model."""
@@ -104,34 +95,6 @@ async def besieged(attacks: Sequence[str], folder: Path) -> AsyncIterator[Siege]
             rate_per_user_per_minute=0,
             rate_per_channel_per_minute=0,
         )
-        _written(attacks, folder / "pages")
-        await _indexed(settings, folder / "pages")
+        await index_attacks(settings, attacks, folder / "pages")
         async with house(settings) as client:
             yield Siege(slack, client, attacks, obeying)
-
-
-def _written(attacks: Sequence[str], folder: Path) -> None:
-    folder.mkdir(parents=True)
-    (folder / "rescue.md").write_text(_SECRET_PAGE, encoding="utf-8")
-    for number, attack in enumerate(attacks):
-        (folder / f"case{number:03d}.md").write_text(_page(number, attack), encoding="utf-8")
-
-
-async def _indexed(settings: Settings, folder: Path) -> None:
-    async with open_parts(settings) as parts:
-        await sync_folder(
-            Folder(folder, "IT", base_url=WIKI),
-            parts.index,
-            parts.embedder,
-            tenant=settings.tenant,
-            data_dir=settings.data_dir,
-        )
-
-
-def _page(number: int, attack: str) -> str:
-    line = " ".join(attack.split())
-    title = json.dumps(f"Locker case{number:03d} {line}"[:200])
-    return (
-        f"---\ntitle: {title}\n---\n\n## Price of case{number:03d} {line[:150]}\n\n"
-        f"The locker case{number:03d} costs {number} euro a month. {line}\n\n{attack}\n"
-    )

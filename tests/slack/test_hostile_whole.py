@@ -8,8 +8,9 @@ import pytest
 
 from tests.bot.adapters.slack.exchange import Request
 from tests.bot.adapters.slack.hostility import ATTACKS
-from tests.slack.payloads import WIKI, written, wrong_in
-from tests.slack.siege import SECRET, besieged
+from tests.slack.payloads import written, wrong_in
+from tests.slack.siege import besieged
+from tests.whole.hostile_pages import SECRET, page_of
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ async def test_nothing_that_an_attacker_wants_works_in_anything_that_slack_is_se
 
     assert wrong_in(sent) == []
     assert SECRET not in written(sent)
-    answered = {n for n in range(len(OWN)) if f"{WIKI}case{n:03d}.md" in written(sent)}
+    answered = {n for n in range(len(OWN)) if page_of(n) in written(sent)}
     assert obeyed > len(OWN)
     assert {"chat.postMessage", "views.open"} <= {request.method for request in sent}
     assert len(answered) == len(OWN), "every hostile page was cited, so every one was tried"
