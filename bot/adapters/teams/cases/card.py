@@ -13,7 +13,7 @@ from bot.adapters.teams.showing.elements import card, text_block, with_card
 from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json, kind_of
 from bot.adapters.teams.wire.reference import read_reference
-from bot.adapters.teams.wire.text import teams_label
+from bot.adapters.teams.wire.text import teams_label, without_functions
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import called
 from bot.escalations.offering import HISTORY, acts, since, stands
@@ -134,7 +134,8 @@ def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[Json]:
 
 def _page(page: SourceLine, source: Source, ways: Ways, now: datetime) -> Json:
     url = web_url(reachable(source.url, ways.public_url))
-    name = text_block(f"[{teams_label(page.label)}]({url})") if url else plain(page.label)
+    label = without_functions(teams_label(page.label))
+    name = text_block(f"[{label}]({url})") if url else plain(page.label)
     about = ", ".join(part for part in (page.space, updated(page.updated_at, now)) if part)
     return _together([name, plain(about, **_SUBTLE)] if about else [name])
 

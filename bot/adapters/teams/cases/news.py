@@ -13,6 +13,7 @@ from bot.adapters.teams.wire.text import teams_label, teams_markdown, teams_plai
 from bot.escalations.offering import Offer
 from bot.escalations.types import Notice
 from bot.escalations.wording import said
+from bot.rendering.code import plain_code
 from bot.rendering.markdown import clip, disarm, split
 from bot.rendering.rendering import web_url
 from bot.types import InteractionId, Message
@@ -56,7 +57,7 @@ def below(case_id: InteractionId, offers: Sequence[Offer], remark: str = "") -> 
 
 def live(words: str) -> str:
     """Return a person's words in which plain https addresses are links, and nothing else is."""
-    return _ADDRESS.sub(_link, teams_markdown(disarm(words)))
+    return _ADDRESS.sub(_link, _inert(words))
 
 
 def _button(offer: Offer, case_id: InteractionId) -> Json:
@@ -69,7 +70,12 @@ def _link(found: re.Match[str]) -> str:
 
 
 def _recalled(question: str) -> str:
-    return teams_markdown(disarm(clip(question, _QUESTION_LENGTH)))
+    return _inert(clip(question, _QUESTION_LENGTH))
+
+
+def _inert(words: str) -> str:
+    """Return a person's Markdown; what is code in it is code to every client."""
+    return teams_markdown(plain_code(disarm(words)))
 
 
 def _activity(text: str, number: int, of: int) -> Json:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,11 +49,12 @@ _MEMBERS = "/v3/conversations/{conversation}/members"
 
 @dataclass
 class FakeTeams(Tenant):
-    """State and addresses of one tenant's Teams."""
+    """State and addresses of one tenant's Teams; ``bodies`` are all that the bot sent, as sent."""
 
     keys: dict[str, RSAPrivateKey] = field(default_factory=dict)
     endorsed: tuple[str, ...] = ("msteams",)
     keys_down: bool = False
+    bodies: list[Mapping[str, Any]] = field(default_factory=list)
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     @asynccontextmanager
@@ -86,7 +87,7 @@ class FakeTeams(Tenant):
         self.keys[key_id] = generate_private_key(public_exponent=65537, key_size=2048)
 
     async def _take(self, request: web.Request) -> web.Response:
-        activity = json.loads(await request.text())
+        activity = await self._body(request)
         call = _call(request)
         return await self._answered(
             request,
@@ -95,7 +96,7 @@ class FakeTeams(Tenant):
         )
 
     async def _update(self, request: web.Request) -> web.Response:
-        activity = json.loads(await request.text())
+        activity = await self._body(request)
         call = _call(request)
         return await self._answered(
             request, "update", lambda: web.json_response(posting.update(self, call, activity))
@@ -111,13 +112,18 @@ class FakeTeams(Tenant):
         return await self._answered(request, "delete", effect)
 
     async def _create(self, request: web.Request) -> web.Response:
-        wanted = json.loads(await request.text())
+        wanted = await self._body(request)
         token = request.headers.get("Authorization", "")
         return await self._answered(
             request,
             "create",
             lambda: web.json_response(posting.create(self, wanted, token), status=201),
         )
+
+    async def _body(self, request: web.Request) -> Any:  # noqa: ANN401  # any JSON
+        body = json.loads(await request.text())
+        self.bodies.append(body)
+        return body
 
     async def _member(self, request: web.Request) -> web.Response:
         where, who = request.match_info["conversation"], request.match_info["member"]

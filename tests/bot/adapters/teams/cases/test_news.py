@@ -87,6 +87,18 @@ async def test_a_plain_https_address_can_be_opened(teams: FakeTeams, channel: Te
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("~~~\nhttps://e.example\n~~~", "```\nhttps://e.example\n```"),
+        ("````\n```\nhttps://e.example\n````", "```\n\u02cb\u02cb\u02cb\nhttps://e.example\n```"),
+        ("`` a ` https://e.example ``", "`a \u02cb https://e.example`"),
+    ],
+)
+def test_their_code_is_fenced_as_every_client_knows_it(words: str, shown: str) -> None:
+    assert live(words) == shown
+
+
 @given(st.text(alphabet="<>[]()!`*_~ \nhttps:/.exampleat", max_size=80))
 def test_whatever_is_written_only_plain_addresses_are_live(words: str) -> None:
     outside = re.sub(r"(`+)[^\n]*?\1", "", live(words))
