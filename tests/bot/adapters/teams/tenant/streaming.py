@@ -64,11 +64,12 @@ def _begun(teams: Tenant, sent: Sent, info: Info) -> str:
     if open_in(teams, sent.conversation):
         raise refused()
     check_first(sent.activity, info)
-    stream = Stream(sent.id, sent.conversation, teams.clock.now())
+    stream = Stream(sent.id, sent.conversation, teams.clock.now(), sent.reply_to)
     stream.take(sent.activity, info)
     teams.streams[stream.id] = stream
     return stream.id
 
 
 def _left(stream: Stream) -> Sent:
-    return Sent(stream.id, stream.conversation, None, {**stream.newest, "type": "message"}, "")
+    left = {**stream.newest, "type": "message"}
+    return Sent(stream.id, stream.conversation, stream.reply_to, left, "")

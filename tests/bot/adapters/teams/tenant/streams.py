@@ -35,6 +35,7 @@ class Stream:
     id: str
     conversation: str
     began: float
+    reply_to: str | None = None
     sequence: int = 0
     state: State = "open"
     text: str = ""
