@@ -50,8 +50,8 @@ class Replies:
         for activity in shown[len(posted) :]:
             where = delivery.placeholder if not posted else None
             posted.append(await self._post(message, activity, where))
-            noted = several and not _is_known(posted, delivery.placeholder)
-            await self._parts.keep(message, REPLY, posted, several=noted)
+            # At once: somebody may react to what is seen before all of it is there.
+            await self._parts.keep(message, REPLY, posted, several=several)
         return PostedRef(message.thread.channel, posted[0])
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
@@ -85,10 +85,3 @@ class Replies:
             now=datetime.now(UTC),
             sensitivity=self._sensitivity,
         )
-
-
-def _is_known(posted: Sequence[str], placeholder: PostedRef | None) -> bool:
-    """Tell whether all that is posted went into the placeholder, which the record knows."""
-    if placeholder is None:
-        return False
-    return list(posted) == [stream_in(placeholder) or placeholder.id]

@@ -106,6 +106,12 @@ class Stage:
             while await self.store.notes.beginning("acme", "teams:reindex"):  # noqa: ASYNC110 - it is over in another task
                 await asyncio.sleep(0.01)
 
+    async def is_noted(self) -> None:
+        """Wait until it is noted where the message is: whoever stops before that leaves a doubt."""
+        async with asyncio.timeout(10):
+            while not (await self.noted()).posted:  # noqa: ASYNC110 - it is noted in another task
+                await asyncio.sleep(0.01)
+
     async def noted(self) -> RunShown:
         return (await self.notes().every())["r1"]
 

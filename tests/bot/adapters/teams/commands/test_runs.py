@@ -190,6 +190,7 @@ async def test_what_a_stopping_server_leaves_the_next_goes_on_with(stage: Stage)
     async with stage.process("a") as followers:
         await stage.order(followers)
         await stage.shows("1 of 4 pages")
+        await stage.is_noted()
     assert (await stage.noted()).owner == ""
     async with stage.process("b"):
         stage.goes(pages=2)
@@ -205,6 +206,7 @@ async def test_what_a_killed_server_left_its_next_start_goes_on_with_at_once(sta
     async with stage.process() as followers:
         await stage.order(followers)
         await stage.shows("1 of 4 pages")
+        await stage.is_noted()
         left = await stage.noted()
     await stage.notes().keep(left)
     stage.shelf.runs = [
@@ -227,6 +229,7 @@ async def test_a_server_killed_between_posting_and_noting_leaves_one_orphan_at_m
     async with stage.process() as followers:
         await stage.order(followers)
         await stage.shows("1 of 4 pages")
+        await stage.is_noted()
         left = await stage.noted()
     await stage.notes().keep(replace(left, posted="", tries=1))
     stage.ends()
