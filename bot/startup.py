@@ -118,7 +118,10 @@ def teams(settings: Settings) -> Part:
         return _teams_ready(settings, f"{settings.microsoft_app_type}, messages at /api/messages")
     if settings.teams_dev_mode:
         return Part("Teams", "ready", "development mode: unsigned messages from this machine")
-    cure = "Add MICROSOFT_APP_ID and MICROSOFT_APP_PASSWORD to .env: docs/teams.md"
+    cure = (
+        "Add MICROSOFT_APP_ID, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID to .env: "
+        "docs/teams.md"
+    )
     return Part("Teams", "absent", "not configured.", cure)
 
 
