@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from bot.database_url import with_driver
 from bot.doors.addresses import confidential, local_host, origin_of
 from bot.errors import SettingInvalid
 from bot.types import NO_MODEL
+from rag.config import SearchSettings
 
 NOT_FOUND = "I don't have that information in the provided knowledge base."
 ESCALATION = "I'm not certain enough to answer this."
 
 
-class Settings(BaseSettings):
+class Settings(SearchSettings):
     """Conventional variable names; every field is documented in docs/settings.md."""
 
     model_config = SettingsConfigDict(
@@ -35,20 +35,11 @@ class Settings(BaseSettings):
     # The server
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(3978, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
-    data_dir: Path = Field(
-        Path("data"), alias="FRONTDESK_DATA_DIR", description="All that is written goes here."
-    )
     database_url: SecretStr | None = Field(
         None,
         alias="DATABASE_URL",
         description="PostgreSQL for the record, `postgresql://USER:PASSWORD@HOST/NAME`; "
         "none: SQLite in FRONTDESK_DATA_DIR.",
-    )
-    tenant: str = Field(
-        "default",
-        alias="FRONTDESK_TENANT",
-        pattern=r"^[a-z0-9][a-z0-9-]{0,62}$",
-        description="The company's name in the index and the record.",
     )
     admin_token: SecretStr | None = Field(
         None,
@@ -138,11 +129,6 @@ class Settings(BaseSettings):
     )
 
     # The model
-    openai_base_url: str | None = Field(
-        None,
-        description="Any compatible server; for Azure https://NAME.openai.azure.com/openai/v1/",
-    )
-    openai_api_key: SecretStr | None = Field(None, description="Its key; none for azure-identity.")
     openai_model: str | None = Field(None, description="Model or deployment name.")
     openai_channel_models: Annotated[tuple[str, ...], NoDecode] = Field(
         (),

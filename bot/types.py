@@ -221,7 +221,8 @@ class Source:
     """A page that is cited or offered; ``quote`` is verbatim from the stored passage.
 
     ``relevance`` is 0..1 and comparable within one answer only. ``updated_at`` is when the page was
-    changed last, None where that is not known; ``labels`` are the page's own.
+    changed last, None where that is not known, and ``updated_by`` the name of who did it;
+    ``labels`` are the page's own.
     """
 
     chunk_id: str
@@ -237,6 +238,7 @@ class Source:
     space: str = ""
     updated_at: datetime | None = None
     labels: tuple[str, ...] = ()
+    updated_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

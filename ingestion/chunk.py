@@ -96,6 +96,7 @@ def chunk_document(
                     document_page=passage.page,
                     updated_at=document.updated_at,
                     labels=document.labels,
+                    updated_by=document.updated_by,
                 )
             )
     return tuple(chunks)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ingestion.chunk import CHUNKER, Ruler
 from ingestion.errors import TooManyRemoved
@@ -58,7 +59,7 @@ def plan_run(listing: Listing, indexed: Mapping[str, Page], versions: Versions) 
         if stored.readers != page.readers:
             readers_changed.append(page)
     present = {page.id for page in listing.pages}
-    gone = (page_id for page_id in indexed if page_id not in present)
+    gone = (page_id for page_id in _looked_at(indexed, listing) if page_id not in present)
     return Plan(
         added=tuple(added),
         changed=tuple(changed),
@@ -83,6 +84,17 @@ def too_many_removed(plan: Plan, space: str) -> TooManyRemoved:
         f"source; nothing was changed. If they are meant to go, run again with "
         f"--allow-mass-delete; else look whether the source is complete."
     )
+
+
+def _looked_at(indexed: Mapping[str, Page], listing: Listing) -> Iterator[str]:
+    """Yield the indexed pages that the listing would have, if they were still there."""
+    if listing.within is None:
+        yield from indexed
+        return
+    within = frozenset(listing.within)
+    for page_id in indexed:
+        if not within.isdisjoint(accumulate(page_id.split("/"), "{}/{}".format)):
+            yield page_id
 
 
 def _unreadable(page_id: str, listing: Listing) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Collection
+from typing import Protocol, runtime_checkable
 
 from ingestion.types import Document, Listing, SourcePage
 
@@ -29,6 +30,33 @@ class Source(Protocol):
 
     async def read(self, page: SourcePage) -> Document:
         """Return one page converted. Raises ingestion.errors.PageUnreadable with the reason."""
+        ...
+
+
+@runtime_checkable
+class ListsChanges(Protocol):
+    """Optional capability of a source: tells what changed without listing everything."""
+
+    async def changes(self, watermark: str, again: Collection[str]) -> Listing:
+        """Return the pages changed since a listing's ``watermark``, with ``within`` set.
+
+        ``again`` are the ids of pages that failed before, to be looked at once more. Deletions,
+        moves and restrictions may be missed: only ``list`` shows them for sure.
+        Raises ingestion.errors.SourceUnavailable.
+        """
+        ...
+
+
+@runtime_checkable
+class FindsPages(Protocol):
+    """Optional capability of a source: one page, by its address or id."""
+
+    async def only(self, page: str) -> Listing:
+        """Return one page and what is below it, with ``within`` set; empty when it is gone.
+
+        Raises ingestion.errors.SourceUnavailable, and DocumentUnknown for what is no page of this
+        source.
+        """
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from rag.types import Readers
 
@@ -67,6 +68,7 @@ class Document:
     """A page as its reader sees it.
 
     ``url`` overrides where the page is found; ``notes`` say what was odd about the source.
+    ``updated_by`` is the name of who changed it last, "" when unknown.
     """
 
     title: str
@@ -75,6 +77,7 @@ class Document:
     updated_at: datetime | None = None
     url: str | None = None
     notes: tuple[str, ...] = ()
+    updated_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +109,22 @@ class Listing:
 
     ``failed`` pages exist and cannot be read now; ``failed`` ids that end in ``/`` stand for all
     pages below. What the index has of them is kept. ``skipped`` is left out on purpose.
+
+    ``within`` None: this is the whole space. Else only these pages, and what is below them
+    (``ID/…``), were looked at; nothing else is removed. ``watermark`` is what
+    ingestion.ports.ListsChanges wants to be told the next time; "" where a source has none.
     """
 
     pages: tuple[SourcePage, ...]
     skipped: tuple[Finding, ...] = ()
     failed: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()
+    within: tuple[str, ...] | None = None
+    watermark: str = ""
+
+
+Extent = Literal["all", "changes", "page"]
+"""How much of a space a run looks at: all of it, what changed since the last run, one page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +148,8 @@ class Plan:
 class Report:
     """What a run did, or with ``dry_run`` what it would have done. Page ids, in order.
 
-    ``would_stop`` is, for a dry run, why a real one would stop; "" if it would not.
+    ``would_stop`` is, for a dry run, why a real one would stop; "" if it would not. ``watermark``
+    is the listing's.
     """
 
     space: str
@@ -153,3 +167,5 @@ class Report:
     dry_run: bool = False
     warnings: tuple[str, ...] = field(default=())
     would_stop: str = ""
+    extent: Extent = "all"
+    watermark: str = ""

@@ -141,6 +141,28 @@ class Lists(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsPages(Protocol):
+    """Optional capability of an index: a page's chunks, to be shown or checked again.
+
+    Raises IndexUnavailable.
+    """
+
+    async def page(
+        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
+    ) -> tuple[Chunk, ...]:
+        """Return a page's chunks in order; empty when there is none or it may not be read."""
+        ...
+
+
+class SearchIndex(Index, Lists, ReadsPages, Protocol):
+    """An index that a server needs: found in, listed and read from."""
+
+    async def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
 class Embedder(Protocol):
     """Text to unit vectors; never blocks the event loop.
 

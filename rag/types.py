@@ -49,7 +49,8 @@ class Chunk:
     space, ancestors, title and headings, outermost first: embedded and matched, never quoted.
     ``section`` is the innermost heading or "". ``document_page`` counts from 1 in paged
     documents (PDF), else None. ``source_type`` is the kind of source ("folder", "confluence",
-    "upload"), ``source_id`` the document in that source that the text came from.
+    "upload"), ``source_id`` the document in that source that the text came from. ``updated_by`` is
+    the name of who changed it last, "" when unknown.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Chunk:
     document_page: int | None = None
     updated_at: datetime | None = None
     labels: tuple[str, ...] = ()
+    updated_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

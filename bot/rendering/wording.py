@@ -98,6 +98,7 @@ def _source(passage: Passage, quote: str) -> Source:
         space=chunk.space,
         updated_at=chunk.updated_at,
         labels=chunk.labels,
+        updated_by=chunk.updated_by,
     )
 
 

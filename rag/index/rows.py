@@ -15,7 +15,8 @@ SEPARATOR = "\x1f"
 COLUMNS = (
     "chunks.id, pages.tenant, pages.space, pages.id, chunks.ordinal, chunks.title, "
     "chunks.section, chunks.breadcrumb, chunks.text, chunks.url, scopes.readers, "
-    "chunks.source_type, chunks.source_id, chunks.document_page, chunks.updated_at, chunks.labels"
+    "chunks.source_type, chunks.source_id, chunks.document_page, chunks.updated_at, chunks.labels, "
+    "chunks.updated_by"
 )
 """What chunk_of reads, in its order."""
 
@@ -40,6 +41,7 @@ def chunk_row(chunk: Chunk) -> tuple[str | int | None, ...]:
         chunk.document_page,
         chunk.updated_at.isoformat() if chunk.updated_at else None,
         json.dumps(chunk.labels),
+        chunk.updated_by,
     )
 
 
@@ -62,6 +64,7 @@ def chunk_of(row: Sequence[Any]) -> Chunk:
         document_page=row[13],
         updated_at=datetime.fromisoformat(row[14]) if row[14] else None,
         labels=tuple(json.loads(row[15])),
+        updated_by=row[16],
     )
 
 

@@ -12,6 +12,9 @@ from rag.errors import IndexMismatch, IndexUnavailable
 SCHEMA = 2
 """Counts up whenever the tables, or the text that is embedded, change their meaning."""
 
+_COLUMNS_SINCE = {"updated_by": "TEXT NOT NULL DEFAULT ''"}
+"""Columns of chunks that earlier files of this schema lack; they are added as they are opened."""
+
 _APPLICATION = 0x46726F6E  # "Fron", so that a foreign SQLite file is not taken for an index
 _BUSY_SECONDS = 20.0
 _CACHE_KIBIBYTES = 64 * 1024
@@ -52,7 +55,8 @@ CREATE TABLE chunks (
     source_id TEXT NOT NULL,
     document_page INTEGER,
     updated_at TEXT,
-    labels TEXT NOT NULL
+    labels TEXT NOT NULL,
+    updated_by TEXT NOT NULL DEFAULT ''
 );
 
 -- What every search looks at for every chunk; narrow, so that it stays in memory.
@@ -162,6 +166,15 @@ def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
             f"The index {str(path)!r} has schema {version!r}, this program needs {SCHEMA!r}. "
             "Move the file away and run the ingestion again."
         )
+    else:
+        _add_columns(connection)
+
+
+def _add_columns(connection: sqlite3.Connection) -> None:
+    present = {row[1] for row in connection.execute("PRAGMA table_info(chunks)")}
+    for name, kind in _COLUMNS_SINCE.items():
+        if name not in present:
+            connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {kind}")
 
 
 def _make(connection: sqlite3.Connection) -> None:

@@ -191,7 +191,8 @@ def _insert_chunk(
         raise ValueError(f"Chunk {chunk.id!r} is already in the index, on another page.")
     number = connection.execute(
         "INSERT INTO chunks (id, ordinal, title, section, breadcrumb, text, url, source_type, "
-        "source_id, document_page, updated_at, labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "source_id, document_page, updated_at, labels, updated_by) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         chunk_row(chunk),
     ).lastrowid
     connection.execute("INSERT INTO places VALUES (?, ?, ?, ?)", (number, *place))

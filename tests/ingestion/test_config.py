@@ -7,6 +7,7 @@ import pytest
 from bot.config import Settings as BotSettings
 from ingestion.config import Settings, load_settings
 from ingestion.errors import SettingInvalid
+from rag.config import SearchSettings
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +18,13 @@ def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_settings_mean_what_they_mean_to_the_bot() -> None:
-    for name, field in Settings.model_fields.items():
-        theirs = BotSettings.model_fields[name]
-        assert repr(field) == repr(theirs)
+    shared = Settings.model_fields.keys() & BotSettings.model_fields.keys()
+
+    assert SearchSettings.model_fields.keys() <= shared
+    for name in shared - {"database_url"}:
+        assert repr(Settings.model_fields[name]) == repr(BotSettings.model_fields[name])
+    ours, theirs = Settings.model_fields["database_url"], BotSettings.model_fields["database_url"]
+    assert (ours.alias, ours.default) == (theirs.alias, theirs.default)
 
 
 def test_settings_come_from_the_environment_or_the_file(

@@ -1,0 +1,125 @@
+"""What Confluence says, in one shape for Cloud and Data Center; all frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+Kind = Literal["page", "blogpost"]
+
+
+@dataclass(frozen=True, slots=True)
+class WikiSpace:
+    """A space that the token can see. ``id`` is what the API wants; ``key`` is what people write.
+
+    ``archived`` spaces are told and never read.
+    """
+
+    id: str
+    key: str
+    name: str
+    url: str
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageHead:
+    """A current page or blog post without its text.
+
+    ``parent_id`` is None at the top of a space. On Cloud a parent may be a folder, a whiteboard or
+    a database: ``parent_kind`` says so. ``updated_by`` is a user's id, "" when unknown.
+    """
+
+    id: str
+    kind: Kind
+    title: str
+    space_key: str
+    parent_id: str | None
+    version: int
+    updated_at: datetime
+    url: str
+    parent_kind: str = "page"
+    updated_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WikiPage:
+    """A page with its text in storage format (XHTML), as of ``head.version``.
+
+    ``ancestors`` are the ids of what it hangs under, outermost first, as Confluence says them.
+    """
+
+    head: PageHead
+    storage: str
+    labels: tuple[str, ...]
+    ancestors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """Users and groups by id. On Data Center a group's id is its name.
+
+    ``anyone``: people who are not signed in as well.
+    """
+
+    users: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    anyone: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether nobody is named. As a *restriction* that means: no restriction at this layer."""
+        return not (self.users or self.groups or self.anyone)
+
+
+@dataclass(frozen=True, slots=True)
+class PageMarks:
+    """What can change on a page without a new version: who is named to read it, and labels."""
+
+    id: str
+    readers: Subjects
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WikiAttachment:
+    """A file on a page. ``download`` is where it is fetched, relative to the site."""
+
+    id: str
+    page_id: str
+    name: str
+    media_type: str
+    bytes: int
+    version: int
+    updated_at: datetime
+    url: str
+    download: str
+
+
+@dataclass(frozen=True, slots=True)
+class WikiUser:
+    """A person there. ``email`` is "" where it is hidden, which Cloud does by default."""
+
+    id: str
+    name: str
+    email: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WikiGroup:
+    """A group. On Data Center ``id`` is the name."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPages:
+    """What was changed since a moment, newest first.
+
+    ``asked_at`` is the site's own time when it was asked: the next question's ``since``.
+    """
+
+    heads: tuple[PageHead, ...]
+    asked_at: datetime
