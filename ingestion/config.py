@@ -42,7 +42,7 @@ class Settings(SearchSettings):
         "FRONTDESK_DATA_DIR.",
     )
 
-    # Confluence: docs/confluence.md
+    # The wiki; docs/confluence.md says more
     confluence_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s?#]+$",

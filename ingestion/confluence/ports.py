@@ -55,7 +55,7 @@ class Wiki(Protocol):
         ...
 
     async def page(self, page_id: str) -> WikiPage:
-        """Return a current page or blog post whole; a trashed, archived or draft one is NotVisible."""
+        """Return a current page or blog post whole; a trashed or archived one is NotVisible."""
         ...
 
     async def head(self, page_id: str) -> PageHead:
