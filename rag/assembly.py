@@ -1,0 +1,92 @@
+"""Opens the index and the embedder that the settings name, for every process alike."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from rag.config import SearchSettings
+from rag.errors import ModelFilesInvalid
+from rag.ports import Embedder, SearchIndex
+from rag.types import Fingerprint
+
+INDEX_FILE = "index.sqlite"
+_NOWHERE = Path(":memory:")
+
+
+@asynccontextmanager
+async def open_embedder(settings: SearchSettings) -> AsyncIterator[tuple[Embedder | None, str]]:
+    """Open what embeds: the model server that is set, else the embedder that is installed.
+
+    Yield the embedder, or None and why there is none: search is by keyword alone then.
+
+    Raises:
+        ModelUnavailable: EMBEDDING_MODEL is set and can't be used. Pages written without their
+            vectors would have to be written again, so that this is no case for None.
+    """
+    opened = _remote(settings) if settings.embedding_model else _local()
+    async with opened as embedder:
+        yield embedder
+
+
+async def open_search_index(
+    settings: SearchSettings, embedder: Embedder | None, *, write: bool
+) -> SearchIndex:
+    """Open the index: Azure AI Search where it is set, else one file; the caller closes it.
+
+    Args:
+        settings: Which one.
+        embedder: What the index must have been built with; None to use keywords alone.
+        write: Make it where there is none. Otherwise one file that is not there stays so, and
+            reads as empty.
+
+    Raises:
+        IndexMismatch: It was built with another embedder or schema.
+        IndexUnavailable: It cannot be reached, or read.
+    """
+    if settings.azure_search_configured:
+        return await _azure(settings, embedder, create=write)
+    from rag.index.embedded import fingerprint_of, open_index
+
+    path = settings.data_dir / INDEX_FILE
+    if write:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    elif not path.exists():
+        path = _NOWHERE
+    return await open_index(path, fingerprint_of(embedder) if embedder else None)
+
+
+async def _azure(
+    settings: SearchSettings, embedder: Embedder | None, *, create: bool
+) -> SearchIndex:
+    from rag.index.azure.opening import SCHEMA, open_azure_index
+
+    expected = Fingerprint(embedder.name, embedder.dimensions, SCHEMA) if embedder else None
+    return await open_azure_index(settings, expected, create=create)
+
+
+@asynccontextmanager
+async def _local() -> AsyncIterator[tuple[Embedder | None, str]]:
+    from rag.models.local_embedder import open_local_embedder
+
+    try:
+        embedder = await open_local_embedder()
+    except ModelFilesInvalid as error:
+        yield None, str(error)
+        return
+    try:
+        yield embedder, ""
+    finally:
+        embedder.close()
+
+
+@asynccontextmanager
+async def _remote(settings: SearchSettings) -> AsyncIterator[tuple[Embedder | None, str]]:
+    from rag.models.openai_embedder import open_openai_embedder
+
+    embedder = await open_openai_embedder(settings)
+    try:
+        yield embedder, ""
+    finally:
+        await embedder.close()
