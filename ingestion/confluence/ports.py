@@ -78,6 +78,17 @@ class Wiki(Protocol):
         """Return a page's current attachments."""
         ...
 
+    def attachments_in(self, space: WikiSpace) -> AsyncIterator[WikiAttachment]:
+        """Yield the current attachments of all pages of a space, many a request."""
+        ...
+
+    def including(self, space: WikiSpace) -> AsyncIterator[str]:
+        """Yield the ids of current pages with an include or excerpt-include macro.
+
+        By the site's search (CQL ``macro in (...)``), which may lag a little behind.
+        """
+        ...
+
     async def download(self, attachment: WikiAttachment, into: Path, most: int) -> int:
         """Write an attachment to a file and return its bytes.
 
