@@ -14,7 +14,6 @@ from bot.commands.packaging import add_teams_package
 from bot.config import Settings, load_settings
 from bot.errors import BotError
 from bot.observing.logs import set_up_logs
-from bot.settings.page import settings_page
 from rag.errors import RagError
 
 _MOST = 1_000_000
@@ -25,8 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
     options = _parser().parse_args(arguments)
     if options.command == "settings":
-        print(settings_page(), end="")
-        return 0
+        from bot.commands import settings_table
+
+        return settings_table.settings_table(example=options.example)
     try:
         settings = load_settings()
         set_up_logs(settings.log_level)
@@ -116,7 +116,8 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--out", type=Path, help="write the report as JSON")
     certify = commands.add_parser("certify", help="certify the gate's threshold on your questions")
     certify.add_argument("questions", type=Path)
-    commands.add_parser("settings", help="print all settings as a table")
+    table = commands.add_parser("settings", help="print all settings as a table")
+    table.add_argument("--example", action="store_true", help="print them as .env.example")
     add_teams_package(commands)
     return parser
 

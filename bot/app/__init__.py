@@ -2,6 +2,15 @@
 
 from bot.app.build import STATUS, build, executor_of
 from bot.app.sample import reindex_sample
+from bot.app.settings import ALL_SETTINGS, load_ingestion_settings
 from bot.app.status import status
 
-__all__ = ["STATUS", "build", "executor_of", "reindex_sample", "status"]
+__all__ = [
+    "ALL_SETTINGS",
+    "STATUS",
+    "build",
+    "executor_of",
+    "load_ingestion_settings",
+    "reindex_sample",
+    "status",
+]

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from aiohttp import web
+from pydantic_settings import BaseSettings
 
 from bot.adapters import rest
 from bot.adapters.board import frame as board
@@ -37,6 +38,7 @@ from bot.platforms import adapters
 from bot.ports import Channel
 from bot.settings.source import Source
 from bot.store import Store
+from ingestion.config import Settings as IngestionSettings
 
 __all__ = ["STATUS", "build", "executor_of"]
 
@@ -67,8 +69,11 @@ def build(
     *,
     sample: bool = False,
     sources: Mapping[str, Source] | None = None,
+    ingestion: IngestionSettings | None = None,
 ) -> web.Application:
     """Join all parts into one application. Raises SettingInvalid.
+
+    ``ingestion``: the settings of what is read into the index; None: no wiki is.
 
     ``sample``: the sample company is served, whose colleagues may be played (bot.doors.demo).
     ``sources``: where each setting comes from, to be shown.
@@ -95,7 +100,8 @@ def build(
     mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
     _mount_api(app, house)
     _mount_chat(app, house)
-    _mount_board(app, house, sources or {})
+    further = [] if ingestion is None else [ingestion]
+    _mount_board(app, house, sources or {}, further)
     working.mount(app)
     app.cleanup_ctx.append(shelves.open)
     return app
@@ -145,7 +151,12 @@ def _mount_chat(app: web.Application, house: _House) -> None:
     ).mount(app)
 
 
-def _mount_board(app: web.Application, house: _House, sources: Mapping[str, Source]) -> None:
+def _mount_board(
+    app: web.Application,
+    house: _House,
+    sources: Mapping[str, Source],
+    further: Sequence[BaseSettings],
+) -> None:
     settings, store = house.settings, house.store
     board.mount_frame(app)
     _mount_casework(app, house)
@@ -164,6 +175,7 @@ def _mount_board(app: web.Application, house: _House, sources: Mapping[str, Sour
         sources=sources,
         check_parts=house.office.check_parts,
         platforms=house.channels,
+        further=further,
     )
 
 

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from bot import __version__
-from bot.app import STATUS, build, executor_of, reindex_sample
+from bot.app import STATUS, build, executor_of, load_ingestion_settings, reindex_sample
 from bot.config import Settings
 from bot.doors.demo import DEMO, personas
 from bot.errors import SettingInvalid
@@ -44,7 +44,8 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
     from bot.durable.engine import DbosEngine, engine_url
 
     print(f"Frontdesk {__version__}", flush=True)
-    sources = sources_of(settings)
+    ingestion = load_ingestion_settings()
+    sources = sources_of(settings, ingestion)
     end_tracing = set_up_tracing()
     async with _alone(settings), open_parts(settings) as parts:
         if sample:
@@ -53,7 +54,15 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
         store = unopened(database_url(settings), reminders_of(settings))
         engine = DbosEngine(engine_url(settings), executor_of(settings))
         try:
-            app = build(settings, parts, store, engine, sample=sample, sources=sources)
+            app = build(
+                settings,
+                parts,
+                store,
+                engine,
+                sample=sample,
+                sources=sources,
+                ingestion=ingestion,
+            )
             await _listen(app, settings, started)
         finally:
             await store.close()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic.fields import FieldInfo
+from collections.abc import Mapping, Sequence
 
-from bot.config import Settings
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
 
 _HEAD = """# Settings
 
@@ -15,18 +16,30 @@ A wrong value stops the start with one line: variable, value, cure. Made by `pyt
 |---|---|---|
 """
 
+Classes = Sequence[type[BaseSettings]]
+"""The settings of all processes; what several have in common is told as the first says it."""
 
-def settings_page() -> str:
+
+def settings_page(classes: Classes) -> str:
     """Return docs/settings.md."""
-    return _HEAD + "".join(_row(name, field) for name, field in Settings.model_fields.items())
+    return _HEAD + "".join(_row(name, field) for name, field in fields_of(classes).items())
 
 
-def env_example() -> str:
+def env_example(classes: Classes) -> str:
     """Return .env.example: every variable, commented out."""
     lines = ["# Copy to .env and fill in what you need; docs/settings.md explains each.\n"]
-    for name, field in Settings.model_fields.items():
-        lines.append(f"\n# {field.description}\n# {variable(name, field)}={_default(field)}\n")
+    for name, field in fields_of(classes).items():
+        lines.append(f"\n# {field.description}\n# {name}={_default(field)}\n")
     return "".join(lines)
+
+
+def fields_of(classes: Classes) -> Mapping[str, FieldInfo]:
+    """Return every setting once, by its environment variable, in order."""
+    fields: dict[str, FieldInfo] = {}
+    for settings in classes:
+        for name, field in settings.model_fields.items():
+            fields.setdefault(variable(name, field), field)
+    return fields
 
 
 def variable(name: str, field: FieldInfo) -> str:
@@ -37,7 +50,7 @@ def variable(name: str, field: FieldInfo) -> str:
 def _row(name: str, field: FieldInfo) -> str:
     meaning = (field.description or "").replace("|", "\\|")
     default = _default(field)
-    return f"| `{variable(name, field)}` | {meaning} | {f'`{default}`' if default else ''} |\n"
+    return f"| `{name}` | {meaning} | {f'`{default}`' if default else ''} |\n"
 
 
 def _default(field: FieldInfo) -> str:

@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
-
-from bot.config import Settings
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource
 
 Source = Literal["environment", ".env", "default", "command"]
 """command: the command that runs gave it. A source that holds an empty value counts for nothing."""
 
 
-def sources_of(settings: Settings) -> Mapping[str, Source]:
+def sources_of(*read: BaseSettings) -> Mapping[str, Source]:
     """Read environment and ``.env`` once more, and return the source of each field, by its name.
 
-    Call it where the settings were just read, before either can have changed.
+    What several settings have in common is told of the first. Call it where the settings were
+    just read, before either can have changed.
     """
-    environment = _given(EnvSettingsSource(Settings)())
-    file = _given(DotEnvSettingsSource(Settings)())
     sources: dict[str, Source] = {}
-    for name in Settings.model_fields:
+    for settings in read:
+        sources = {**_sources(settings), **sources}
+    return sources
+
+
+def _sources(settings: BaseSettings) -> Mapping[str, Source]:
+    kind = type(settings)
+    environment = _given(kind, EnvSettingsSource(kind)())
+    file = _given(kind, DotEnvSettingsSource(kind)())
+    sources: dict[str, Source] = {}
+    for name in kind.model_fields:
         if name not in settings.model_fields_set:
             sources[name] = "default"
         elif name in environment:
@@ -31,10 +38,10 @@ def sources_of(settings: Settings) -> Mapping[str, Source]:
     return sources
 
 
-def _given(values: Mapping[str, object]) -> frozenset[str]:
+def _given(kind: type[BaseSettings], values: Mapping[str, object]) -> frozenset[str]:
     """Return the fields that a reader found; it names them by field or by alias."""
     return frozenset(
         name
-        for name, field in Settings.model_fields.items()
+        for name, field in kind.model_fields.items()
         if name in values or (field.alias is not None and field.alias in values)
     )

@@ -10,6 +10,7 @@ from typing import Protocol, get_args
 from aiohttp import web
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
 
 from bot.adapters.board.frame import show
 from bot.config import Settings
@@ -95,7 +96,10 @@ class ActView:
 
 
 class SettingsPage:
-    """Shows the settings, pauses and resumes. ``sources`` says where each field comes from."""
+    """Shows the settings, pauses and resumes. ``sources`` says where each field comes from.
+
+    ``further`` are the settings of what this server works with, shown after its own.
+    """
 
     def __init__(
         self,
@@ -105,8 +109,10 @@ class SettingsPage:
         pauses: Pauses,
         acts: Acts,
         policies: ChannelPolicies,
+        further: Sequence[BaseSettings] = (),
     ) -> None:
         self._settings = settings
+        self._further = further
         self._sources = sources
         self._pauses = pauses
         self._acts = acts
@@ -136,7 +142,7 @@ class SettingsPage:
     async def _shown(
         self, request: web.Request, *, status: int = 200, wrong: str = "", reason: str = ""
     ) -> web.Response:
-        views = setting_views(self._settings, self._sources)
+        views = setting_views((self._settings, *self._further), self._sources)
         acts = await self._acts.newest(self._settings.tenant, ACTS + 1, _before(request))
         paused = await self._pauses.current(self._settings.tenant)
         channels = await self._policies.all(self._settings.tenant)
@@ -157,12 +163,16 @@ class SettingsPage:
         return response
 
 
-def setting_views(settings: Settings, sources: Mapping[str, Source]) -> Sequence[SettingView]:
-    """Return every setting in its order, without a secret's value."""
-    return [
-        _view(name, field, getattr(settings, name), sources.get(name))
-        for name, field in Settings.model_fields.items()
-    ]
+def setting_views(
+    read: Sequence[BaseSettings], sources: Mapping[str, Source]
+) -> Sequence[SettingView]:
+    """Return every setting once, in its order, without a secret's value."""
+    views: dict[str, SettingView] = {}
+    for settings in read:
+        for name, field in type(settings).model_fields.items():
+            view = _view(name, field, getattr(settings, name), sources.get(name))
+            views.setdefault(view.variable, view)
+    return list(views.values())
 
 
 def _view(name: str, field: FieldInfo, value: object, source: Source | None) -> SettingView:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from aiohttp import web
+from pydantic_settings import BaseSettings
 
 from bot.adapters.board import overview, parts, usage
 from bot.adapters.board import settings as setting
@@ -44,8 +45,12 @@ def mount_state(
     sources: Mapping[str, Source],
     check_parts: CheckParts,
     platforms: Sequence[object],
+    further: Sequence[BaseSettings] = (),
 ) -> None:
-    """Add the routes; the board's frame must be mounted."""
+    """Add the routes; the board's frame must be mounted.
+
+    ``further`` are settings of what this server works with.
+    """
     tenant, router = settings.tenant, app.router
     glance = overview.Overview(
         statistics=record.statistics, usage=record.usage, check_parts=check_parts, tenant=tenant
@@ -63,6 +68,7 @@ def mount_state(
         pauses=record.pauses,
         acts=record.audits,
         policies=record.policies,
+        further=further,
     )
     router.add_get(setting.PATH, shown.page)
     router.add_post(f"{setting.PATH}/pause", shown.pause)

@@ -6,6 +6,7 @@ import pytest
 
 from bot.config import Settings, load_settings
 from bot.settings.source import sources_of
+from ingestion import config as ingestion
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +40,15 @@ def test_the_environment_wins_over_the_file_and_empty_values_count_for_nothing(
 
 def test_where_nothing_is_set_all_are_defaults() -> None:
     assert set(sources_of(load_settings()).values()) == {"default"}
+
+
+def test_what_ingestion_reads_is_told_too_and_what_both_read_as_the_server_has_it(
+    elsewhere: Path,
+) -> None:
+    (elsewhere / ".env").write_text("CONFLUENCE_SPACES=IT,HR\n")
+
+    sources = sources_of(load_settings(tenant="other"), ingestion.Settings())
+
+    assert sources["confluence_spaces"] == ".env"
+    assert sources["confluence_labels"] == "default"
+    assert sources["tenant"] == "command"

@@ -51,7 +51,7 @@ def test_every_setting_is_listed_and_no_secret_is_told(tmp_path: Path) -> None:
         openai_base_url="https://someone:topsecret1@models.example/v1",
     )
 
-    views = setting_views(settings, {})
+    views = setting_views([settings], {})
 
     assert len(views) == len(Settings.model_fields)
     assert "topsecret" not in str(views)
@@ -63,7 +63,7 @@ def test_every_setting_is_listed_and_no_secret_is_told(tmp_path: Path) -> None:
 
 
 def test_a_source_that_is_not_known_is_not_called_a_default(tmp_path: Path) -> None:
-    views = setting_views(settings_for(tmp_path), {"top_k": "default"})
+    views = setting_views([settings_for(tmp_path)], {"top_k": "default"})
 
     assert {each.variable: each.source for each in views}["RAG_TOP_K"] == "default"
     assert {each.variable: each.source for each in views}["HOST"] == "not known"
