@@ -1,73 +1,13 @@
-"""Tries a call again when that may help, within one deadline for everything."""
+"""What of rag.retrying is the models': a failure that may pass is one of a model."""
 
 from __future__ import annotations
 
-import asyncio
-import random
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TypeVar
-
-import stamina
-
+from rag import retrying
 from rag.errors import ModelUnavailable
+from rag.retrying import Deadline, RetryPolicy, with_retries
 
-Result = TypeVar("Result")
-
-
-class TryAgain(ModelUnavailable):
-    """A failure that may pass; ``wait_seconds`` is what the server asked for, or None."""
-
-    def __init__(self, message: str, wait_seconds: float | None = None) -> None:
-        super().__init__(message)
-        self.wait_seconds = wait_seconds
+__all__ = ["Deadline", "RetryPolicy", "TryAgain", "with_retries"]
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How often and how long to wait between tries, doubling, with jitter; in seconds."""
-
-    attempts: int = 4
-    first_wait_seconds: float = 0.5
-    longest_wait_seconds: float = 4.0
-    jitter_seconds: float = 0.5
-
-
-class Deadline:
-    """The moment by which an answer must be there, for all tries of one call together."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._ends = asyncio.get_running_loop().time() + seconds
-
-    @property
-    def remaining_seconds(self) -> float:
-        return self._ends - asyncio.get_running_loop().time()
-
-
-async def with_retries(
-    call: Callable[[], Awaitable[Result]], policy: RetryPolicy, deadline: Deadline
-) -> Result:
-    """Await ``call`` until it does not raise TryAgain.
-
-    A wait that the server asks for is kept to, plus jitter; one that ends after the deadline
-    ends the tries at once, because nobody would be there to hear the answer. The deadline itself
-    is the caller's to enforce. Raises the last TryAgain.
-    """
-
-    def wait_or_stop(error: Exception) -> bool | float:
-        if not isinstance(error, TryAgain):
-            return False
-        if error.wait_seconds is None:
-            return deadline.remaining_seconds > policy.first_wait_seconds
-        wait = error.wait_seconds + random.uniform(0, policy.jitter_seconds)  # noqa: S311  # no secret
-        return wait if wait < deadline.remaining_seconds else False
-
-    tries = stamina.AsyncRetryingCaller(
-        attempts=policy.attempts,
-        timeout=None,
-        wait_initial=policy.first_wait_seconds,
-        wait_max=policy.longest_wait_seconds,
-        wait_jitter=policy.jitter_seconds,
-    )
-    return await tries(wait_or_stop, call)
+class TryAgain(retrying.TryAgain, ModelUnavailable):
+    """A model's failure that may pass."""

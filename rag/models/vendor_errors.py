@@ -5,16 +5,12 @@ Nothing that a server wrote is quoted: error bodies repeat keys and questions.
 
 from __future__ import annotations
 
-import email.utils
-import math
-import time
-from collections.abc import Mapping
-
 import openai
 
 from rag.errors import ModelUnavailable
 from rag.models.dialect import Rejection
 from rag.models.retrying import TryAgain
+from rag.retrying import requested_wait_seconds
 
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _CURES = {
@@ -54,29 +50,3 @@ def translated(error: openai.APIError, model: str) -> ModelUnavailable:
     if status in range(300, 400):
         cure = _REDIRECT
     return ModelUnavailable(f"The model {model!r} answered {status}: {cure}.")
-
-
-def requested_wait_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return how long the server asks to wait (retry-after-ms, Retry-After), else None."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    after = headers.get("retry-after")
-    seconds = _number(after)
-    return seconds if seconds is not None or after is None else _until(after)
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
-
-
-def _until(date: str) -> float | None:
-    try:
-        moment = email.utils.parsedate_to_datetime(date).timestamp()
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, moment - time.time())

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.models.vendor_errors import requested_wait_seconds
+from rag.retrying import requested_wait_seconds
 
 
 @pytest.mark.parametrize(
