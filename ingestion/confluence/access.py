@@ -1,0 +1,118 @@
+"""Finds out who may read a page: asks Confluence for what is not known yet, once a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from ingestion.confluence.errors import NotVisible, WikiUnavailable
+from ingestion.confluence.permissions import readers_of
+from ingestion.confluence.ports import Wiki
+from ingestion.confluence.types import PageMarks, Subjects, WikiSpace
+from rag.types import Readers
+
+_MOST_IN_A_ROW = 20
+"""So many answers that fail one after the other are no trouble of single pages."""
+
+NOT_TOLD = (
+    "its restrictions can't be read, so nobody is shown it; see that the token's account may view "
+    "the page and all above it"
+)
+NO_SPACE_READERS = (
+    "who may view the space can't be read, so nobody is shown its pages; let the token's account "
+    "see the space's permissions, or set CONFLUENCE_SPACE_READERS"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Who may read a page, and what was in doubt ("" when nothing was)."""
+
+    readers: Readers
+    doubt: str = ""
+
+
+class Access:
+    """Knows the readers of spaces and the marks of pages; each is asked for once.
+
+    Args:
+        wiki: who is asked.
+        everyone_groups: names of the groups that every colleague is in.
+        space_readers: who may view a space, by key, where Confluence does not say.
+    """
+
+    def __init__(
+        self,
+        wiki: Wiki,
+        *,
+        everyone_groups: Collection[str] = (),
+        space_readers: Mapping[str, Subjects] | None = None,
+    ) -> None:
+        self._wiki = wiki
+        self._everyone_names = everyone_groups
+        self._said = space_readers or {}
+        self._everyone: frozenset[str] | None = None
+        self._spaces: dict[str, Subjects] = {}
+        self._marks: dict[str, PageMarks | None] = {}
+        self._failed_in_a_row = 0
+
+    def forget(self) -> None:
+        """Ask anew from now on; the groups of everyone stay."""
+        self._spaces.clear()
+        self._marks.clear()
+
+    async def know_marks_of(self, space: WikiSpace) -> Collection[str]:
+        """Ask for the marks of a whole space, many a request; return the pages' ids."""
+        known = {marks.id: marks async for marks in self._wiki.marks(space)}
+        self._marks.update(known)
+        return known.keys()
+
+    async def marks(self, page_id: str) -> PageMarks | None:
+        """Return a page's restrictions and labels; None when they can't be read.
+
+        Raises WikiUnavailable when that happens to many pages in a row.
+        """
+        if page_id not in self._marks:
+            self._marks[page_id] = await self._asked(page_id)
+        return self._marks[page_id]
+
+    async def of(self, space: WikiSpace, page_id: str, chain: Sequence[str]) -> Allowed:
+        """Return who may read a page that hangs under ``chain``."""
+        viewers = await self.viewers(space)
+        if viewers.empty:
+            return Allowed((), NO_SPACE_READERS)
+        marks = [await self.marks(each) for each in (page_id, *chain)]
+        restrictions = [None if each is None else each.readers for each in marks]
+        readers = readers_of(viewers, restrictions, await self.everyone())
+        return Allowed(readers, "" if None not in marks else NOT_TOLD)
+
+    async def viewers(self, space: WikiSpace) -> Subjects:
+        """Return who may view a space; nobody named when neither Confluence nor settings say."""
+        if space.key not in self._spaces:
+            try:
+                told = await self._wiki.space_readers(space)
+            except NotVisible:
+                told = Subjects()
+            self._spaces[space.key] = self._said.get(space.key, told) if told.empty else told
+        return self._spaces[space.key]
+
+    async def everyone(self) -> frozenset[str]:
+        """Return the ids of the groups that every colleague is in; unknown names are left out."""
+        if self._everyone is None:
+            found = [await self._wiki.group_named(name) for name in self._everyone_names]
+            self._everyone = frozenset(one.id for one in found if one is not None)
+        return self._everyone
+
+    async def _asked(self, page_id: str) -> PageMarks | None:
+        try:
+            marks = await self._wiki.marks_of(page_id)
+        except NotVisible:
+            self._failed_in_a_row = 0
+            return None
+        except WikiUnavailable:
+            self._failed_in_a_row += 1
+            if self._failed_in_a_row >= _MOST_IN_A_ROW:
+                raise
+            return None
+        self._failed_in_a_row = 0
+        return marks

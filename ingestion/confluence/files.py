@@ -1,0 +1,94 @@
+"""Fetches an attachment and reads it; each way to fail says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ingestion.confluence.attachments import CODE, TABLES, ending
+from ingestion.confluence.ports import Wiki
+from ingestion.confluence.types import WikiAttachment
+from ingestion.convert import convert
+from ingestion.document_aside import document_aside
+from ingestion.errors import DocumentRefused, PageUnreadable
+from ingestion.sniffing import kind_of
+from ingestion.text import clean, decode
+from ingestion.types import Block, Code, Document, Table
+
+_ASIDE = frozenset({".pdf", ".docx"})
+_PLAIN = ".txt"
+_MOST_COLUMNS = 200
+
+
+class Files:
+    """Reads attachments: PDF and Word in a process of their own, text here.
+
+    Args:
+        wiki: whence they are fetched.
+        most: bytes; a larger file is not read.
+    """
+
+    def __init__(self, wiki: Wiki, most: int) -> None:
+        self._wiki = wiki
+        self._most = most
+
+    async def read(self, attachment: WikiAttachment, labels: Sequence[str]) -> Document:
+        """Return an attachment's document; ``labels`` are those of its page.
+
+        What the file says of its own title, labels or address is not believed.
+        Raises PageUnreadable, WikiUnavailable.
+        """
+        with tempfile.TemporaryDirectory(prefix="frontdesk-") as folder:
+            path = Path(folder) / "attachment"
+            await self._wiki.download(attachment, path, self._most)
+            document = await self._document(path, attachment)
+        return replace(
+            document,
+            title=clean(attachment.name).strip() or attachment.id,
+            labels=tuple(labels),
+            updated_at=attachment.updated_at,
+            url=attachment.url,
+        )
+
+    async def _document(self, path: Path, attachment: WikiAttachment) -> Document:
+        try:
+            kind = await asyncio.to_thread(kind_of, path, attachment.name)
+        except DocumentRefused as error:
+            raise PageUnreadable(str(error).removesuffix(".")) from error
+        except OSError as error:
+            raise PageUnreadable(f"cannot be kept to be read: {error.strerror}") from error
+        if kind in _ASIDE:
+            return await document_aside(path, kind)
+        return await asyncio.to_thread(_text, path, kind, ending(attachment))
+
+
+def _text(path: Path, kind: str, named: str) -> Document:
+    content = path.read_bytes()
+    if kind == _PLAIN and (named in TABLES or named in CODE):
+        decoded = decode(content)
+        text = clean(decoded.text)
+        block = _table(text) if named in TABLES else Code(text.strip("\n"), CODE[named])
+        return Document("", (block,), notes=decoded.notes)
+    return convert(f"x{kind}", content)
+
+
+def _table(text: str) -> Block:
+    """Return comma- or tab-separated lines as a table; what is none stays as it is."""
+    try:
+        dialect = csv.Sniffer().sniff(text[:65536], delimiters=",;\t|")
+        rows = [
+            tuple(cell.strip() for cell in row) for row in csv.reader(io.StringIO(text), dialect)
+        ]
+    except csv.Error:
+        return Code(text.strip("\n"))
+    rows = [row for row in rows if any(row)]
+    width = max(map(len, rows), default=0)
+    if not rows or width > _MOST_COLUMNS:
+        return Code(text.strip("\n"))
+    even = [row + ("",) * (width - len(row)) for row in rows]
+    return Table(header=even[0], rows=tuple(even[1:]))

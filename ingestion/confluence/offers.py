@@ -1,0 +1,92 @@
+"""From what Confluence says of a page to what the source offers: place, readers, version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ingestion.confluence.access import NOT_TOLD, Access, Allowed
+from ingestion.confluence.includes import Included, Includes
+from ingestion.confluence.permissions import all_of
+from ingestion.confluence.selection import Selection
+from ingestion.confluence.tree import Chain
+from ingestion.confluence.types import PageHead, WikiSpace
+from ingestion.confluence.versions import page_version
+from ingestion.confluence.whereabouts import Whereabouts
+from ingestion.types import Finding, SourcePage
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A page that the source offers, and what is known of it besides.
+
+    ``doubt`` is why nobody is shown it; "" where Confluence told who may read it.
+    """
+
+    head: PageHead
+    page: SourcePage
+    labels: tuple[str, ...]
+    included: tuple[Included, ...] = ()
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offers:
+    """Makes offers of the pages of one space."""
+
+    space: WikiSpace
+    access: Access
+    includes: Includes
+    whereabouts: Whereabouts
+    selection: Selection
+    now: Callable[[], datetime]
+
+    async def of(
+        self, head: PageHead, chains: Sequence[Chain], *, includes: bool
+    ) -> Offer | Finding:
+        """Return a page's offer, or why it is left out.
+
+        Args:
+            head: the page.
+            chains: what it hangs under now, then what it hung under while it was looked at.
+            includes: whether it may show parts of other pages.
+        """
+        marks = await self.access.marks(head.id)
+        labels = marks.labels if marks else ()
+        reason = self.selection.page(head, labels=labels, chain=chains[0] or (), now=self.now())
+        if reason:
+            return Finding(head.id, reason)
+        allowed = await self._allowed(head, chains)
+        included = await self.includes.of(head) if includes else ()
+        if included is None:
+            allowed, included = Allowed((), "what it includes can't be read; see that page"), ()
+        return await self._offer(head, chains[0] or (), labels, allowed, included)
+
+    async def _allowed(self, head: PageHead, chains: Sequence[Chain]) -> Allowed:
+        known = [chain for chain in dict.fromkeys(chains) if chain is not None]
+        if len(known) < len(set(chains)) or not known:
+            return Allowed((), NOT_TOLD)
+        found = [await self.access.of(self.space, head.id, chain) for chain in known]
+        doubt = next((one.doubt for one in found if one.doubt), "")
+        first, *more = (one.readers for one in found)
+        return Allowed(all_of(first, *more), doubt)
+
+    async def _offer(
+        self,
+        head: PageHead,
+        chain: Sequence[str],
+        labels: tuple[str, ...],
+        allowed: Allowed,
+        included: tuple[Included, ...],
+    ) -> Offer:
+        ancestors = await self.whereabouts.titles(chain)
+        shown = [(one.head.id, one.head.version) for one in included]
+        page = SourcePage(
+            id=head.id,
+            version=page_version(head, ancestors=ancestors, labels=labels, included=shown),
+            readers=all_of(allowed.readers, *(one.readers for one in included)),
+            url=head.url,
+            ancestors=ancestors,
+        )
+        return Offer(head, page, labels, included, allowed.doubt)

@@ -1,0 +1,103 @@
+"""Looks at a whole space, so that what is missing from the look is missing there.
+
+A listing may shift while it is paged through, and a token may lose sight half-way. So heads are
+listed before and after the marks: a page counts as gone only if Confluence says so of the page
+itself, and a page that was moved in between hangs under both places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from ingestion.confluence.access import Access
+from ingestion.confluence.errors import NotVisible
+from ingestion.confluence.ports import Wiki
+from ingestion.confluence.tree import Tree
+from ingestion.confluence.types import PageHead, WikiSpace
+from ingestion.errors import SourceUnavailable
+
+_MOST_DOUBTFUL = 20
+_MOST_DOUBTFUL_SHARE = 0.1
+"""A look is no good of which more pages than both are doubtful."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The pages of a space, and the trees that they hung in before and after."""
+
+    heads: Mapping[str, PageHead]
+    before: Tree
+    after: Tree
+    known_before: Collection[str]
+
+
+async def survey(wiki: Wiki, space: WikiSpace, access: Access) -> Survey:
+    """Look at a space. Raises SourceUnavailable where the look can't be trusted."""
+    try:
+        first = await _heads(wiki, space)
+        marked = await access.know_marks_of(space)
+        second = await _heads(wiki, space)
+    except NotVisible as error:
+        raise lost_sight(space) from error
+    doubtful = (first.keys() | set(marked)) - second.keys()
+    await _check(wiki, space, doubtful, second)
+    await visible(wiki, space.key)
+    return Survey(second, Tree(wiki, first), Tree(wiki, second), first.keys())
+
+
+async def visible(wiki: Wiki, key: str) -> WikiSpace:
+    """Return a space that the token can see now. Raises SourceUnavailable."""
+    found = [space for space in await wiki.spaces([key]) if space.key == key]
+    if not found:
+        raise SourceUnavailable(
+            f"Confluence shows no space {key!r}; what is indexed of it was kept. Check that it "
+            "still is there and that the account of CONFLUENCE_TOKEN may view it."
+        )
+    return found[0]
+
+
+def lost_sight(space: WikiSpace) -> SourceUnavailable:
+    """Return the error for a space that can't be seen any more."""
+    return SourceUnavailable(
+        f"Confluence stopped showing the space {space.key!r} while it was read; what is indexed of "
+        "it was kept. Check that the account of CONFLUENCE_TOKEN may still view it."
+    )
+
+
+async def _heads(wiki: Wiki, space: WikiSpace) -> dict[str, PageHead]:
+    return newest([head async for head in wiki.heads(space)])
+
+
+def newest(heads: Iterable[PageHead]) -> dict[str, PageHead]:
+    """Return heads by id; of a page that was listed twice, the newest version."""
+    found: dict[str, PageHead] = {}
+    for head in heads:
+        if head.id not in found or found[head.id].version <= head.version:
+            found[head.id] = head
+    return found
+
+
+async def _check(
+    wiki: Wiki, space: WikiSpace, doubtful: Collection[str], heads: dict[str, PageHead]
+) -> None:
+    """Add the doubtful pages that are there after all."""
+    if len(doubtful) > max(_MOST_DOUBTFUL, len(heads) * _MOST_DOUBTFUL_SHARE):
+        raise SourceUnavailable(
+            f"Confluence showed {len(doubtful)} pages of the space {space.key!r} and then did not, "
+            f"besides {len(heads)} that it kept showing; what is indexed was kept. Check what the "
+            "account of CONFLUENCE_TOKEN may view, and read the space again."
+        )
+    for page_id in sorted(doubtful):
+        head = await head_in(wiki, space, page_id)
+        if head is not None:
+            heads[page_id] = head
+
+
+async def head_in(wiki: Wiki, space: WikiSpace, page_id: str) -> PageHead | None:
+    """Return a page of a space; None when it is gone, hidden or elsewhere."""
+    try:
+        head = await wiki.head(page_id)
+    except NotVisible:
+        return None
+    return head if head.space_key == space.key else None
