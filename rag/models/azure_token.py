@@ -10,6 +10,7 @@ from azure.core.exceptions import AzureError
 from azure.identity.aio import get_bearer_token_provider
 
 from rag.errors import ModelUnavailable
+from rag.models.setting_names import CHAT, SettingNames
 
 SCOPE = "https://cognitiveservices.azure.com/.default"
 
@@ -24,7 +25,7 @@ def is_azure(base_url: str) -> bool:
     return parts.scheme == "https" and (parts.hostname or "").endswith(_HOSTS)
 
 
-def azure_tokens(credential: AsyncTokenCredential) -> TokenProvider:
+def azure_tokens(credential: AsyncTokenCredential, names: SettingNames = CHAT) -> TokenProvider:
     """Return what gives a valid token at each request; tokens are kept until they near their end.
 
     The provider raises ModelUnavailable when the identity gets none.
@@ -36,9 +37,9 @@ def azure_tokens(credential: AsyncTokenCredential) -> TokenProvider:
             return await provider()
         except AzureError as error:
             raise ModelUnavailable(
-                "Azure gave no token for the model. Set OPENAI_API_KEY, or run `az login`, or give "
-                "the workload a managed identity (AZURE_CLIENT_ID names a user-assigned one) with "
-                "the role `Cognitive Services OpenAI User`."
+                f"Azure gave no token for the model. Set {names.api_key}, or run `az login`, or "
+                "give the workload a managed identity (AZURE_CLIENT_ID names a user-assigned one) "
+                "with the role `Cognitive Services OpenAI User`."
             ) from error
 
     return token

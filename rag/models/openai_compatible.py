@@ -7,14 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
-from urllib.parse import urlsplit
 
 from azure.core.credentials_async import AsyncTokenCredential
-from azure.identity.aio import DefaultAzureCredential
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from rag.errors import ModelAnswerInvalid, ModelUnavailable
-from rag.models.azure_token import TokenProvider, azure_tokens, is_azure
+from rag.models.connecting import Connection, Endpoint, connect
 from rag.models.dialect import Dialect, WantedShape
 from rag.models.json_shape import read_shape, wanted_shape
 from rag.models.recording import recorded
@@ -23,10 +20,6 @@ from rag.models.retrying import Deadline, RetryPolicy
 from rag.models.transport import ChatTransport, Exchange
 from rag.ports import Completion, Prompt, Shape, Structured
 from rag.types import ModelCall
-
-OPENAI_BASE_URL = "https://api.openai.com/v1/"
-_NO_KEY = "no-key"
-"""Sent to servers that need none; the SDK insists on something."""
 
 Value = TypeVar("Value")
 Reader = Callable[[str], tuple[Value | None, str]]
@@ -72,11 +65,11 @@ class OpenAICompatibleModel:
         self,
         transport: ChatTransport,
         timeout_seconds: float,
-        credential: AsyncTokenCredential | None = None,
+        connection: Connection,
     ) -> None:
         self._transport = transport
         self._timeout_seconds = timeout_seconds
-        self._credential = credential
+        self._connection = connection
 
     @property
     def name(self) -> str:
@@ -96,9 +89,7 @@ class OpenAICompatibleModel:
 
     async def close(self) -> None:
         """Close the connections, and the identity that open_model made."""
-        await self._transport.close()
-        if self._credential is not None:
-            await self._credential.close()
+        await self._connection.close()
 
     async def _converse(
         self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value]
@@ -150,66 +141,16 @@ def open_model(
 ) -> OpenAICompatibleModel:
     """Make a model ready to be asked; nothing is sent yet.
 
-    Args:
-        settings: which model and where.
-        credential: identity to use when there is no key, whatever the host; it stays the caller's
-            to close. None takes the process's own (azure.identity.DefaultAzureCredential) for
-            Azure's hosts alone, which is closed with the model.
-
-    Raises:
-        ModelUnavailable: when the settings cannot work, naming the one to change.
+    ``credential`` is an identity to use when there is no key (rag.models.connecting.connect).
+    Raises ModelUnavailable when the settings cannot work, naming the one to change.
     """
-    base_url = _checked(settings.base_url or OPENAI_BASE_URL)
-    own = DefaultAzureCredential() if _needs_identity(settings, base_url, credential) else None
-    key = _key(settings, base_url, credential or own)
-    client = AsyncOpenAI(
-        api_key=key,
-        base_url=base_url,
-        max_retries=0,
-        timeout=settings.timeout_seconds,
-        # Not following redirects keeps the key with the origin that it was given for.
-        http_client=DefaultAsyncHttpxClient(
-            follow_redirects=False, timeout=settings.timeout_seconds
-        ),
-    )
-    vendor = is_azure(base_url) or _is_openai(base_url)
-    dialect = Dialect("max_completion_tokens" if vendor else "max_tokens")
-    transport = ChatTransport(client, settings.model, dialect, settings.retry)
-    return OpenAICompatibleModel(transport, settings.timeout_seconds, own)
+    endpoint = Endpoint(settings.base_url, settings.api_key)
+    connection = connect(endpoint, settings.timeout_seconds, credential)
+    dialect = Dialect("max_completion_tokens" if endpoint.is_vendor else "max_tokens")
+    transport = ChatTransport(connection.client, settings.model, dialect, settings.retry)
+    return OpenAICompatibleModel(transport, settings.timeout_seconds, connection)
 
 
 def _read_text(text: str) -> tuple[str | None, str]:
     stripped = text.strip()
     return (stripped, "") if stripped else (None, "the answer is empty")
-
-
-def _checked(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ModelUnavailable(
-            f"OPENAI_BASE_URL is {base_url!r}; write a whole address such as {OPENAI_BASE_URL!r}."
-        )
-    return base_url
-
-
-def _is_openai(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
-    return host == "api.openai.com" or host.endswith(".api.openai.com")
-
-
-def _needs_identity(
-    settings: ModelSettings, base_url: str, credential: AsyncTokenCredential | None
-) -> bool:
-    return settings.api_key is None and credential is None and is_azure(base_url)
-
-
-def _key(
-    settings: ModelSettings, base_url: str, credential: AsyncTokenCredential | None
-) -> str | TokenProvider:
-    if settings.api_key:
-        return settings.api_key
-    if credential is not None:
-        return azure_tokens(credential)
-    if _is_openai(base_url):
-        raise ModelUnavailable("OpenAI needs a key; set OPENAI_API_KEY, or OPENAI_BASE_URL.")
-    return _NO_KEY

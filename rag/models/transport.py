@@ -53,9 +53,6 @@ class ChatTransport:
     def base_url(self) -> str:
         return str(self._client.base_url)
 
-    async def close(self) -> None:
-        await self._client.close()
-
     async def ask(
         self,
         prompt: Prompt,
