@@ -1,0 +1,139 @@
+"""One request as the site sees it, the answer, and why it is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tests.confluence.content import Content, Space
+from tests.confluence.people import Person
+from tests.confluence.site import Site
+
+Json = dict[str, Any]
+Edition = Literal["cloud", "data-center"]
+Blindness = Literal[403, 404, "empty"]
+"""How a space answers that a token lost sight of."""
+
+
+def all_well(wanted: frozenset[str], contents: Sequence[Content]) -> None:
+    """Find no expansion broken."""
+
+
+class Refusal(Exception):
+    """What is answered instead; ``unexpected``: no Confluence knows what was asked."""
+
+    def __init__(self, status: int, message: str, *, unexpected: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.unexpected = unexpected
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is answered. ``location`` is where else it is; ``file`` is streamed over and over."""
+
+    body: Any = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    file: tuple[bytes, int] | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request. ``base`` is the site's address with its context, ``path`` is without it.
+
+    ``person`` is None for somebody not signed in. ``names`` are what the path names. ``sent``
+    has each parameter once, several values of it joined by a comma. ``blind`` are spaces that the
+    caller sees nothing of, and what is answered about them. ``oauth``: asked by the gateway.
+    ``options`` are the site's oddities, named where they are used.
+    """
+
+    site: Site
+    person: Person | None
+    edition: Edition
+    base: str
+    context: str
+    path: str
+    names: Mapping[str, str]
+    sent: Mapping[str, str]
+    body: Json
+    media: str = ""
+    oauth: bool = False
+    blind: Mapping[str, Blindness] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    check: Callable[[frozenset[str], Sequence[Content]], None] = all_well
+    """Refuses expansions that are broken."""
+
+    @property
+    def handle(self) -> str | None:
+        return self.person.handle if self.person else None
+
+    def sees(self, content: Content) -> bool:
+        """Say whether the caller may see a thing; drafts are their author's alone."""
+        if content.space in self.blind:
+            return False
+        if content.status == "draft" and content.author != self.handle:
+            return False
+        return content.id in self.site.keeping(("seen", self.handle), self._seen)
+
+    def _seen(self) -> frozenset[str]:
+        permits = self.site.oracle.permits
+        return frozenset(c.id for c in self.site.contents.values() if permits(self.handle, c))
+
+    def views(self, space: Space) -> bool:
+        """Say whether the caller may view a space, and is not blind to all of it."""
+        if self.blind.get(space.key, "empty") != "empty":
+            return False
+        return self.site.oracle.may_view(space.readers, self.handle)
+
+    def content(self, number: str, *kinds: str) -> Content:
+        """Return a thing that the caller may see, or refuse as if there were none."""
+        found = self.site.contents.get(number)
+        if found is None or (kinds and found.kind not in kinds):
+            raise Refusal(404, f"No content found with id: ContentId{{id={number}}}")
+        if self.blind.get(found.space) == 403:
+            raise Refusal(403, "Current user not permitted to use Confluence")
+        if not self.sees(found):
+            raise Refusal(404, f"No content found with id: ContentId{{id={number}}}")
+        return found
+
+    def space(self, space: Space | None) -> Space:
+        """Return a space that the caller may view; the option ``space_refusal`` may be 403."""
+        if space is None:
+            raise Refusal(404, "No space found")
+        if not self.views(space):
+            how = self.blind.get(space.key, self.options.get("space_refusal", 404))
+            raise Refusal(how, "No space found, or no permission to view it")
+        return space
+
+    def listed(self, name: str) -> list[str]:
+        """Return the values of a parameter that takes several."""
+        return [part for part in self.sent.get(name, "").split(",") if part]
+
+    def limit(self, default: int, most: int, *, strict: bool = False) -> int:
+        """Return how many are asked for; more than ``most`` is refused, or quietly less."""
+        given = self.sent.get("limit", str(default))
+        if not given.isdecimal() or (strict and not 1 <= int(given) <= most):
+            raise Refusal(400, f"limit must be between 1 and {most}, not {given!r}")
+        return min(int(given), most)
+
+
+@dataclass(frozen=True)
+class Route:
+    """A door: what it is called in ``count`` and faults, and which parameters it knows."""
+
+    kind: str
+    pattern: re.Pattern[str]
+    effect: Callable[[Call], Answer]
+    params: frozenset[str]
+    method: str = "GET"
+
+
+def route(
+    kind: str, path: str, effect: Callable[[Call], Answer], params: str = "", method: str = "GET"
+) -> Route:
+    """Return a route; ``{name}`` in a path is one segment of it."""
+    pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)
+    return Route(kind, re.compile(f"^{pattern}$"), effect, frozenset(params.split()), method)
