@@ -25,7 +25,8 @@ async def open_embedder(settings: SearchSettings) -> AsyncIterator[tuple[Embedde
         ModelUnavailable: EMBEDDING_MODEL is set and can't be used. Pages written without their
             vectors would have to be written again, so that this is no case for None.
     """
-    opened = _remote(settings) if settings.embedding_model else _local()
+    model = settings.embedding_model
+    opened = _remote(settings, model) if model else _local()
     async with opened as embedder:
         yield embedder
 
@@ -60,7 +61,8 @@ async def open_search_index(
 async def _azure(
     settings: SearchSettings, embedder: Embedder | None, *, create: bool
 ) -> SearchIndex:
-    from rag.index.azure.opening import SCHEMA, open_azure_index
+    from rag.index.azure.opening import open_azure_index
+    from rag.index.azure.schema import SCHEMA
 
     expected = Fingerprint(embedder.name, embedder.dimensions, SCHEMA) if embedder else None
     return await open_azure_index(settings, expected, create=create)
@@ -82,10 +84,13 @@ async def _local() -> AsyncIterator[tuple[Embedder | None, str]]:
 
 
 @asynccontextmanager
-async def _remote(settings: SearchSettings) -> AsyncIterator[tuple[Embedder | None, str]]:
-    from rag.models.openai_embedder import open_openai_embedder
+async def _remote(
+    settings: SearchSettings, model: str
+) -> AsyncIterator[tuple[Embedder | None, str]]:
+    from rag.models.embedder_opening import open_openai_embedder
+    from rag.models.embedding_settings import embedder_settings
 
-    embedder = await open_openai_embedder(settings)
+    embedder = await open_openai_embedder(embedder_settings(settings, model))
     try:
         yield embedder, ""
     finally:

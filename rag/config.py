@@ -65,7 +65,9 @@ class SearchSettings(BaseSettings):
         None, description="Any compatible server; none: OPENAI_BASE_URL."
     )
     embedding_api_key: SecretStr | None = Field(
-        None, description="Its key; none: OPENAI_API_KEY, or azure-identity."
+        None,
+        description="Its key; none: OPENAI_API_KEY where that is for the same server, or "
+        "azure-identity.",
     )
     embedding_dimensions: int | None = Field(
         None, ge=8, le=4096, description="Length of a vector, where the model lets one choose."

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from rag.types import (
     Chunk,
     Claim,
+    EmbeddingUse,
     Fingerprint,
     ModelCall,
     Page,
@@ -206,6 +207,20 @@ class EmbedsTokens(Protocol):
 
     async def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, tuple[TokenSigns, ...]]:
         """Return what ``embed`` returns, and the signs of each text's distinct tokens."""
+        ...
+
+
+@runtime_checkable
+class CountsUse(Protocol):
+    """Optional capability of an embedder: knows what it has taken, and what more would take."""
+
+    @property
+    def use(self) -> EmbeddingUse:
+        """What this embedder was asked for since it was opened."""
+        ...
+
+    def estimate(self, tokens: int) -> EmbeddingUse:
+        """Return what embedding so many tokens would take."""
         ...
 
 

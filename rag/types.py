@@ -182,6 +182,19 @@ class ModelCall:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingUse:
+    """What embedding took or would take. ``cost_micro_usd`` is None where no price is known.
+
+    ``cut`` counts texts that were longer than the model sees, and lost their end.
+    """
+
+    tokens: int = 0
+    requests: int = 0
+    cost_micro_usd: int | None = None
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One earlier message of the conversation."""
 

@@ -10,6 +10,7 @@ import httpx2
 from openai import APIError, APIStatusError, AsyncOpenAI
 
 from rag.errors import ModelUnavailable
+from rag.models.bodies import whole_body
 from rag.models.dialect import Dialect, Rejection, WantedShape
 from rag.models.filters import blocked_input_verdicts, reply_verdicts
 from rag.models.retrying import Deadline, RetryPolicy, TryAgain, with_retries
@@ -99,21 +100,19 @@ class ChatTransport:
 
     async def _read(self, body: dict[str, object]) -> bytes:
         """Return the response's body, at most LARGEST_REPLY_BYTES of it."""
-        content = bytearray()
         request = self._client.chat.completions.with_streaming_response.create(
             model=self.model,
             messages=[],
             extra_body=body,  # the whole body is the dialect's; the two above only satisfy the SDK
         )
         async with request as response:
-            async for part in response.iter_bytes():
-                content += part
-                if len(content) > LARGEST_REPLY_BYTES:
-                    raise ModelUnavailable(
-                        f"The model {self.model!r} sent more than {LARGEST_REPLY_BYTES} bytes; "
-                        "check OPENAI_BASE_URL."
-                    )
-        return bytes(content)
+            content = await whole_body(response.iter_bytes(), LARGEST_REPLY_BYTES)
+        if content is None:
+            raise ModelUnavailable(
+                f"The model {self.model!r} sent more than {LARGEST_REPLY_BYTES} bytes; "
+                "check OPENAI_BASE_URL."
+            )
+        return content
 
     def _understood(self, error: APIError) -> Rejection | _Blocked:
         """Return what a status says about the question; raise what it says about the server."""

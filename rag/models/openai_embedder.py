@@ -1,0 +1,193 @@
+"""The embedder behind any server that speaks OpenAI's embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import structlog
+
+from rag.errors import ModelUnavailable
+from rag.models.batches import MOST_TEXTS, batches
+from rag.models.connecting import Connection, Endpoint
+from rag.models.dialect import Rejection
+from rag.models.embedding_dialect import says_too_long
+from rag.models.embedding_transport import Embedded, EmbeddingTransport
+from rag.models.retrying import Deadline, RetryPolicy
+from rag.models.token_bounds import cut, most_tokens
+from rag.models.token_rate import TokenRate
+from rag.types import EmbeddingUse, Vectors
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long an answer is waited for, with all tries together, and how it is tried again."""
+
+    seconds: float
+    policy: RetryPolicy
+
+
+QUERIES = Patience(20.0, RetryPolicy())
+"""Somebody waits for the answer."""
+
+TEXTS = Patience(
+    900.0,
+    RetryPolicy(
+        attempts=200, first_wait_seconds=1.0, longest_wait_seconds=30.0, jitter_seconds=2.0
+    ),
+)
+"""Indexing keeps at it through a quota that is used up, or a server that is restarted."""
+
+_LEAST_TOKENS = 16
+_NOTHING = "-"
+"""Sent for a text without a letter, which servers refuse."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderSettings:
+    """Which model, where, and how it is asked.
+
+    Args:
+        model: the model's name; on Azure the deployment's.
+        endpoint: its server.
+        dimensions: length of a vector to ask for; None leaves it to the model.
+        max_tokens: how much of a text the model sees.
+        tokens_per_minute: how much indexing may send; 0 is as much as is taken.
+        queries: patience with a question.
+        texts: patience with each request of indexing.
+    """
+
+    model: str
+    endpoint: Endpoint = field(default_factory=Endpoint)
+    dimensions: int | None = None
+    max_tokens: int = 8191
+    tokens_per_minute: int = 0
+    queries: Patience = QUERIES
+    texts: Patience = TEXTS
+
+
+class OpenAIEmbedder:
+    """Implements Embedder and CountsUse; rag.models.embedder_opening makes it, ``close`` ends it.
+
+    A text that is longer than the model sees loses its end, which is counted and logged. Nothing
+    is kept of texts or vectors: who embeds pages writes each when its vectors are there, and an
+    interrupted run goes on with the pages that are not written.
+    """
+
+    def __init__(
+        self,
+        transport: EmbeddingTransport,
+        settings: EmbedderSettings,
+        dimensions: int,
+        connection: Connection,
+    ) -> None:
+        self.name = f"{settings.model}@{dimensions}"
+        self.dimensions = dimensions
+        self.max_tokens = settings.max_tokens
+        self._transport = transport
+        self._settings = settings
+        self._connection = connection
+        self._rate = TokenRate(settings.tokens_per_minute)
+        self._most_texts = MOST_TEXTS
+
+    @property
+    def use(self) -> EmbeddingUse:
+        return self._transport.use
+
+    def estimate(self, tokens: int) -> EmbeddingUse:
+        return EmbeddingUse(tokens=tokens, cost_micro_usd=self._transport.cost(tokens))
+
+    def count_tokens(self, text: str) -> int:
+        """Return about how many tokens a text has, rather too many (rag.models.token_bounds)."""
+        return most_tokens(text)
+
+    async def embed_query(self, text: str) -> Vectors:
+        answer = await self._embedded([self._seen(text)], self._settings.queries)
+        return _row(answer.vectors)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        seen = [self._seen(text) for text in texts]
+        vectors: Vectors = np.zeros((0, self.dimensions), dtype=np.float32)
+        for batch in batches(seen, most_tokens, self._most_texts):
+            vectors = np.concatenate([vectors, await self._paced(batch)])
+        return vectors
+
+    async def close(self) -> None:
+        """Close the connections, and the identity that was made for them."""
+        await self._connection.close()
+
+    async def _paced(self, texts: Sequence[str]) -> Vectors:
+        estimated = sum(map(most_tokens, texts))
+        await self._rate.take(estimated)
+        answer = await self._embedded(texts, self._settings.texts)
+        self._rate.give_back(estimated - answer.tokens)
+        return answer.vectors
+
+    async def _embedded(self, texts: Sequence[str], patience: Patience) -> Embedded:
+        return await self._accepted(texts, patience.policy, Deadline(patience.seconds))
+
+    async def _accepted(
+        self, texts: Sequence[str], policy: RetryPolicy, deadline: Deadline
+    ) -> Embedded:
+        """Ask for all at once; in halves, and at last for less of a text, where that is refused."""
+        answer = await self._transport.send(texts, policy, deadline)
+        if isinstance(answer, Embedded):
+            return self._checked(answer)
+        if len(texts) == 1:
+            return await self._accepted([self._shortened(texts[0], answer)], policy, deadline)
+        half = len(texts) // 2
+        if "batch" in answer.message.lower():
+            self._most_texts = half
+        first = await self._accepted(texts[:half], policy, deadline)
+        return first + await self._accepted(texts[half:], policy, deadline)
+
+    def _checked(self, answer: Embedded) -> Embedded:
+        length = answer.vectors.shape[1]
+        if length != self.dimensions:
+            raise ModelUnavailable(
+                f"The model {self._settings.model!r} gave vectors of {length} numbers instead of "
+                f"{self.dimensions}. Set EMBEDDING_DIMENSIONS={length}, and build the index anew."
+            )
+        return answer
+
+    def _seen(self, text: str) -> str:
+        """Return what of a text is sent: whole characters, and no more than the model sees."""
+        sent = text.encode(errors="replace").decode()
+        shorter = cut(sent, self.max_tokens)
+        if len(shorter) < len(sent):
+            self._say_cut(sent, shorter)
+        return shorter if shorter.strip() else _NOTHING
+
+    def _shortened(self, text: str, rejection: Rejection) -> str:
+        tokens = most_tokens(text) // 2
+        if not says_too_long(rejection) or tokens < _LEAST_TOKENS:
+            raise not_accepted(self._transport)
+        shorter = cut(text, tokens)
+        self._say_cut(text, shorter)
+        return shorter
+
+    def _say_cut(self, text: str, shorter: str) -> None:
+        self._transport.count_cut()
+        log.warning(
+            "embedding.cut",
+            model=self._settings.model,
+            characters=len(text),
+            seen=len(shorter),
+            cure="lower EMBEDDING_MAX_TOKENS to what the model sees",
+        )
+
+
+def not_accepted(transport: EmbeddingTransport) -> ModelUnavailable:
+    """Return the error for a request that no other way of asking would mend."""
+    return ModelUnavailable(
+        f"The model {transport.model!r} does not accept the request; check that "
+        f"{transport.names.model} is a model for embeddings."
+    )
+
+
+def _row(vectors: Vectors) -> Vectors:
+    row: Vectors = vectors[0]
+    return row
