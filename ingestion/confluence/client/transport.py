@@ -1,0 +1,201 @@
+"""Asks a site for JSON, and fetches its files: at its pace, within limits, again where it helps."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Generic, TypeAlias, TypeVar
+
+import aiohttp
+from pydantic import BaseModel, ValidationError
+from yarl import URL
+
+from ingestion.confluence.client.address import Address
+from ingestion.confluence.client.answers import date_of, error_of, login_page
+from ingestion.confluence.client.line import Line
+from ingestion.confluence.client.pacing import Pace
+from ingestion.confluence.client.patience import Patience, TryAgain, patiently
+from ingestion.confluence.errors import NotVisible, WikiRefused, WikiUnavailable
+from rag.retrying import Deadline
+
+Shape = TypeVar("Shape", bound=BaseModel)
+Result = TypeVar("Result")
+
+Query: TypeAlias = Mapping[str, str | int | Sequence[str]]
+"""What is asked with an address; a sequence is one name several times."""
+
+MOST_JSON_BYTES = 64 * 1024 * 1024
+_READ_BYTES = 256 * 1024
+_MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Shape]):
+    """What was answered. ``asked_at`` is the site's own time just before it was asked."""
+
+    value: Shape
+    asked_at: datetime
+    bytes: int
+
+
+class Transport:
+    """Requests to one site. Raises what ``error_of`` says; WikiUnavailable after all tries."""
+
+    def __init__(
+        self, address: Address, *, line: Line, pace: Pace, patience: Patience | None = None
+    ) -> None:
+        self.address = address
+        self._line = line
+        self._pace = pace
+        self._patience = patience or Patience()
+
+    async def get(
+        self,
+        path: str,
+        query: Query | None = None,
+        *,
+        shape: type[Shape],
+        patience: Patience | None = None,
+    ) -> Answer[Shape]:
+        """Ask for JSON of a shape. ``path`` is below the site's base, encoded."""
+        url = self.address.below(path)
+        return await self.follow(url.update_query(query or {}), shape=shape, patience=patience)
+
+    async def follow(
+        self, url: URL, *, shape: type[Shape], patience: Patience | None = None
+    ) -> Answer[Shape]:
+        """Ask for JSON at an address of the site."""
+        patience = patience or self._patience
+        deadline = Deadline(patience.deadline_seconds)
+
+        async def ask() -> Answer[Shape]:
+            async with self._pace.turn(deadline):
+                seconds = max(0.0, min(patience.try_seconds, deadline.remaining_seconds))
+                return await _within(seconds, self._ask(url, shape), asked=asked_for(url))
+
+        return await patiently(ask, patience, deadline)
+
+    async def _ask(self, url: URL, shape: type[Shape]) -> Answer[Shape]:
+        asked, began = asked_for(url), time.monotonic()
+        async with self._line.get(url, asked=asked, accept="application/json") as response:
+            took = time.monotonic() - began
+            self._check(response, asked)
+            if not response.content_type.endswith("json"):
+                raise login_page(asked)
+            raw = await _body(response, asked)
+            asked_at = date_of(response.headers) - timedelta(seconds=took)
+        return Answer(value=_read(raw, shape, asked), asked_at=asked_at, bytes=len(raw))
+
+    def _check(self, response: aiohttp.ClientResponse, asked: str) -> None:
+        self._pace.heard(response.headers)
+        error = error_of(response.status, response.headers, asked)
+        if isinstance(error, TryAgain) and error.wait_seconds:
+            self._pace.hold(error.wait_seconds)
+        if error is not None:
+            raise error
+
+    async def fetch(self, path: str, into: Path, most: int) -> int | None:
+        """Write a file of the site, wherever it is kept, and return its bytes.
+
+        None where it has more than ``most``; part of it may be written then, or on an error.
+        """
+        url = self.address.below(path)
+        deadline = Deadline(self._patience.deadline_seconds)
+
+        async def ask() -> int | None:
+            async with self._pace.turn(deadline):
+                seconds = max(0.0, deadline.remaining_seconds)
+                return await _within(seconds, self._fetch(url, into, most), asked=asked_for(url))
+
+        return await patiently(ask, self._patience, deadline)
+
+    async def _fetch(self, url: URL, into: Path, most: int) -> int | None:
+        asked = asked_for(url)
+        async with self._line.get(url, asked=asked, accept="*/*", abroad=True) as response:
+            try:
+                self._check(response, asked)
+            except WikiRefused as error:
+                # Where a file is kept nobody is told the token; the page itself may be fine.
+                raise NotVisible(f"{asked} was sent on to where it is refused.") from error
+            if (response.content_length or 0) > most:
+                return None
+            return await _written(response, into, most, asked)
+
+    async def close(self) -> None:
+        await self._line.close()
+
+
+def asked_for(url: URL) -> str:
+    """Return what was asked for, without the query, which may hold an e-mail address."""
+    return f"GET {url.raw_path}"
+
+
+async def _within(seconds: float, work: Coroutine[None, None, Result], *, asked: str) -> Result:
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError as error:
+        raise TryAgain(
+            f"No whole answer to {asked} within {seconds:.0f} seconds. Try again later."
+        ) from error
+
+
+async def _body(response: aiohttp.ClientResponse, asked: str) -> bytes:
+    parts: list[bytes] = []
+    size = response.content_length or 0
+    if size <= MOST_JSON_BYTES:
+        size = 0
+        async for part in response.content.iter_chunked(_READ_BYTES):
+            size += len(part)
+            if size > MOST_JSON_BYTES:
+                break
+            parts.append(part)
+    if size > MOST_JSON_BYTES:
+        raise WikiUnavailable(f"{asked} was answered with more than {MOST_JSON_BYTES // _MB} MB.")
+    return b"".join(parts)
+
+
+def _read(raw: bytes, shape: type[Shape], asked: str) -> Shape:
+    try:
+        return shape.model_validate_json(raw)
+    except ValidationError as error:
+        # What was found is left out: it may be a page's text.
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        raise TryAgain(f"{asked} was answered with what is no whole JSON. Try again later.")
+    where = ".".join(str(part) for part in first["loc"]) or "all of it"
+    raise WikiUnavailable(
+        f"{asked} was answered in a shape that Frontdesk does not know: {where}: {first['msg']}."
+    )
+
+
+async def _written(
+    response: aiohttp.ClientResponse, into: Path, most: int, asked: str
+) -> int | None:
+    written = 0
+    with _writing(asked):
+        file = into.open("wb")
+    with file:
+        async for part in response.content.iter_chunked(_READ_BYTES):
+            written += len(part)
+            if written > most:
+                return None
+            with _writing(asked):
+                await asyncio.to_thread(file.write, part)
+    return written
+
+
+@contextmanager
+def _writing(asked: str) -> Iterator[None]:
+    """Tell a full disk from a cut connection; both are an OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise WikiUnavailable(
+            f"What {asked} gives can't be kept here ({error.strerror}). Make room."
+        ) from error

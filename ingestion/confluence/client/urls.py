@@ -1,0 +1,89 @@
+"""Which page or space an address of Confluence names; pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qs, unquote_plus, urlsplit
+
+_NUMBER = r"(?P<id>[0-9]{1,19})"
+_PAGE = re.compile(rf"/spaces/(?P<space>[^/]+)/(?:pages|blog)/(?:[^/]+/)*?{_NUMBER}(?:/|$)")
+_EDITED = re.compile(rf"/spaces/(?P<space>[^/]+)/pages/(?:edit|edit-v2|resumedraft)/{_NUMBER}")
+_DISPLAYED = re.compile(r"/display/(?P<space>[^/]+)(?:/(?P<title>[^/]+))?/?$")
+_BLOG_DISPLAYED = re.compile(r"/display/(?P<space>[^/]+)/\d{4}/\d{2}/\d{2}/(?P<title>[^/]+)/?$")
+_SPACE = re.compile(r"/spaces/(?P<space>[^/]+)(?:/|$)")
+_TINY = re.compile(r"/x/(?P<tiny>[A-Za-z0-9_-]{1,11})/?$")
+_API = re.compile(rf"/(?:api/v2/(?:pages|blogposts)|rest/api/content)/{_NUMBER}(?:/|$)")
+_BY_ID = re.compile(r"/pages/[a-z]+\.action$")
+_LONGEST_TINY = 11
+_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What an address names: a page by ``page_id``, or by ``title`` in ``space``, or a space.
+
+    ``attachment_id`` is set where the address shows a file of the page.
+    """
+
+    page_id: str | None = None
+    space: str | None = None
+    title: str | None = None
+    attachment_id: str | None = None
+
+
+def named_by(url: str) -> Named | None:
+    """Return what an address names, whatever site it is on; None for what is no such address.
+
+    A bare page id is taken too. Short links (``/x/…``) hold the id, so nobody needs to be asked.
+    """
+    if re.fullmatch(_NUMBER, url.strip()):
+        return Named(page_id=url.strip())
+    parts = urlsplit(url.strip())
+    return _by_query(parts.path, parse_qs(parts.query)) or _by_path(parts.path)
+
+
+def _by_query(path: str, query: dict[str, list[str]]) -> Named | None:
+    if not _BY_ID.search(path):
+        return None
+    page_id = query.get("pageId", query.get("draftId", [""]))[0]
+    if re.fullmatch(_NUMBER, page_id):
+        return Named(page_id=page_id, attachment_id=_previewed(query, page_id))
+    space, title = query.get("spaceKey", [""])[0], query.get("title", [""])[0]
+    return Named(space=space, title=title) if space and title else None
+
+
+def _previewed(query: dict[str, list[str]], page_id: str) -> str | None:
+    """Return the file of ``preview=/PAGE/ATTACHMENT/name``."""
+    found = re.match(rf"/{page_id}/{_NUMBER}(?:/|$)", query.get("preview", [""])[0])
+    return f"att{found['id']}" if found else None
+
+
+def _by_path(path: str) -> Named | None:
+    for pattern in (_EDITED, _PAGE, _API, _BLOG_DISPLAYED, _DISPLAYED, _SPACE):
+        if found := pattern.search(path):
+            return _named(found.groupdict())
+    found = _TINY.search(path)
+    page_id = _of_tiny(found["tiny"]) if found else None
+    return Named(page_id=page_id) if page_id else None
+
+
+def _named(found: dict[str, str | None]) -> Named:
+    space, title = found.get("space"), found.get("title")
+    return Named(
+        page_id=found.get("id"),
+        space=unquote_plus(space) if space else None,
+        title=unquote_plus(title) if title else None,
+    )
+
+
+def _of_tiny(tiny: str) -> str | None:
+    """Return the id that a short link is: little-endian base64 without its last zeros."""
+    text = tiny.replace("-", "/").replace("_", "+").ljust(_LONGEST_TINY, "A") + "="
+    try:
+        number = int.from_bytes(base64.b64decode(text, validate=True)[:_BYTES], "little")
+    except (binascii.Error, ValueError):
+        return None
+    return str(number) if 0 < number < 2**63 else None
