@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urljoin
 
-from aiohttp import ClientResponse, ClientSession
+from aiohttp import ClientSession
+from yarl import URL
 
 from tests.confluence.call import Json
 from tests.confluence.server import LocalConfluence
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What was answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:  # noqa: ANN401 - it is whatever was sent
+        return json.loads(self.body)
 
 
 @dataclass(frozen=True)
@@ -19,22 +33,23 @@ class Asker:
     session: ClientSession
     server: LocalConfluence
 
-    async def response(self, path: str, **query: str) -> ClientResponse:
-        """Return an answer as it is; its body has been read."""
-        url = f"{self.server.url}{path}"
-        async with self.session.get(url, params=query, allow_redirects=False) as answer:
-            await answer.read()
-            return answer
+    async def heard(self, path: str, **query: str) -> Heard:
+        """Return what is answered, redirects too."""
+        return await self._at(f"{self.server.url}{path}", query)
 
     async def get(self, path: str, **query: str) -> Json:
         """Return what is answered, which must be well."""
-        answer = await self.response(path, **query)
-        assert answer.status == 200, await answer.text()
-        told: Json = await answer.json()
+        heard = await self.heard(path, **query)
+        assert heard.status == 200, heard.body
+        told: Json = heard.json()
         return told
 
+    async def post(self, path: str, body: Json) -> Heard:
+        async with self.session.post(f"{self.server.url}{path}", json=body) as answer:
+            return Heard(answer.status, answer.headers, await answer.read())
+
     async def status(self, path: str, **query: str) -> int:
-        return (await self.response(path, **query)).status
+        return (await self.heard(path, **query)).status
 
     async def every(self, path: str, **query: str) -> list[Any]:
         """Return all of a list, following its links as each API means them."""
@@ -44,9 +59,11 @@ class Asker:
             following = page["_links"]["next"]
             newer = "/api/v2/" in following
             base = self.server.address.origin if newer else page["_links"]["base"]
-            async with self.session.get(
-                urljoin(base, following) if newer else base + following
-            ) as answer:
-                page = await answer.json()
+            page = (await self._at(f"{base}{following}", {})).json()
             found += page["results"]
         return found
+
+    async def _at(self, url: str, query: Mapping[str, str]) -> Heard:
+        asked = URL(url, encoded=True).update_query(query)
+        async with self.session.get(asked, allow_redirects=False) as answer:
+            return Heard(answer.status, answer.headers, await answer.read())

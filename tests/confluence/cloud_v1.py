@@ -9,6 +9,7 @@ from tests.confluence.content import Content
 from tests.confluence.dates import in_utc
 from tests.confluence.paging import by_cursor, by_start
 from tests.confluence.people import Person
+from tests.confluence.restricting import restriction
 from tests.confluence.searching import found_people, searched
 from tests.confluence.shapes_v1 import (
     content_json,
@@ -16,7 +17,6 @@ from tests.confluence.shapes_v1 import (
     group_json,
     listing,
     person_json,
-    restriction_json,
 )
 
 MOST = 1000
@@ -47,17 +47,6 @@ def content(call: Call) -> Answer:
     if found.status != call.sent.get("status", "current"):
         raise Refusal(404, "No content found")
     return Answer(content_json(call, found, expanded(call)))
-
-
-def restriction(call: Call) -> Answer:
-    found = call.content(call.names["id"])
-    prefix = "restrictions."
-    inner = frozenset(
-        name.removeprefix(prefix) for name in call.listed("expand") if name.startswith(prefix)
-    )
-    if not inner <= {"user", "group"}:
-        raise Refusal(400, f"nothing of {sorted(inner)} to expand", unexpected=True)
-    return Answer(restriction_json(call, found, inner, int(call.sent.get("start", "0"))))
 
 
 def permission_check(call: Call) -> Answer:

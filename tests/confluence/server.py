@@ -102,7 +102,7 @@ class LocalConfluence:
             self._at_once -= 1
 
     async def _answered(self, request: web.Request) -> web.StreamResponse:
-        route, _ = self.desk.route(request.method, request.path, self.address.context)
+        route, _ = self.desk.route(request.method, request.rel_url.raw_path, self.address.context)
         seen = self._noted(route.kind if route else "unknown", request)
         fault = self.faults.met(seen.kind)
         await self._pause(fault.seconds)
@@ -118,7 +118,7 @@ class LocalConfluence:
     def _noted(self, kind: str, request: web.Request) -> Request:
         headers = {k: v for k, v in request.headers.items() if k.lower() != "authorization"}
         query = {name: ",".join(request.query.getall(name)) for name in request.query}
-        seen = Request(kind, request.method, request.path, query, headers)
+        seen = Request(kind, request.method, request.rel_url.raw_path, query, headers)
         self.requests.append(seen)
         return seen
 

@@ -16,31 +16,39 @@ from tests.confluence.shapes_v2 import hash_of
 
 SUBJECTS = 200
 """How many people, and how many groups, a restriction names at once."""
-EXPANSIONS = {
-    "ancestors": "",
-    "body": "",
-    "body.storage": "",
-    "body.view": "",
-    "container": "",
-    "history": "",
-    "history.lastUpdated": "",
-    "metadata": "",
-    "metadata.labels": "",
-    "restrictions": "",
-    "restrictions.read": "",
-    "restrictions.read.restrictions": "",
-    "restrictions.read.restrictions.user": "",
-    "restrictions.read.restrictions.group": "",
-    "space": "",
-    "version": "",
-    "extensions.position": "",
-}
+RESTRICTED = "restrictions.read.restrictions"
+EXPANSIONS = frozenset(
+    {
+        "ancestors",
+        "ancestors.restrictions.read.restrictions.group",
+        "ancestors.restrictions.read.restrictions.user",
+        "body",
+        "body.storage",
+        "body.view",
+        "container",
+        "extensions.position",
+        "history",
+        "history.lastUpdated",
+        "metadata",
+        "metadata.labels",
+        "restrictions",
+        "restrictions.read",
+        RESTRICTED,
+        f"{RESTRICTED}.group",
+        f"{RESTRICTED}.user",
+        "space",
+        "version",
+    }
+)
+FOR_ADMINS = frozenset({"space.permissions", "permissions"})
 
 
 def expanded(call: Call) -> frozenset[str]:
     """Return what is to be told, each with all that it is in; unknown words are refused."""
     wanted: set[str] = set()
     for name in call.listed("expand"):
+        if name in FOR_ADMINS and call.edition == "data-center":
+            raise Refusal(500, "java.lang.NullPointerException")  # CONFSERVER-99908
         if name not in EXPANSIONS:
             raise Refusal(400, f"nothing is called {name!r} to expand", unexpected=True)
         parts = name.split(".")
@@ -179,8 +187,7 @@ def _expansions(call: Call, content: Content, wanted: frozenset[str]) -> Json:
     if "space" in wanted:
         told["space"] = space_json(call, call.site.spaces[content.space])
     if "ancestors" in wanted:
-        above = _pages_above(call, content)
-        told["ancestors"] = [content_json(call, each, frozenset()) for each in above]
+        told["ancestors"] = _ancestors(call, content, wanted)
     if "body" in wanted:
         told["body"] = _body(content, wanted)
     if "metadata" in wanted:
@@ -192,9 +199,12 @@ def _expansions(call: Call, content: Content, wanted: frozenset[str]) -> Json:
     return told
 
 
-def _pages_above(call: Call, content: Content) -> list[Content]:
-    """Leave out folders and such, which the older API does not know as ancestors."""
-    return [each for each in call.site.ancestors(content.id) if each.kind == "page"]
+def _ancestors(call: Call, content: Content, wanted: frozenset[str]) -> list[Json]:
+    """Return the pages above; folders and such are left out, as the older API does."""
+    prefix = "ancestors."
+    inner = frozenset(name.removeprefix(prefix) for name in wanted if name.startswith(prefix))
+    above = [each for each in call.site.ancestors(content.id) if each.kind == "page"]
+    return [content_json(call, each, inner) for each in above]
 
 
 def _version(call: Call, content: Content) -> Json:
