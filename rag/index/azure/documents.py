@@ -1,0 +1,193 @@
+"""Chunks, pages and facts as documents of the index, and back. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from rag.index.azure.permissions import fields_of
+from rag.index.azure.schema import EMBEDDING
+from rag.index.rows import readers_of, readers_text
+from rag.types import Chunk, Fingerprint, Page, PageSummary, Readers, Vectors
+
+Document = dict[str, Any]
+Read = Mapping[str, Any]
+
+CHUNK, PAGE, FACTS = "chunk", "page", "facts"
+
+FACTS_ID = "facts="
+"""No chunk's id holds ``=``, so that neither this nor a page's document is ever one's."""
+
+CHUNK_FIELDS = (
+    "id", "tenant", "space", "page_id", "ordinal", "page_title", "section_title", "breadcrumb",
+    "content", "url", "readers", "source_type", "source_id", "document_page", "updated_at",
+    "labels", "updated_by",
+)  # fmt: skip
+"""What chunk_of reads."""
+
+PAGE_FIELDS = (
+    "tenant", "space", "page_id", "version", "readers", "page_title", "url", "chunks",
+    "source_type", "updated_at",
+)  # fmt: skip
+"""What page_of and summary_of read."""
+
+_DIGITS = 8
+"""More than a float32 of a unit vector tells; every digit is sent as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What an index says of itself.
+
+    ``index`` is its own name: behind a name that stands for it, it tells which one is meant.
+    ``dimensions`` is the length of its vectors, 0 while it takes none; ``embedder`` is "" until
+    the first of them. ``since`` is when it began to be the one that is read, in ISO 8601.
+    """
+
+    index: str
+    embedder: str = ""
+    dimensions: int = 0
+    schema: int = 0
+    complete: bool = True
+    since: str = ""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return Fingerprint(self.embedder, self.dimensions, self.schema)
+
+
+def page_key(page: Page) -> str:
+    """Return the id of a page's own document."""
+    place = json.dumps([page.tenant, page.space, page.id]).encode()
+    return f"page={hashlib.sha256(place).hexdigest()[:40]}"
+
+
+def chunk_documents(page: Page, chunks: Sequence[Chunk], vectors: Vectors | None) -> list[Document]:
+    """Return the documents of a page's chunks, each with its own readers and vector."""
+    permission = permission_fields(page.readers)
+    documents = [_chunk_document(chunk, page.version) | permission for chunk in chunks]
+    if vectors is not None:
+        rounded = np.round(vectors.astype(np.float64), _DIGITS).tolist()
+        for document, vector in zip(documents, rounded, strict=True):
+            document |= {EMBEDDING: vector, "embedded": True}
+    return documents
+
+
+def page_document(page: Page, chunks: Sequence[Chunk]) -> Document:
+    """Return the document of a page, which says that all of the page is there."""
+    first = chunks[0] if chunks else None
+    return {
+        "id": page_key(page),
+        "kind": PAGE,
+        "tenant": page.tenant,
+        "space": page.space,
+        "page_id": page.id,
+        "version": page.version,
+        "page_title": first.title if first else page.id,
+        "url": first.url if first else "",
+        "source_type": first.source_type if first else "",
+        "updated_at": _moment(first.updated_at) if first else None,
+        "chunks": len(chunks),
+        **permission_fields(page.readers),
+    }
+
+
+def permission_fields(readers: Readers) -> Document:
+    """Return who may read, exactly and as it is asked for."""
+    return {"readers": readers_text(readers), **fields_of(readers)}
+
+
+def facts_document(facts: Facts) -> Document:
+    """Return the document of an index's facts, of which there is one."""
+    return {"id": FACTS_ID, "kind": FACTS, "version": json.dumps(asdict(facts))}
+
+
+def chunk_of(document: Read) -> Chunk:
+    """Return the chunk of a document read with CHUNK_FIELDS."""
+    return Chunk(
+        id=document["id"],
+        tenant=document["tenant"],
+        space=document["space"],
+        page_id=document["page_id"],
+        ordinal=document["ordinal"],
+        title=document["page_title"],
+        section=document["section_title"],
+        breadcrumb=tuple(document["breadcrumb"]),
+        text=document["content"],
+        url=document["url"],
+        readers=readers_of(document["readers"]),
+        source_type=document["source_type"],
+        source_id=document["source_id"],
+        document_page=document["document_page"],
+        updated_at=_read_moment(document["updated_at"]),
+        labels=tuple(document["labels"]),
+        updated_by=document["updated_by"],
+    )
+
+
+def page_of(document: Read) -> Page:
+    """Return the page of a document read with PAGE_FIELDS."""
+    return Page(
+        tenant=document["tenant"],
+        space=document["space"],
+        id=document["page_id"],
+        version=document["version"],
+        readers=readers_of(document["readers"]),
+    )
+
+
+def summary_of(document: Read) -> PageSummary:
+    """Return what is told of a page, of a document read with PAGE_FIELDS."""
+    return PageSummary(
+        space=document["space"],
+        id=document["page_id"],
+        title=document["page_title"],
+        url=document["url"],
+        readers=readers_of(document["readers"]),
+        chunks=document["chunks"],
+        source_type=document["source_type"],
+        updated_at=_read_moment(document["updated_at"]),
+    )
+
+
+def facts_of(document: Read) -> Facts:
+    """Return the facts that facts_document wrote."""
+    return Facts(**json.loads(document["version"]))
+
+
+def _chunk_document(chunk: Chunk, version: str) -> Document:
+    return {
+        "id": chunk.id,
+        "kind": CHUNK,
+        "tenant": chunk.tenant,
+        "space": chunk.space,
+        "page_id": chunk.page_id,
+        "version": version,
+        "page_title": chunk.title,
+        "section_title": chunk.section,
+        "breadcrumb": list(chunk.breadcrumb),
+        "content": chunk.text,
+        "url": chunk.url,
+        "source_type": chunk.source_type,
+        "source_id": chunk.source_id,
+        "ordinal": chunk.ordinal,
+        "document_page": chunk.document_page,
+        "updated_at": _moment(chunk.updated_at),
+        "updated_by": chunk.updated_by,
+        "labels": list(chunk.labels),
+        "embedded": False,
+    }
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else None
+
+
+def _read_moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
