@@ -2,55 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
 from rag.index.embedded import fingerprint_of, open_index
-from rag.ports import Embedder, Index, KnowsVocabulary
+from rag.ports import Embedder, SearchIndex
 from tests.contract.pages import EMBEDDER
-
-
-class ContractIndex(Index, KnowsVocabulary, Protocol):
-    """What the contract speaks of."""
+from tests.rag.index.azure.opened import opened
+from tests.search_service.service import SearchService
 
 
 class OpenIndex(Protocol):
     """Opens the store once more, as another process would."""
 
-    async def __call__(self, embedder: Embedder | None = EMBEDDER) -> ContractIndex: ...
+    async def __call__(self, embedder: Embedder | None = EMBEDDER) -> SearchIndex: ...
 
 
-Implementation = Callable[[Path, AsyncExitStack, Embedder | None], Awaitable[ContractIndex]]
+Store = Callable[[Path], AbstractAsyncContextManager[OpenIndex]]
 
 
-async def _embedded(
-    directory: Path, closing: AsyncExitStack, embedder: Embedder | None
-) -> ContractIndex:
-    index = await open_index(
-        directory / "index.sqlite", fingerprint_of(embedder) if embedder else None
-    )
-    closing.push_async_callback(index.close)
-    return index
-
-
-IMPLEMENTATIONS: dict[str, Implementation] = {"embedded": _embedded}
-
-
-@pytest.fixture(params=IMPLEMENTATIONS)
-async def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[OpenIndex]:
-    implementation = IMPLEMENTATIONS[request.param]
+@asynccontextmanager
+async def _embedded(directory: Path) -> AsyncIterator[OpenIndex]:
     async with AsyncExitStack() as closing:
 
-        async def open_once_more(embedder: Embedder | None = EMBEDDER) -> ContractIndex:
-            return await implementation(tmp_path, closing, embedder)
+        async def open_once_more(embedder: Embedder | None = EMBEDDER) -> SearchIndex:
+            expected = fingerprint_of(embedder) if embedder else None
+            index = await open_index(directory / "index.sqlite", expected)
+            closing.push_async_callback(index.close)
+            return index
 
         yield open_once_more
 
 
+@asynccontextmanager
+async def _azure(_: Path) -> AsyncIterator[OpenIndex]:
+    async with AsyncExitStack() as closing:
+        service = await closing.enter_async_context(SearchService().serving())
+
+        async def open_once_more(embedder: Embedder | None = EMBEDDER) -> SearchIndex:
+            return await closing.enter_async_context(opened(service, embedder))
+
+        yield open_once_more
+
+
+IMPLEMENTATIONS: dict[str, Store] = {"embedded": _embedded, "azure": _azure}
+
+REPLACES_AT_ONCE = frozenset({"embedded"})
+"""Those that show a page's old chunks or its new ones, never some of each: a promise of
+``upsert_page`` that a store without transactions can't keep."""
+
+
+@pytest.fixture(params=IMPLEMENTATIONS)
+async def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[OpenIndex]:
+    if request.node.get_closest_marker("replaces_at_once") and request.param not in (
+        REPLACES_AT_ONCE
+    ):
+        pytest.skip(f"The index {request.param!r} has no transactions.")
+    async with IMPLEMENTATIONS[request.param](tmp_path) as open_once_more:
+        yield open_once_more
+
+
 @pytest.fixture
-async def index(open_again: OpenIndex) -> ContractIndex:
+async def index(open_again: OpenIndex) -> SearchIndex:
     return await open_again()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import tempfile
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag.ports import SearchIndex
 from rag.types import EVERYONE, Principal, Readers
-from tests.contract.conftest import IMPLEMENTATIONS, ContractIndex, OpenIndex
-from tests.contract.pages import ANYONE, EMBEDDER, Draft, ask, page_ids, put
+from tests.contract.conftest import IMPLEMENTATIONS, OpenIndex
+from tests.contract.pages import ANYONE, Draft, ask, page_ids, put
 
 ANN = Principal("user:ann")
 STAFF = Principal("group:staff")
@@ -38,7 +38,7 @@ def may_read(readers: Readers, principals: frozenset[Principal]) -> bool:
 
 
 async def test_every_kind_of_readers_is_kept_from_every_kind_of_asker(
-    index: ContractIndex,
+    index: SearchIndex,
 ) -> None:
     """All readers over three principals, in two tenants and spaces: some 10,000 cases."""
     drafts = [
@@ -68,7 +68,7 @@ async def test_every_kind_of_readers_is_kept_from_every_kind_of_asker(
     assert judged > 7000
 
 
-async def test_what_may_not_be_read_takes_no_candidate_from_what_may(index: ContractIndex) -> None:
+async def test_what_may_not_be_read_takes_no_candidate_from_what_may(index: SearchIndex) -> None:
     """Permissions are inside both searches: 250 better matches can't push one page out."""
     crowd = [replace(SECRET, id=f"s{number}") for number in range(250)]
     open_page = Draft("open", ("One token in a longer text that matches less well",))
@@ -80,7 +80,7 @@ async def test_what_may_not_be_read_takes_no_candidate_from_what_may(index: Cont
     assert passage.signals["keyword_rank"] == passage.signals["vector_rank"] == 1
 
 
-async def test_neighbours_need_the_same_permission(index: ContractIndex) -> None:
+async def test_neighbours_need_the_same_permission(index: SearchIndex) -> None:
     page = replace(SECRET, texts=("VPN token", "VPN client"))
     await put(index, page)
     chunk_id = page.chunks[0].id
@@ -90,7 +90,7 @@ async def test_neighbours_need_the_same_permission(index: ContractIndex) -> None
 
 
 async def test_new_readers_count_at_once_for_every_reader(
-    index: ContractIndex, open_again: OpenIndex
+    index: SearchIndex, open_again: OpenIndex
 ) -> None:
     other = await open_again()
     await put(index, SECRET)
@@ -109,7 +109,7 @@ async def test_new_readers_count_at_once_for_every_reader(
         assert await ask(reader, "VPN", EVERYONE, STAFF, ANN, vector=False) == ()
 
 
-async def test_readers_of_an_unknown_page_change_nothing(index: ContractIndex) -> None:
+async def test_readers_of_an_unknown_page_change_nothing(index: SearchIndex) -> None:
     await put(index, SECRET)
 
     await index.set_readers("acme", "it", "absent", ANYONE)
@@ -119,7 +119,7 @@ async def test_readers_of_an_unknown_page_change_nothing(index: ContractIndex) -
     assert set(await index.pages("acme", "it")) == {"secret"}
 
 
-async def test_a_page_that_comes_back_has_its_new_readers_only(index: ContractIndex) -> None:
+async def test_a_page_that_comes_back_has_its_new_readers_only(index: SearchIndex) -> None:
     await put(index, replace(SECRET, readers=ANYONE))
     await put(index, replace(SECRET, version="2"))
 
@@ -157,8 +157,8 @@ async def _replay(
 ) -> None:
     pages: dict[str, Readers] = {}
     with tempfile.TemporaryDirectory() as directory:
-        async with AsyncExitStack() as closing:
-            index = await IMPLEMENTATIONS[implementation](Path(directory), closing, EMBEDDER)
+        async with IMPLEMENTATIONS[implementation](Path(directory)) as open_again:
+            index = await open_again()
             for kind, number, readers in steps:
                 await _step(index, pages, kind, f"p{number}", readers)
                 for asker in askers:
@@ -170,7 +170,7 @@ async def _replay(
 
 
 async def _step(
-    index: ContractIndex, pages: dict[str, Readers], kind: str, page_id: str, readers: Readers
+    index: SearchIndex, pages: dict[str, Readers], kind: str, page_id: str, readers: Readers
 ) -> None:
     if kind == "put":
         await put(index, Draft(page_id, ("VPN token",), readers=readers))
