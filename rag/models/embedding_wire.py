@@ -72,10 +72,11 @@ def _numbers(embedding: list[float] | str) -> NDArray[np.float64]:
 
 
 def _unit(vectors: NDArray[np.float64]) -> Vectors:
-    """Divide each vector by its length, in double precision: even huge numbers have one."""
+    """Divide each vector by its length, in double precision."""
     if not np.isfinite(vectors).all():
         raise VectorsInvalid("a vector holds something that is no finite number")
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not (lengths > 0).all() or not np.isfinite(lengths).all():
         raise VectorsInvalid("a vector is zero, or beyond measure")
     unit: Vectors = (vectors / lengths).astype(np.float32)

@@ -137,12 +137,23 @@ class OpenAIEmbedder:
         if isinstance(answer, Embedded):
             return self._checked(answer)
         if len(texts) == 1:
-            return await self._accepted([self._shortened(texts[0], answer)], policy, deadline)
+            return await self._shorter(texts[0], answer, policy, deadline)
         half = len(texts) // 2
         if "batch" in answer.message.lower():
             self._most_texts = half
         first = await self._accepted(texts[:half], policy, deadline)
         return first + await self._accepted(texts[half:], policy, deadline)
+
+    async def _shorter(
+        self, text: str, answer: Embedded | Rejection, policy: RetryPolicy, deadline: Deadline
+    ) -> Embedded:
+        """Ask for less and less of a text that is refused for its length."""
+        seen = text
+        while isinstance(answer, Rejection):
+            seen = self._half(seen, answer)
+            answer = await self._transport.send([seen], policy, deadline)
+        self._say_cut(text, seen)
+        return self._checked(answer)
 
     def _checked(self, answer: Embedded) -> Embedded:
         length = answer.vectors.shape[1]
@@ -161,13 +172,11 @@ class OpenAIEmbedder:
             self._say_cut(sent, shorter)
         return shorter if shorter.strip() else _NOTHING
 
-    def _shortened(self, text: str, rejection: Rejection) -> str:
+    def _half(self, text: str, rejection: Rejection) -> str:
         tokens = most_tokens(text) // 2
         if not says_too_long(rejection) or tokens < _LEAST_TOKENS:
             raise not_accepted(self._transport)
-        shorter = cut(text, tokens)
-        self._say_cut(text, shorter)
-        return shorter
+        return cut(text, tokens)
 
     def _say_cut(self, text: str, shorter: str) -> None:
         self._transport.count_cut()

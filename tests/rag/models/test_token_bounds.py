@@ -1,0 +1,94 @@
+"""The estimate of tokens beside what an installed tokenizer counts, on pages of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from rag.models.batches import MOST_TEXTS, MOST_TOKENS, batches
+from rag.models.local_embedder import TOKENIZER
+from rag.models.model_files import find
+from rag.models.token_bounds import cut, most_tokens
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted((ROOT / "infra" / "sample").rglob("*.md")) + sorted((ROOT / "docs").glob("*.md"))
+CODE = sorted((ROOT / "rag").glob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    opened = Tokenizer.from_file(str(find(TOKENIZER)))
+    opened.no_padding()
+    opened.no_truncation()
+    return opened
+
+
+def counted(tokenizer: Tokenizer, text: str) -> int:
+    return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+@pytest.mark.parametrize("page", PAGES + CODE, ids=lambda page: page.name)
+def test_a_page_is_never_counted_too_low_nor_absurdly_high(
+    tokenizer: Tokenizer, page: Path
+) -> None:
+    text = page.read_text()
+    real = counted(tokenizer, text)
+
+    assert real <= most_tokens(text) <= 1.7 * real
+
+
+def test_paragraphs_counted_too_low_are_few_and_short_of_little(tokenizer: Tokenizer) -> None:
+    paragraphs = [part for page in PAGES for part in page.read_text().split("\n\n") if part.strip()]
+    low = [part for part in paragraphs if most_tokens(part) < counted(tokenizer, part)]
+
+    assert len(low) <= len(paragraphs) / 100
+    assert all(counted(tokenizer, part) - most_tokens(part) <= 4 for part in low)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("Как сбросить пароль от учётной записи?", 1.0),
+        ("重置密码的方法是什么", 1.0),
+        ("パスワードを再設定するにはどうすればいいですか", 1.0),
+        ("Die Benutzerkontensteuerung verhindert das Passwortzurücksetzen", 0.85),
+        ("a8f5f167f44f4964e6c998dee827110c", 0.85),
+    ],
+    ids=["Russian", "Chinese", "Japanese", "German compounds", "a hash"],
+)
+def test_other_scripts_and_odd_words_are_counted_nearly_as_high(
+    tokenizer: Tokenizer, text: str, share: float
+) -> None:
+    assert most_tokens(text) >= share * counted(tokenizer, text)
+
+
+@given(st.text(), st.text())
+def test_counts_of_lines_add_up(one: str, other: str) -> None:
+    assert most_tokens(f"{one}\n{other}") == most_tokens(one) + 1 + most_tokens(other)
+
+
+@given(st.text(), st.integers(min_value=0, max_value=50))
+def test_a_cut_text_is_a_beginning_that_fits(text: str, tokens: int) -> None:
+    shorter = cut(text, tokens)
+
+    assert text.startswith(shorter)
+    assert most_tokens(shorter) <= tokens
+    assert shorter == text or most_tokens(text) > tokens
+
+
+@given(st.lists(st.text(max_size=20)))
+def test_batches_are_the_texts_in_order_and_within_bounds(texts: list[str]) -> None:
+    cut_up = list(batches(texts, lambda text: len(text) * 10_000, most_texts=5))
+
+    assert [text for batch in cut_up for text in batch] == texts
+    for batch in cut_up:
+        assert 0 < len(batch) <= 5
+        assert len(batch) == 1 or sum(map(len, batch)) * 10_000 <= MOST_TOKENS
+
+
+def test_64_texts_go_in_one_request() -> None:
+    assert [len(batch) for batch in batches(["x"] * 65, len)] == [MOST_TEXTS, 1]
