@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from rag.embedding_text import embedding_text
@@ -11,6 +12,8 @@ from tests.fakes import WordEmbedder
 
 ANYONE: Readers = (frozenset({EVERYONE}),)
 EMBEDDER = WordEmbedder()
+NO_ID = re.compile(r"[^A-Za-z0-9_-]")
+"""What a chunk's id is not made of."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Draft:
 
     def _chunk(self, ordinal: int, text: str) -> Chunk:
         return Chunk(
-            id=f"{self.tenant}-{self.space}-{self.id}-{self.version}-{ordinal}",
+            id=NO_ID.sub("_", f"{self.tenant}-{self.space}-{self.id}-{self.version}-{ordinal}"),
             tenant=self.tenant,
             space=self.space,
             page_id=self.id,
