@@ -14,14 +14,13 @@ from pathlib import Path
 
 from ingestion.config import Settings, load_settings
 from ingestion.errors import IngestionError, SettingInvalid
-from ingestion.ledger import Ledger
 from ingestion.names import is_space_key
 from ingestion.progress import progress_on
 from ingestion.readers import ReadersMalformed, parse_readers
+from ingestion.records.opening import records_of
 from ingestion.report import report_lines
-from ingestion.run import Folder, sync_folder
+from ingestion.run import Folder, source_of, sync_source
 from ingestion.sources import remember
-from ingestion.state import lease
 from ingestion.uploads import Uploads
 from rag.errors import ModelFilesInvalid, RagError
 from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
@@ -59,21 +58,23 @@ async def _folder(options: argparse.Namespace, settings: Settings) -> int:
     folder = Folder(options.path, options.space, options.readers, options.base_url)
     _refuse_uploads(options.space, settings)
     begun = datetime.now(UTC)
+    records = records_of(settings)
     async with (
         _embedder() as embedder,
         _index(settings, embedder, create=not options.dry_run) as index,
     ):
-        report = await sync_folder(
-            folder,
+        report = await sync_source(
+            source_of(folder),
             index,
             embedder,
             tenant=settings.tenant,
-            data_dir=settings.data_dir,
+            leases=records.leases,
             dry_run=options.dry_run,
             allow_mass_delete=options.allow_mass_delete,
             progress=progress_on(sys.stderr),
         )
-    await remember(Ledger(settings.data_dir, settings.tenant), folder, report, begun)
+    await remember(records.ledger, folder, report, begun)
+    records.close()
     print("\n".join(report_lines(report)))
     return FAILED if report.failed else 0
 
@@ -112,9 +113,11 @@ async def _forget(options: argparse.Namespace, settings: Settings) -> int:
                 file=sys.stderr,
             )
             return REFUSED
-        with lease(settings.data_dir, settings.tenant, options.space):
+        records = records_of(settings)
+        async with records.leases.held(options.space):
             uploads.forget(options.space)
-            await Ledger(settings.data_dir, settings.tenant).forget(options.space)
+            await records.ledger.forget(options.space)
+            await records.passes.forget(options.space)
             removed = await index.delete_pages(settings.tenant, options.space, list(pages))
     print(f"Removed {removed} pages of space {options.space!r}.")
     return 0

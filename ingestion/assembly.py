@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,15 +12,20 @@ import structlog
 
 from ingestion.errors import IngestionError
 from ingestion.folder import LARGEST_FILE
-from ingestion.ledger import SILENT_SECONDS, Ledger
 from ingestion.library import Library, ListedIndex
-from ingestion.runs import Runs, SyncSpace
-from ingestion.sources import KnownSources
+from ingestion.records.opening import Records, records_at
+from ingestion.runs import HeldBack, Runs, SyncSpace
+from ingestion.schedule import Cadence
+from ingestion.scheduler import Scheduler
+from ingestion.sources import KnownSources, Sources
 from ingestion.uploads import Uploads
 from ingestion.worker import in_a_process
 from rag.errors import RagError
 
 log = structlog.get_logger(__name__)
+
+LOOK_SECONDS = 10.0
+"""So often it is looked what is due, and whether another process died over its work."""
 
 
 def library_of(
@@ -29,36 +35,49 @@ def library_of(
     data_dir: Path,
     largest: int = LARGEST_FILE,
     work: SyncSpace | None = None,
+    records: Records | None = None,
+    wiki: Sources | None = None,
+    on_held_back: HeldBack | None = None,
 ) -> Library:
     """Return the library over an index; nothing is read or begun yet.
 
-    ``work`` takes the place of the processes that bring spaces up to date.
+    ``work`` takes the place of the processes that bring spaces up to date. ``records`` are the
+    file in the data directory unless given. ``wiki`` fills the spaces that it has.
     """
     largest = max(largest, LARGEST_FILE)
-    ledger = Ledger(data_dir, tenant)
+    kept = records or records_at(data_dir, tenant)
     uploads = Uploads(data_dir, tenant, largest)
-    sources = KnownSources(uploads, ledger)
+    sources = KnownSources(uploads, kept.ledger, wiki)
+    in_processes = in_a_process(data_dir, tenant, largest, kept.leases)
 
     return Library(
         index=index,
         tenant=tenant,
         uploads=uploads,
         sources=sources,
-        runs=Runs(ledger, sources, work or in_a_process(data_dir, tenant, largest)),
-        ledger=ledger,
+        runs=Runs(kept.ledger, sources, work or in_processes, on_held_back),
+        ledger=kept.ledger,
     )
 
 
+def scheduler_of(library: Library, records: Records, wiki: Sources, cadence: Cadence) -> Scheduler:
+    """Return what begins the passes over a wiki's spaces."""
+    return Scheduler(library.runs, records, wiki.spaces, cadence)
+
+
 @asynccontextmanager
-async def open_library(library: Library) -> AsyncIterator[None]:
-    """Mend what was interrupted, in the background; at the end leave the rest to the next start."""
+async def open_library(library: Library, scheduler: Scheduler | None = None) -> AsyncIterator[None]:
+    """Mend what was interrupted, and begin what is due, in the background.
+
+    At the end leave the rest to the next start.
+    """
     await _mend(library)
-    later = asyncio.create_task(_mend_later(library))
+    looking = asyncio.create_task(_look_after(library, scheduler))
     try:
         yield
     finally:
-        later.cancel()
-        await asyncio.wait([later])
+        looking.cancel()
+        await asyncio.wait([looking])
         await library.runs.stop()
 
 
@@ -71,10 +90,22 @@ async def _mend(library: Library) -> None:
         log.error("documents.not_mended", why=str(error))  # noqa: TRY400 - its text says all
 
 
-async def _mend_later(library: Library) -> None:
-    """Mend what was killed on a host of another name: its death shows by silence alone."""
-    await asyncio.sleep(SILENT_SECONDS + 1)
-    try:
-        await library.runs.resume(())
-    except (IngestionError, OSError) as error:
-        log.error("documents.not_mended", why=str(error))  # noqa: TRY400 - its text says all
+async def _look_after(library: Library, scheduler: Scheduler | None) -> None:
+    """Resume what dead processes left, and begin what is due.
+
+    A process on another host shows by its silence alone that it died.
+    """
+    said = ""
+    while True:
+        # Replicas do not march in step.
+        await asyncio.sleep(LOOK_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311 - not secret
+        try:
+            await library.runs.resume(())
+            if scheduler is not None:
+                await scheduler.begin_due()
+        except Exception as error:  # noqa: BLE001 - the next round tries again
+            if str(error) != said:
+                log.error("documents.not_looked_after", why=str(error), kind=type(error).__name__)  # noqa: TRY400 - as above
+            said = str(error)
+        else:
+            said = ""

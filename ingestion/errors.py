@@ -5,7 +5,9 @@
   - SourceUnavailable      the source cannot be listed at all
   - PageUnreadable         one page cannot be read or converted; the others go on
   - TooManyRemoved         more of a space would vanish than is plausible
+    - SpaceBlind           ... for the source shows none of its pages any more
   - RunInProgress          another run works on the same space
+    - LeaseLost            ... by now, for this one was silent too long
   - LedgerUnavailable      what runs do can't be told or kept
   - DocumentRefused        an uploaded document that can't be taken: which, why, and the cure
     - DocumentUnknown      ... for there is none of that name, or no such space or run
@@ -35,8 +37,16 @@ class TooManyRemoved(IngestionError):
     """The run would remove too much of the space."""
 
 
+class SpaceBlind(TooManyRemoved):
+    """The source shows nothing of a space that has pages in the index: all of them are kept."""
+
+
 class RunInProgress(IngestionError):
     """Another run works on the same space."""
+
+
+class LeaseLost(RunInProgress):
+    """The run no longer holds its space: it writes nothing more."""
 
 
 class LedgerUnavailable(IngestionError):

@@ -59,8 +59,10 @@ class FolderSource:
         base_url: str | None = None,
         kind: str = "folder",
         largest: int = LARGEST_FILE,
+        sure: bool = False,
     ) -> None:
         self._root = root.resolve()
+        self._sure = sure
         self._readers = readers if callable(readers) else _unless_said(readers)
         self._base_url = base_url or f"/pages/{quote(space, safe='')}/"
         self._largest = largest
@@ -91,6 +93,7 @@ class FolderSource:
             skipped=tuple(walk.skipped),
             failed=tuple(walk.failed),
             notes=tuple(Finding(f.id, note) for f in walk.files for note in f.notes),
+            sure=self._sure,
         )
 
     def _page(self, file: _File, titles: dict[str, str]) -> SourcePage:

@@ -12,9 +12,9 @@ from typing import Literal, Protocol
 from ingestion.about import About
 from ingestion.checking import Checker
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
-from ingestion.ledger import Failure, Synced
 from ingestion.names import document_name, shortened, space_key
 from ingestion.readers import ReadersMalformed, describe, parse_readers
+from ingestion.records.types import Failure, Synced
 from ingestion.runs import Runs
 from ingestion.sniffing import kind_of
 from ingestion.sources import Sources

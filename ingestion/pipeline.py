@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,13 @@ from rag.types import Chunk, Page, TokenSigns, Vectors
 _BATCH = 16
 _IN_FLIGHT = 4
 _PREPARED = 16
+
+Confirm = Callable[[], Awaitable[None]]
+"""Asked before each write whether this run may write still. Raises LeaseLost."""
+
+
+async def unconfirmed() -> None:
+    """Take it for granted: nobody else writes."""
 
 
 @dataclass(slots=True)
@@ -61,6 +68,7 @@ class Pipeline:
         ruler: Ruler,
         versions: Versions,
         progress: Progress,
+        confirm: Confirm = unconfirmed,
     ) -> None:
         self._source = source
         self._index = index
@@ -69,6 +77,7 @@ class Pipeline:
         self._ruler = ruler
         self._versions = versions
         self._progress = progress
+        self._confirm = confirm
         self._queue: asyncio.Queue[_Prepared | None] = asyncio.Queue(_PREPARED)
         self._slots = asyncio.Semaphore(_IN_FLIGHT)
         self.written = Written()
@@ -159,6 +168,7 @@ class Pipeline:
 
     async def _store(self, prepared: _Prepared) -> None:
         tokens = [prepared.tokens[row] for row in sorted(prepared.tokens)] or None
+        await self._confirm()
         await store_page(self._index, prepared.page, prepared.chunks, prepared.vectors, tokens)
         self.written.pages.append(prepared.page.id)
         self.written.chunks += len(prepared.chunks)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from ingestion.chunk import CHUNKER, Ruler
-from ingestion.errors import TooManyRemoved
-from ingestion.types import Listing, Plan, SourcePage
-from rag.types import Page
+from ingestion.errors import SpaceBlind, TooManyRemoved
+from ingestion.types import Listing, Loss, Plan, SourcePage
+from rag.types import EVERYONE, Page, Readers
 
 MOST_REMOVED_SHARE = 0.3
 LEAST_REMOVED = 5
@@ -60,29 +60,95 @@ def plan_run(listing: Listing, indexed: Mapping[str, Page], versions: Versions) 
             readers_changed.append(page)
     present = {page.id for page in listing.pages}
     gone = (page_id for page_id in _looked_at(indexed, listing) if page_id not in present)
+    removed = tuple(sorted(page_id for page_id in gone if not _unreadable(page_id, listing)))
     return Plan(
         added=tuple(added),
         changed=tuple(changed),
         readers_changed=tuple(readers_changed),
-        removed=tuple(sorted(page_id for page_id in gone if not _unreadable(page_id, listing))),
+        removed=removed,
         unchanged=len(listing.pages) - len(added) - len(changed),
         indexed=len(indexed),
+        losses=_losses(removed, indexed),
     )
+
+
+def what_stops(plan: Plan, listing: Listing, space: str) -> TooManyRemoved | None:
+    """Return why a run must not go on without a person's word; None when it may."""
+    if _went_blind(plan, listing):
+        return SpaceBlind(
+            f"The source shows none of the {plan.indexed} pages of space {space!r} any more; "
+            "nothing was changed. It may be out of sight only: look whether the token still may "
+            "read it. If they are meant to go, run again with --allow-mass-delete."
+        )
+    worst = next((loss for loss in plan.losses if _too_much(loss)), None)
+    return None if worst is None else _too_many_removed(worst, space)
 
 
 def removes_too_much(plan: Plan) -> bool:
     """Whether more of the space would vanish than a person usually deletes at once."""
-    removed = len(plan.removed)
-    return removed >= LEAST_REMOVED and removed > plan.indexed * MOST_REMOVED_SHARE
+    return any(_too_much(loss) for loss in plan.losses)
 
 
-def too_many_removed(plan: Plan, space: str) -> TooManyRemoved:
-    """Return the error that says what would vanish, and what to do."""
-    removed, share = len(plan.removed), round(100 * len(plan.removed) / plan.indexed)
+def narrowed_first(
+    pages: Iterable[SourcePage], indexed: Mapping[str, Page]
+) -> tuple[Sequence[SourcePage], Sequence[SourcePage]]:
+    """Split pages with new readers: those that somebody may no longer read, and the others."""
+    narrowed: list[SourcePage] = []
+    widened: list[SourcePage] = []
+    for page in pages:
+        only_wider = _lets_in_all(page.readers, indexed[page.id].readers)
+        (widened if only_wider else narrowed).append(page)
+    return narrowed, widened
+
+
+def _lets_in_all(new: Readers, old: Readers) -> bool:
+    """Whether surely everybody whom the old readers let in is let in by the new ones."""
+    if not old:
+        return True
+    return bool(new) and all(
+        EVERYONE in layer or any(old_layer <= layer for old_layer in old) for layer in new
+    )
+
+
+def _went_blind(plan: Plan, listing: Listing) -> bool:
+    """Whether a source that was looked at whole has nothing left of what is indexed."""
+    something = listing.pages or listing.failed or listing.skipped
+    whole = listing.within is None and not listing.sure
+    return whole and not something and plan.indexed > 0
+
+
+def _losses(removed: Sequence[str], indexed: Mapping[str, Page]) -> tuple[Loss, ...]:
+    """Count what goes: pages, and what hangs on pages that stay.
+
+    What goes with its page is no loss of its own: to delete one page with many attachments is no
+    mass deletion. And what is looked at does not matter: a part is held against the whole space.
+    """
+    gone = frozenset(removed)
+    pages = {page_id for page_id in indexed if _owner(page_id, indexed) is None}
+    hanging = [page_id for page_id in removed if page_id not in pages]
+    left = sum(_owner(page_id, indexed) not in gone for page_id in hanging)
+    return (
+        Loss(len(gone & pages), len(pages)),
+        Loss(left, len(indexed) - len(pages), "attachments"),
+    )
+
+
+def _owner(page_id: str, indexed: Mapping[str, Page]) -> str | None:
+    """Return the indexed page that something hangs on."""
+    above = accumulate(page_id.split("/")[:-1], "{}/{}".format)
+    return next((each for each in above if each in indexed), None)
+
+
+def _too_much(loss: Loss) -> bool:
+    return loss.removed >= LEAST_REMOVED and loss.removed > loss.indexed * MOST_REMOVED_SHARE
+
+
+def _too_many_removed(loss: Loss, space: str) -> TooManyRemoved:
+    share = round(100 * loss.removed / loss.indexed)
     return TooManyRemoved(
-        f"{removed} of {plan.indexed} pages of space {space!r} ({share} %) are gone from the "
-        f"source; nothing was changed. If they are meant to go, run again with "
-        f"--allow-mass-delete; else look whether the source is complete."
+        f"{loss.removed} of {loss.indexed} {loss.kind} of space {space!r} ({share} %) are gone "
+        "from the source; nothing was changed. If they are meant to go, run again with "
+        "--allow-mass-delete; else look whether the source is complete."
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ingestion.folder import FolderSource
+from ingestion.pipeline import Confirm, unconfirmed
 from ingestion.ports import Progress, Source
 from ingestion.progress import Silent
-from ingestion.state import lease
+from ingestion.records.leases import FileLeases, Leases
 from ingestion.sync import sync
-from ingestion.types import Report
+from ingestion.types import Extent, Report
 from rag.ports import Embedder, Index
 from rag.types import EVERYONE, Readers
 
@@ -45,7 +47,8 @@ async def sync_folder(
 ) -> Report:
     """Bring a space up to date with a folder; one run at a time a space and data directory.
 
-    A dry run takes no lease and changes nothing.
+    A dry run takes no lease and changes nothing. For an index that is a file in ``data_dir``;
+    where records are shared, ``sync_source`` is given their leases.
 
     Raises:
         RunInProgress: another run works on the space.
@@ -56,7 +59,7 @@ async def sync_folder(
         index,
         embedder,
         tenant=tenant,
-        data_dir=data_dir,
+        leases=FileLeases(data_dir, tenant),
         dry_run=dry_run,
         allow_mass_delete=allow_mass_delete,
         progress=progress,
@@ -76,13 +79,20 @@ async def sync_source(
     embedder: Embedder | None,
     *,
     tenant: str,
-    data_dir: Path,
+    leases: Leases,
     dry_run: bool = False,
     allow_mass_delete: bool = False,
+    extent: Extent = "all",
+    page: str = "",
+    watermark: str = "",
+    again: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Report:
-    """Bring a space up to date with any source; all else as sync_folder."""
-    with nullcontext() if dry_run else lease(data_dir, tenant, source.space):
+    """Bring a space up to date with any source; all else as sync_folder and sync.
+
+    Raises LeaseLost, too: another run may work there by now, and this one wrote nothing more.
+    """
+    async with _held(leases, source.space, dry_run=dry_run) as confirm:
         return await sync(
             source,
             index,
@@ -90,5 +100,19 @@ async def sync_source(
             tenant=tenant,
             dry_run=dry_run,
             allow_mass_delete=allow_mass_delete,
+            extent=extent,
+            page=page,
+            watermark=watermark,
+            again=again,
+            confirm=confirm,
             progress=progress or Silent(),
         )
+
+
+@asynccontextmanager
+async def _held(leases: Leases, space: str, *, dry_run: bool) -> AsyncIterator[Confirm]:
+    if dry_run:
+        yield unconfirmed
+        return
+    async with leases.held(space) as lease:
+        yield lease.confirm

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,12 +23,13 @@ from ingestion.errors import (
     RunInProgress,
     TooManyRemoved,
 )
-from ingestion.ledger import Ledger, Run, State, Synced
 from ingestion.names import shortened
 from ingestion.ports import Progress
-from ingestion.sources import Sources
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import Run, State
+from ingestion.sources import Sources, note_report
 from ingestion.tally import Tally, failure, held_back
-from ingestion.types import Report
+from ingestion.types import Extent, Report
 from rag.errors import RagError
 
 log = structlog.get_logger(__name__)
@@ -36,12 +37,21 @@ log = structlog.get_logger(__name__)
 SyncSpace = Callable[[str, Progress, Run], Awaitable[Report]]
 """Brings a space up to date with its source. Raises as ingestion.run.sync_source."""
 
+HeldBack = Callable[[str, str], Awaitable[None]]
+"""Is told of a space whose run held back, and why: too much of it, or all, is gone."""
+
+_Over = tuple[str, Extent, str]
+"""Space, extent and page: what a run is over."""
+
 _AT_ONCE = 2
 _WRITE_SECONDS = 0.5
 _LEASE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 5.0
 _BROKEN = "something broke on our side; it is in the log"
 AT_START = "start"
 """Who begins what a start has to mend."""
+BY_SCHEDULE = "schedule"
+"""Who begins what is due. Runs of the schedule that find nothing are not kept."""
 
 
 class Runs:
@@ -51,48 +61,79 @@ class Runs:
         ledger: where runs are told.
         sources: what can be read.
         work: what a run does with each space.
+        on_held_back: who is told when a run holds back.
     """
 
-    def __init__(self, ledger: Ledger, sources: Sources, work: SyncSpace) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        sources: Sources,
+        work: SyncSpace,
+        on_held_back: HeldBack | None = None,
+    ) -> None:
         self._ledger = ledger
         self._sources = sources
         self._work = work
+        self._on_held_back = on_held_back
         self._locks: dict[str, asyncio.Lock] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._waiting: dict[str, str] = {}
+        self._waiting: dict[_Over, str] = {}
+        self._taken_over: dict[str, Run] = {}
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._stopping = False
 
     async def start(
-        self, space: str | None, *, by: str, dry_run: bool = False, allow_mass_delete: bool = False
+        self,
+        space: str | None,
+        *,
+        by: str,
+        dry_run: bool = False,
+        allow_mass_delete: bool = False,
+        extent: Extent = "all",
+        page: str = "",
     ) -> str:
-        """Begin a run over a space or all; return its id.
+        """Begin a run over a space or all, or over one page by address or id; return its id.
+
+        A run over one page is not refused for another's sake: it waits for the space.
 
         Raises:
-            DocumentUnknown: it is not known what fills the space.
+            DocumentUnknown: it is not known what fills the space, or which space the page is in.
             DocumentInTheWay: another run is over the space.
+            SourceUnavailable: what fills the space can't be asked now.
         """
+        if page:
+            space, extent = space or await self._space_with(page), "page"
         if space is not None:
             await self._sources.of(space)
-        for run in await self._ledger.active():
-            if not dry_run and not run.dry_run and _meet(run.space, space):
-                told = f"the space {run.space!r}" if run.space else "all spaces"
-                raise DocumentInTheWay(
-                    f"A run over {told} is under way. Wait until it ends, or cancel it."
-                )
-        run = _new(space, by, dry_run=dry_run)
+        run = _new(space, by, extent, page, dry_run=dry_run)
+        await self._refuse_second(run)
         return await self._begin(replace(run, allow_mass_delete=allow_mass_delete))
 
-    async def request(self, space: str, *, by: str, allow_mass_delete: bool = False) -> str:
+    async def find_space(self, url: str) -> str | None:
+        """Return the space of the page at an address, indexed or not; None for none of ours.
+
+        Raises SourceUnavailable.
+        """
+        return await self._sources.space_of(url)
+
+    async def request(
+        self,
+        space: str,
+        *,
+        by: str,
+        allow_mass_delete: bool = False,
+        extent: Extent = "all",
+        page: str = "",
+    ) -> str:
         """See to it that a space is read once more; a run that only waits will do.
 
         Return the run's id.
         """
-        waiting = self._waiting.get(space)
+        waiting = self._waiting.get((space, extent, page))
         if waiting is not None:
             return waiting
-        run = replace(_new(space, by), allow_mass_delete=allow_mass_delete)
-        self._waiting[space] = run.id
+        run = replace(_new(space, by, extent, page), allow_mass_delete=allow_mass_delete)
+        self._waiting[space, extent, page] = run.id
         try:
             return await self._begin(run)
         except BaseException:
@@ -129,22 +170,20 @@ class Runs:
 
         What was interrupted is settled last: a start that is cut off here resumes it all the same.
         """
-        interrupted = await self._ledger.interrupted()
         known = sorted(await self._sources.spaces())
+        # What is taken over is ours from now on, also when something fails below.
+        self._taken_over |= {run.id: run for run in await self._ledger.interrupted()}
+        interrupted = list(self._taken_over.values())
         over = {run.id: _again(run, known) for run in interrupted}
-        allowed = {space for run in interrupted if run.allow_mass_delete for space in over[run.id]}
-        begun: dict[str, str] = {}
-        for space in known:
-            if space in spaces or any(space in again for again in over.values()):
-                begun[space] = await self.request(
-                    space, by=AT_START, allow_mass_delete=space in allowed
-                )
-        await self._ledger.settle(
-            [
-                replace(run, resumed_as=tuple(begun[space] for space in over[run.id]))
-                for run in interrupted
-            ]
-        )
+        allowed = {each for run in interrupted if run.allow_mass_delete for each in over[run.id]}
+        whole: list[_Over] = [(space, "all", "") for space in known if space in spaces]
+        begun: dict[_Over, str] = {}
+        for each in dict.fromkeys((*whole, *(each for again in over.values() for each in again))):
+            space, extent, page = each
+            begun[each] = await self.request(
+                space, by=AT_START, allow_mass_delete=each in allowed, extent=extent, page=page
+            )
+        await self._settle(interrupted, over, begun)
 
     async def settled(self) -> None:
         """Wait until nothing is under way in this process."""
@@ -159,6 +198,42 @@ class Runs:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+
+    async def _settle(
+        self,
+        interrupted: Sequence[Run],
+        over: Mapping[str, Sequence[_Over]],
+        begun: Mapping[_Over, str],
+    ) -> None:
+        if not interrupted:
+            return
+        await self._ledger.settle(
+            [
+                replace(run, resumed_as=tuple(begun[each] for each in over[run.id]))
+                for run in interrupted
+            ]
+        )
+        for run in interrupted:
+            self._taken_over.pop(run.id, None)
+
+    async def _space_with(self, page: str) -> str:
+        space = await self._sources.space_of(page)
+        if space is None:
+            raise DocumentUnknown(
+                f"No page that can be read is at {shortened(page)}. Look at the address, and "
+                "whether its space is one that is read."
+            )
+        return space
+
+    async def _refuse_second(self, run: Run) -> None:
+        if run.dry_run or run.page:
+            return
+        for other in await self._ledger.active():
+            if not (other.dry_run or other.page) and _meet(other.space, run.space):
+                told = f"the space {other.space!r}" if other.space else "all spaces"
+                raise DocumentInTheWay(
+                    f"A run over {told} is under way. Wait until it ends, or cancel it."
+                )
 
     async def _begin(self, run: Run) -> str:
         await self._ledger.write(run)
@@ -197,7 +272,7 @@ class Runs:
         said = False
         while not self._stopping:
             try:
-                await self._ledger.write(run)
+                await self._keep_end(run)
             except LedgerUnavailable as error:
                 if not said:
                     log.error("reindex.untold", run=run.id, why=str(error))  # noqa: TRY400
@@ -205,6 +280,13 @@ class Runs:
                 await asyncio.sleep(_WRITE_SECONDS)
             else:
                 return
+
+    async def _keep_end(self, run: Run) -> None:
+        if run.by == BY_SCHEDULE and not run.eventful:
+            # Every few minutes one over each space: they would drown what people began.
+            await self._ledger.drop(run.id)
+        else:
+            await self._ledger.write(run)
 
     async def _all(self, tally: Tally) -> None:
         space = tally.run.space
@@ -215,6 +297,7 @@ class Runs:
 
     async def _one(self, tally: Tally, space: str) -> None:
         """Work on a space once no other process does."""
+        pause = _LEASE_SECONDS
         while True:
             self._forget_waiting(tally.run)
             begun = tally.at(space)
@@ -223,10 +306,11 @@ class Runs:
             except (RunInProgress, LedgerUnavailable):
                 # Also a full disk is waited for: what was taken in is to be found in the end.
                 tally.wait()
-                await asyncio.sleep(_LEASE_SECONDS)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
                 continue
             except TooManyRemoved as error:
-                tally.trouble(held_back(space, str(error)))
+                await self._hold_back(tally, space, error)
             except (IngestionError, RagError) as error:
                 tally.trouble(failure(space, "", str(error)))
             else:
@@ -234,10 +318,21 @@ class Runs:
             return
 
     async def _note(self, tally: Tally, report: Report, begun: datetime) -> None:
-        failures = tally.take(report)
+        tally.take(report)
         if not report.dry_run:
-            synced = Synced(begun, datetime.now(UTC), failures)
-            await self._ledger.note_synced(report.space, synced)
+            await note_report(self._ledger, report, begun)
+
+    async def _hold_back(self, tally: Tally, space: str, error: TooManyRemoved) -> None:
+        why = held_back(space, str(error))
+        tally.trouble(why)
+        log.error("reindex.held_back", run=tally.run.id, space=space, why=why.reason)
+        if self._on_held_back is None:
+            return
+        try:
+            await self._on_held_back(space, why.reason)
+        except Exception:
+            # It is in the run and in the log all the same.
+            log.exception("reindex.not_told", space=space)
 
     async def _tell(self, tally: Tally, working: asyncio.Task[None] | None) -> None:
         """Keep the ledger up to date, and look whether somebody wants the run to stop."""
@@ -250,11 +345,14 @@ class Runs:
 
     def _forget_waiting(self, run: Run) -> None:
         """From now on a change of the space needs another run."""
-        if run.space is not None and self._waiting.get(run.space) == run.id:
-            del self._waiting[run.space]
+        over = (run.space or "", run.extent, run.page)
+        if self._waiting.get(over) == run.id:
+            del self._waiting[over]
 
 
-def _new(space: str | None, by: str, *, dry_run: bool = False) -> Run:
+def _new(
+    space: str | None, by: str, extent: Extent = "all", page: str = "", *, dry_run: bool = False
+) -> Run:
     return Run(
         id=uuid.uuid4().hex,
         space=space,
@@ -263,14 +361,16 @@ def _new(space: str | None, by: str, *, dry_run: bool = False) -> Run:
         by=by,
         state="waiting",
         created_at=datetime.now(UTC),
+        extent=extent,
+        page=page,
     )
 
 
-def _again(run: Run, known: Sequence[str]) -> Sequence[str]:
-    """Return the spaces that a run of a dead process leaves to be read again."""
+def _again(run: Run, known: Sequence[str]) -> Sequence[_Over]:
+    """Return what a run of a dead process leaves to be read again."""
     if run.dry_run or run.state == "cancelled":
         return ()
-    return [space for space in known if run.space in {None, space}]
+    return [(space, run.extent, run.page) for space in known if run.space in {None, space}]
 
 
 def _meet(one: str | None, other: str | None) -> bool:

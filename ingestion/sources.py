@@ -1,4 +1,4 @@
-"""Which source fills which space: uploads, or a folder that was named once."""
+"""Which source fills which space: uploads, a folder that was named once, or a wiki."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from ingestion.errors import DocumentUnknown
-from ingestion.ledger import FolderEntry, Ledger, Synced
+import structlog
+
+from ingestion.errors import DocumentUnknown, SourceUnavailable
 from ingestion.names import shortened
 from ingestion.ports import Source
+from ingestion.records.ledger import Ledger
+from ingestion.records.noting import synced_after
+from ingestion.records.types import FolderEntry
 from ingestion.run import Folder, source_of
-from ingestion.tally import failure
+from ingestion.tally import failures_of
 from ingestion.types import Report
 from ingestion.uploads import Uploads
 from rag.types import Principal
+
+log = structlog.get_logger(__name__)
 
 
 class Sources(Protocol):
@@ -29,27 +35,54 @@ class Sources(Protocol):
         """Return the source of a space. Raises DocumentUnknown."""
         ...
 
+    async def space_of(self, url: str) -> str | None:
+        """Return the space of the page at an address, indexed or not; None for no page of ours.
+
+        Raises SourceUnavailable.
+        """
+        ...
+
 
 class KnownSources:
-    """Implements Sources: the uploads, and the folders that the ledger remembers."""
+    """Implements Sources: the uploads, the folders that the ledger remembers, and a wiki.
 
-    def __init__(self, uploads: Uploads, ledger: Ledger) -> None:
+    The wiki's methods raise SourceUnavailable; a space that is filled otherwise is not the wiki's.
+    """
+
+    def __init__(self, uploads: Uploads, ledger: Ledger, wiki: Sources | None = None) -> None:
         self._uploads = uploads
         self._ledger = ledger
+        self._wiki = wiki
 
     async def spaces(self) -> Sequence[str]:
-        return sorted({*self._uploads.spaces(), *await self._ledger.folders()})
+        own = {*self._uploads.spaces(), *await self._ledger.folders()}
+        return sorted({*own, *await self._of_the_wiki()})
 
     async def of(self, space: str) -> Source:
         if self._uploads.has(space):
             return self._uploads.source(space)
         folder = (await self._ledger.folders()).get(space)
-        if folder is None:
-            raise DocumentUnknown(
-                f"It is not known what fills the space {shortened(space)}. Say it once: "
-                f"python -m ingestion folder PATH --space KEY"
-            )
-        return source_of(_folder(space, folder))
+        if folder is not None:
+            return source_of(_folder(space, folder))
+        if self._wiki is not None:
+            return await self._wiki.of(space)
+        raise DocumentUnknown(
+            f"It is not known what fills the space {shortened(space)}. Say it once: "
+            f"python -m ingestion folder PATH --space KEY"
+        )
+
+    async def space_of(self, url: str) -> str | None:
+        return None if self._wiki is None else await self._wiki.space_of(url)
+
+    async def _of_the_wiki(self) -> Sequence[str]:
+        """Return the wiki's spaces; while it is away, what was read of it before."""
+        if self._wiki is None:
+            return ()
+        try:
+            return await self._wiki.spaces()
+        except SourceUnavailable as error:
+            log.warning("wiki.away", why=str(error))
+            return list(await self._ledger.synced())
 
 
 def entry_of(folder: Folder) -> FolderEntry:
@@ -62,9 +95,17 @@ async def remember(ledger: Ledger, folder: Folder, report: Report, begun: dateti
     """Keep that a folder fills its space, and when it was last read."""
     if report.dry_run:
         return
-    failures = tuple(failure(report.space, one.page, one.reason) for one in report.failed)
     await ledger.note_folder(folder.space, entry_of(folder))
-    await ledger.note_synced(folder.space, Synced(begun, datetime.now(UTC), failures))
+    await note_report(ledger, report, begun)
+
+
+async def note_report(ledger: Ledger, report: Report, begun: datetime) -> None:
+    """Keep what a run over a space leaves to be known."""
+    ended = datetime.now(UTC)
+    failures = failures_of(report)
+    await ledger.change_synced(
+        report.space, lambda before: synced_after(before, report, failures, begun, ended)
+    )
 
 
 def _folder(space: str, entry: FolderEntry) -> Folder:

@@ -6,10 +6,10 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ingestion.ledger import Failure, Run, State
+from ingestion.records.noting import MOST_FAILURES
+from ingestion.records.types import Failure, Run, State
 from ingestion.types import Report
 
-_MOST_FAILURES = 100
 _LOOK = "Look at the file, mend or remove it, and reindex."
 _MEANT = "If they are meant to go, reindex once more and allow it; else mend the source."
 
@@ -51,12 +51,11 @@ class Tally:
         self.broken = True
         self._add(why)
 
-    def take(self, report: Report) -> tuple[Failure, ...]:
-        """Add a space's report; return the failures in it."""
-        found = tuple(failure(report.space, one.page, one.reason) for one in report.failed)
+    def take(self, report: Report) -> None:
+        """Add a space's report."""
         if report.dry_run:
-            for each in found:
-                self._add(each)
+            for one in report.failed:
+                self._add(failure(report.space, one.page, one.reason))
             if report.would_stop:
                 self._list(held_back(report.space, f"A real run would stop: {report.would_stop}"))
         run = self.run
@@ -69,7 +68,6 @@ class Tally:
             unchanged=run.unchanged + report.unchanged,
             skipped=run.skipped + len(report.skipped),
         )
-        return found[:_MOST_FAILURES]
 
     def now(self) -> Run:
         """Return the run as it is now."""
@@ -88,8 +86,14 @@ class Tally:
         self.run = replace(self.run, failed=self.run.failed + 1)
 
     def _list(self, why: Failure) -> None:
-        failures = (*self.run.failures, why)[:_MOST_FAILURES]
+        failures = (*self.run.failures, why)[:MOST_FAILURES]
         self.run = replace(self.run, failures=failures)
+
+
+def failures_of(report: Report) -> tuple[Failure, ...]:
+    """Return the first failures of a report."""
+    failed = report.failed[:MOST_FAILURES]
+    return tuple(failure(report.space, one.page, one.reason) for one in failed)
 
 
 def held_back(space: str, why: str) -> Failure:

@@ -113,6 +113,7 @@ class Listing:
     ``within`` None: this is the whole space. Else only these pages, and what is below them
     (``ID/…``), were looked at; nothing else is removed. ``watermark`` is what
     ingestion.ports.ListsChanges wants to be told the next time; "" where a source has none.
+    ``sure``: the source is our own, so that no page at all means just that.
     """
 
     pages: tuple[SourcePage, ...]
@@ -121,6 +122,7 @@ class Listing:
     notes: tuple[Finding, ...] = ()
     within: tuple[str, ...] | None = None
     watermark: str = ""
+    sure: bool = False
 
 
 Extent = Literal["all", "changes", "page"]
@@ -128,8 +130,20 @@ Extent = Literal["all", "changes", "page"]
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """So many of so many things of one kind in a space would be removed."""
+
+    removed: int
+    indexed: int
+    kind: Literal["pages", "attachments"] = "pages"
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """Source minus index: what a run will do. ``removed`` is out of ``indexed`` pages."""
+    """Source minus index: what a run will do. ``removed`` is out of ``indexed`` pages.
+
+    ``losses`` count pages, and apart from them what hangs on pages that stay.
+    """
 
     added: tuple[SourcePage, ...]
     changed: tuple[SourcePage, ...]
@@ -137,6 +151,7 @@ class Plan:
     removed: tuple[str, ...]
     unchanged: int
     indexed: int
+    losses: tuple[Loss, ...] = ()
 
     @property
     def to_write(self) -> tuple[SourcePage, ...]:
@@ -149,7 +164,7 @@ class Report:
     """What a run did, or with ``dry_run`` what it would have done. Page ids, in order.
 
     ``would_stop`` is, for a dry run, why a real one would stop; "" if it would not. ``watermark``
-    is the listing's.
+    and ``within`` are the listing's.
     """
 
     space: str
@@ -169,3 +184,4 @@ class Report:
     would_stop: str = ""
     extent: Extent = "all"
     watermark: str = ""
+    within: tuple[str, ...] | None = None

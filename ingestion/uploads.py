@@ -31,8 +31,8 @@ from ingestion.errors import DocumentInTheWay, DocumentUnknown, RunInProgress
 from ingestion.folder import LARGEST_FILE, FolderSource
 from ingestion.names import is_space_key, shortened
 from ingestion.readers import NOBODY
+from ingestion.records.file_lock import lease
 from ingestion.sniffing import stored_name
-from ingestion.state import lease
 from rag.types import EVERYONE, Readers
 
 KIND = "upload"
@@ -102,7 +102,9 @@ class Uploads:
             known = version_of(folder, name, digest_of(content))
             return NOBODY if known is None else both(known.may_read(), said)
 
-        return FolderSource(folder, space=space, readers=who, kind=KIND, largest=self._largest)
+        return FolderSource(
+            folder, space=space, readers=who, kind=KIND, largest=self._largest, sure=True
+        )
 
     async def keep(self, space: str, arrived: Arrived) -> tuple[str, bool]:
         """Put a document in its place, and its space there when it is the first.

@@ -16,20 +16,25 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+import structlog
 from pydantic import BaseModel, TypeAdapter
 
 from ingestion import errors
-from ingestion.errors import IngestionError
-from ingestion.ledger import Ledger, Run
+from ingestion.config import Settings, load_settings
+from ingestion.errors import IngestionError, RunInProgress
 from ingestion.ports import Progress
+from ingestion.records.leases import Leases
+from ingestion.records.noting import to_look_at_again
+from ingestion.records.opening import Records, records_of
+from ingestion.records.types import Run
 from ingestion.run import sync_source
 from ingestion.runs import SyncSpace
 from ingestion.sources import KnownSources
-from ingestion.types import Report
+from ingestion.types import Extent, Report
 from ingestion.uploads import Uploads
-from rag.errors import ModelFilesInvalid, RagError
-from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
-from rag.models.local_embedder import LocalEmbedder, open_local_embedder
+from rag.assembly import open_embedder, open_search_index
+from rag.errors import RagError
+from rag.ports import Embedder, SearchIndex
 
 _ROOT = Path(__file__).parents[1]
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -39,7 +44,7 @@ _DIED = "The process that reads documents ended early. Look at the log, and rein
 
 
 class Job(BaseModel):
-    """What a worker is told."""
+    """What a worker is told; all else it reads from the settings in its own environment."""
 
     data_dir: Path
     tenant: str
@@ -47,13 +52,22 @@ class Job(BaseModel):
     dry_run: bool
     allow_mass_delete: bool
     largest: int
+    extent: Extent = "all"
+    page: str = ""
 
 
-def in_a_process(data_dir: Path, tenant: str, largest: int) -> SyncSpace:
-    """Return what brings a space up to date in a process of its own."""
+def in_a_process(
+    data_dir: Path, tenant: str, largest: int, leases: Leases | None = None
+) -> SyncSpace:
+    """Return what brings a space up to date in a process of its own.
+
+    With ``leases`` no process is started in vain for a space that somebody works on.
+    """
     data_dir = data_dir.absolute()
 
     async def sync(space: str, progress: Progress, run: Run) -> Report:
+        if leases is not None and not run.dry_run and await leases.busy(space):
+            raise RunInProgress(f"Another run works on space {space!r}; wait until it ends.")
         job = Job(
             data_dir=data_dir,
             tenant=tenant,
@@ -61,6 +75,8 @@ def in_a_process(data_dir: Path, tenant: str, largest: int) -> SyncSpace:
             dry_run=run.dry_run,
             allow_mass_delete=run.allow_mass_delete,
             largest=largest,
+            extent=run.extent,
+            page=run.page,
         )
         async with _worker(job) as lines:
             async for line in lines:
@@ -75,8 +91,8 @@ def in_a_process(data_dir: Path, tenant: str, largest: int) -> SyncSpace:
 @asynccontextmanager
 async def _worker(job: Job) -> AsyncIterator[asyncio.StreamReader]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "ingestion.worker", job.model_dump_json()),
-        cwd=_ROOT,
+        *(sys.executable, "-P", "-m", "ingestion.worker", job.model_dump_json()),
+        env={**os.environ, "PYTHONPATH": _path()},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         limit=_LONGEST_LINE,
@@ -133,46 +149,59 @@ class Spoken:
 async def work(job: Job, spoken: Spoken) -> None:
     """Do a job and say how it went."""
     try:
-        async with _opened(job) as (index, embedder):
-            ledger = Ledger(job.data_dir, job.tenant)
-            uploads = Uploads(job.data_dir, job.tenant, job.largest)
-            report = await sync_source(
-                await KnownSources(uploads, ledger).of(job.space),
-                index,
-                embedder,
-                tenant=job.tenant,
-                data_dir=job.data_dir,
-                dry_run=job.dry_run,
-                allow_mass_delete=job.allow_mass_delete,
-                progress=spoken,
-            )
+        here = {"data_dir": job.data_dir, "tenant": job.tenant}
+        settings = load_settings().model_copy(update=here)
+        records = records_of(settings)
+        try:
+            report = await _synced(job, settings, records, spoken)
+        finally:
+            records.close()
     except (IngestionError, RagError) as error:
         spoken.say(error=type(error).__name__, text=str(error))
     else:
         spoken.say(report=_REPORT.dump_python(report, mode="json"))
 
 
+async def _synced(job: Job, settings: Settings, records: Records, spoken: Spoken) -> Report:
+    uploads = Uploads(job.data_dir, job.tenant, job.largest)
+    before = (await records.ledger.synced()).get(job.space)
+    async with _opened(settings) as (index, embedder):
+        return await sync_source(
+            await KnownSources(uploads, records.ledger).of(job.space),
+            index,
+            embedder,
+            tenant=job.tenant,
+            leases=records.leases,
+            dry_run=job.dry_run,
+            allow_mass_delete=job.allow_mass_delete,
+            extent=job.extent,
+            page=job.page,
+            watermark=before.watermark if before else "",
+            again=to_look_at_again(before),
+            progress=spoken,
+        )
+
+
 @asynccontextmanager
-async def _opened(job: Job) -> AsyncIterator[tuple[EmbeddedIndex, LocalEmbedder | None]]:
-    try:
-        embedder = await open_local_embedder()
-    except ModelFilesInvalid:
-        embedder = None
-    try:
-        expected = fingerprint_of(embedder) if embedder else None
-        index = await open_index(job.data_dir / "index.sqlite", expected)
+async def _opened(settings: Settings) -> AsyncIterator[tuple[SearchIndex, Embedder | None]]:
+    async with open_embedder(settings) as (embedder, _):
+        index = await open_search_index(settings, embedder, write=True)
         try:
             yield index, embedder
         finally:
             await index.close()
-    finally:
-        if embedder is not None:
-            embedder.close()
+
+
+def _path() -> str:
+    """Return where Frontdesk is found from any folder: ``.env`` is looked for in the server's."""
+    return os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
 
 
 def main(arguments: list[str]) -> int:
     """Do the job that the only argument describes."""
     logging.disable(logging.CRITICAL)
+    # What is said on standard output is for the server alone.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     if hasattr(os, "nice"):
         os.nice(_NICER)
     asyncio.run(work(Job.model_validate_json(arguments[0]), Spoken(sys.stdout)))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bot.config import Settings
 from bot.parts import Parts
-from ingestion.ledger import Ledger
 from ingestion.progress import progress_on
+from ingestion.records.opening import records_of
 from ingestion.report import report_lines
 from ingestion.run import Folder, sync_folder
 from ingestion.sources import remember
@@ -50,7 +50,7 @@ async def _sync(settings: Settings, parts: Parts, folder: Folder) -> Sequence[st
         data_dir=settings.data_dir,
         progress=progress_on(sys.stderr),
     )
-    await remember(Ledger(settings.data_dir, settings.tenant), folder, report, begun)
+    await remember(records_of(settings).ledger, folder, report, begun)
     return report_lines(report)
 
 
@@ -59,6 +59,6 @@ async def _forget_sample(settings: Settings, parts: Parts, own: Sequence[str]) -
     for space in SAMPLE_SPACES:
         pages = await parts.index.pages(settings.tenant, space)
         removed += await parts.index.delete_pages(settings.tenant, space, list(pages))
-        await Ledger(settings.data_dir, settings.tenant).forget(space)
+        await records_of(settings).ledger.forget(space)
     gone = f" Its {removed} pages are removed." if removed else ""
     return [f"The sample company is left out, because {', '.join(own)} is indexed.{gone}"]

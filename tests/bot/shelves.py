@@ -12,8 +12,8 @@ from bot.documents.documents import SeenBy
 from bot.doors.receiving import upload_bounds
 from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from bot.ports import Audits
-from ingestion.ledger import Failure, Run
 from ingestion.library import Added, LibraryDocument, Space
+from ingestion.records.types import Failure, Run
 from rag.types import EVERYONE
 
 WHEN = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

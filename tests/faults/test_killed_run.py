@@ -11,7 +11,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from ingestion.ledger import FolderEntry, Ledger
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import FolderEntry
 from tests.bot.adapters.slack.server import FakeSlack, Post
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.names import ALICE, HELP
@@ -47,7 +49,7 @@ async def test_a_run_comes_to_its_end_in_one_message_over_kills(
 ) -> None:
     write_folder(tmp_path / "rules")
     entry = FolderEntry(str(tmp_path / "rules"), (("everyone",),), None)
-    await Ledger(data_dir, "default").note_folder("RULES", entry)
+    await Ledger(sqlite_in(data_dir), "default").note_folder("RULES", entry)
     settings = {**on_slack(slack.url), "SLACK_ADMINS": ALICE}
     async with server(data_dir, **settings) as running:
         await running.start()

@@ -12,9 +12,11 @@ import pytest
 
 from ingestion.assembly import library_of, open_library
 from ingestion.errors import DocumentUnknown, SourceUnavailable
-from ingestion.ledger import FolderEntry, Ledger, Run
 from ingestion.library import Library
 from ingestion.progress import Silent
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import FolderEntry, Run
 from ingestion.worker import in_a_process
 from rag.errors import IndexUnavailable
 from rag.index.embedded import EmbeddedIndex, open_index
@@ -47,7 +49,9 @@ async def wiki(tmp_path: Path) -> Path:
     (folder / "it" / "vpn.md").write_text("# VPN\n\nInstall the client first.\n")
     (folder / "pay.md").write_text("---\nreaders: group:hr\n---\n# Pay\n\nOn Friday.\n")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
-    await Ledger(tmp_path, "acme").note_folder("WIKI", FolderEntry(str(folder), (("everyone",),)))
+    await Ledger(sqlite_in(tmp_path), "acme").note_folder(
+        "WIKI", FolderEntry(str(folder), (("everyone",),))
+    )
     return folder
 
 
@@ -74,7 +78,7 @@ class Elsewhere(Ledger):
     """The ledger of a process on another host."""
 
     def __init__(self, data_dir: Path) -> None:
-        super().__init__(data_dir, "acme")
+        super().__init__(sqlite_in(data_dir), "acme")
         self._owner = "elsewhere/1/x"
 
 
@@ -82,8 +86,8 @@ class Elsewhere(Ledger):
 async def test_what_was_killed_on_another_host_is_resumed_once_its_silence_tells(
     tmp_path: Path, index: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingestion.ledger.SILENT_SECONDS", 1.0)
-    monkeypatch.setattr("ingestion.assembly.SILENT_SECONDS", 0.1)
+    monkeypatch.setattr("ingestion.records.ledger.SILENT_SECONDS", 1.0)
+    monkeypatch.setattr("ingestion.assembly.LOOK_SECONDS", 0.1)
     await Elsewhere(tmp_path).write(RUN)
     made = library_of(index, tenant="acme", data_dir=tmp_path)
 
@@ -143,7 +147,7 @@ async def test_a_document_that_is_not_indexed_yet_is_hidden_from_those_it_may_no
 
 @pytest.mark.usefixtures("index")
 async def test_what_goes_wrong_in_the_other_process_is_raised_here(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path, "acme")
+    ledger = Ledger(sqlite_in(tmp_path), "acme")
     await ledger.note_folder("WIKI", FolderEntry(str(tmp_path / "gone"), ((),)))
     sync = in_a_process(tmp_path, "acme", 1000)
 

@@ -13,7 +13,7 @@ import pytest
 
 from ingestion import __main__ as command
 from ingestion.__main__ import main
-from ingestion.state import lease
+from ingestion.records.file_lock import lease
 from rag.errors import ModelFilesInvalid
 from tests.ingestion.fakes import pdf, word
 

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.plan import Versions, plan_run, removes_too_much, too_many_removed
+from ingestion.errors import SpaceBlind, TooManyRemoved
+from ingestion.plan import Versions, narrowed_first, plan_run, removes_too_much, what_stops
 from ingestion.types import Finding, Listing, Plan, SourcePage
-from rag.types import EVERYONE, Page
+from rag.types import EVERYONE, Page, Principal
 
 ALL = (frozenset({EVERYONE}),)
 VERSIONS = Versions("c1")
@@ -76,9 +77,108 @@ def test_the_brake_needs_a_large_share_and_at_least_five_pages(
 
 
 def test_the_brake_says_what_would_go_and_what_to_do() -> None:
-    plan = planned(Listing(()), *(stored(f"{number}") for number in range(8)))
+    listing = Listing((page("new"),))
+    plan = planned(listing, *(stored(f"{number}") for number in range(8)))
 
-    message = str(too_many_removed(plan, "HR"))
+    stops = what_stops(plan, listing, "HR")
 
-    assert "8 of 8 pages of space 'HR' (100 %)" in message
-    assert "--allow-mass-delete" in message
+    assert type(stops) is TooManyRemoved
+    assert "8 of 8 pages of space 'HR' (100 %)" in str(stops)
+    assert "--allow-mass-delete" in str(stops)
+
+
+def test_a_source_that_shows_nothing_any_more_is_blind_however_few_pages_there_are() -> None:
+    plan = planned(Listing(()), stored("only"))
+
+    assert isinstance(what_stops(plan, Listing(()), "HR"), SpaceBlind)
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        Listing((), sure=True),
+        Listing((), within=("only",)),
+        Listing((), skipped=(Finding("only", "has a label that is left out"),)),
+    ],
+    ids=["our own source", "one page was looked at", "left out on purpose"],
+)
+def test_a_source_that_is_believed_may_show_nothing(listing: Listing) -> None:
+    plan = planned(listing, stored("only"))
+
+    assert plan.removed == ("only",)
+    assert what_stops(plan, listing, "HR") is None
+
+
+def test_an_empty_source_of_an_empty_space_is_not_blind() -> None:
+    assert what_stops(planned(Listing(())), Listing(()), "HR") is None
+
+
+def test_a_partial_listing_removes_only_what_it_looked_at() -> None:
+    listing = Listing((page("7"),), within=("7", "8"))
+
+    plan = planned(
+        listing, stored("7"), stored("7/att1"), stored("8"), stored("8/att1"), stored("9")
+    )
+
+    assert plan.removed == ("7/att1", "8", "8/att1")
+
+
+def test_what_a_part_lost_is_held_against_the_whole_space() -> None:
+    ids = [f"{number}" for number in range(20)]
+    few, many = (Listing((), within=tuple(ids[:count])) for count in (6, 7))
+
+    assert not removes_too_much(planned(few, *map(stored, ids)))
+    assert removes_too_much(planned(many, *map(stored, ids)))
+
+
+def test_one_page_with_many_attachments_is_no_mass_deletion() -> None:
+    hanging = [stored(f"1/att{number}") for number in range(9)]
+    listing = Listing((page("2"), page("3")), within=("1",))
+
+    plan = planned(listing, stored("1"), *hanging, stored("2"), stored("3"))
+
+    assert len(plan.removed) == 10
+    assert not removes_too_much(plan)
+
+
+def test_pages_are_counted_apart_from_what_hangs_on_them() -> None:
+    """31 of 100 pages go; with two attachments on each of the others that is a small share."""
+    pages = [stored(f"{number}") for number in range(100)]
+    hanging = [stored(f"{number}/att{n}") for number in range(31, 100) for n in (1, 2)]
+    kept = [page(each.id) for each in (*pages[31:], *hanging)]
+
+    assert removes_too_much(planned(Listing(tuple(kept)), *pages, *hanging))
+
+
+def test_attachments_that_all_vanish_from_pages_that_stay_stop_a_run() -> None:
+    pages = [stored(f"{number}") for number in range(100)]
+    hanging = [stored(f"{number}/att1") for number in range(10)]
+    listing = Listing(tuple(page(each.id) for each in pages))
+
+    stops = what_stops(planned(listing, *pages, *hanging), listing, "HR")
+
+    assert "10 of 10 attachments" in str(stops)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "narrows"),
+    [
+        (ALL, (), True),
+        ((), ALL, False),
+        (({"a"},), ALL, False),
+        (({"a"},), ({"a", "b"},), False),
+        (({"a", "b"},), ({"a"},), True),
+        (({"a"},), ({"a"}, {"b"}), True),
+        (({"a"}, {"b"}), ({"a"},), False),
+        (({"a"},), ({"b"},), True),
+    ],
+)
+def test_who_may_no_longer_read_is_told_from_who_now_may_too(
+    old: tuple[set[Principal], ...], new: tuple[set[Principal], ...], *, narrows: bool
+) -> None:
+    before = Page("acme", "HR", "p", "v", tuple(frozenset(each) for each in old))
+    after = SourcePage("p", "v", tuple(frozenset(each) for each in new), "/p")
+
+    narrowed, widened = narrowed_first([after], {"p": before})
+
+    assert (list(narrowed), list(widened)) == (([after], []) if narrows else ([], [after]))

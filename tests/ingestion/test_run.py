@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ingestion.errors import RunInProgress
+from ingestion.records.file_lock import lease
 from ingestion.run import Folder, sync_folder
-from ingestion.state import lease
 from tests.fakes import WordEmbedder
 from tests.ingestion.fakes import MemoryIndex
 

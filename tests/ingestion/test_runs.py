@@ -16,8 +16,10 @@ from ingestion.errors import (
     RunInProgress,
     TooManyRemoved,
 )
-from ingestion.ledger import Ledger, Run
 from ingestion.ports import Progress, Source
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import Run
 from ingestion.runs import Runs
 from ingestion.types import Finding, Report
 
@@ -35,6 +37,9 @@ class Named:
         if space not in self._spaces:
             raise DocumentUnknown(space)
         return None  # type: ignore[return-value]  # nobody reads it
+
+    async def space_of(self, url: str) -> str | None:
+        return next((space for space in self._spaces if f"/{space}/" in url), None)
 
 
 class Work:
@@ -73,7 +78,7 @@ def work() -> Work:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path, "acme")
+    return Ledger(sqlite_in(tmp_path), "acme")
 
 
 @pytest.fixture
@@ -179,7 +184,7 @@ async def test_another_process_can_cancel_a_run(
     run_id = await runs.start("HR", by="anna")
     await work.begun.wait()
 
-    await Runs(Ledger(tmp_path, "acme"), Named("HR"), work).cancel(run_id)
+    await Runs(Ledger(sqlite_in(tmp_path), "acme"), Named("HR"), work).cancel(run_id)
     await runs.settled()
 
     assert (await ledger.get(run_id)) is not None
@@ -233,7 +238,7 @@ async def test_what_was_interrupted_is_resumed_by_the_next_start_and_nothing_els
     await runs.stop()
     work.on.set()
 
-    again = Runs(Ledger(tmp_path, "acme"), Named("HR", "IT"), work)
+    again = Runs(Ledger(sqlite_in(tmp_path), "acme"), Named("HR", "IT"), work)
     assert [run.state for run in await again.newest(10)] == ["interrupted", "interrupted"]
     await again.resume([])
     await again.settled()
@@ -256,7 +261,7 @@ async def test_what_resumes_a_run_is_told_by_the_run_and_may_remove_what_it_migh
     await runs.stop()
     work.on.set()
 
-    again = Runs(Ledger(tmp_path, "acme"), Named("HR", "IT"), work)
+    again = Runs(Ledger(sqlite_in(tmp_path), "acme"), Named("HR", "IT"), work)
     await again.resume([])
     await again.settled()
 
@@ -278,13 +283,13 @@ async def test_a_start_that_was_cut_off_leaves_what_it_resumes_to_the_next(
     run_id = await runs.start("HR", by="anna")
     await work.begun.wait()
     await runs.stop()
-    cut_off = Runs(Unsettled(tmp_path, "acme"), Named("HR"), work)
+    cut_off = Runs(Unsettled(sqlite_in(tmp_path), "acme"), Named("HR"), work)
     with pytest.raises(LedgerUnavailable):
         await cut_off.resume([])
     await cut_off.stop()
     work.on.set()
 
-    again = Runs(Ledger(tmp_path, "acme"), Named("HR"), work)
+    again = Runs(Ledger(sqlite_in(tmp_path), "acme"), Named("HR"), work)
     await again.resume([])
     await again.settled()
 
@@ -310,7 +315,7 @@ async def test_what_was_to_be_cancelled_when_its_process_died_is_not_gone_on_wit
     await ledger.cancel(run_id)
     work.on.set()
 
-    again = Runs(Ledger(tmp_path, "acme"), Named("HR"), work)
+    again = Runs(Ledger(sqlite_in(tmp_path), "acme"), Named("HR"), work)
     await again.resume([])
     await again.settled()
 
@@ -358,7 +363,7 @@ async def test_a_request_that_could_not_be_kept_keeps_no_later_one_from_being_re
     tmp_path: Path, work: Work
 ) -> None:
     work.on.set()
-    ledger = FullDisk(tmp_path, "acme")
+    ledger = FullDisk(sqlite_in(tmp_path), "acme")
     runs = Runs(ledger, Named("IT"), work)
     ledger.full = True
     with pytest.raises(LedgerUnavailable):
@@ -374,7 +379,7 @@ async def test_a_request_that_could_not_be_kept_keeps_no_later_one_from_being_re
 async def test_an_end_that_could_not_be_kept_is_kept_once_the_disk_is_well(
     tmp_path: Path, work: Work
 ) -> None:
-    ledger = FullDisk(tmp_path, "acme")
+    ledger = FullDisk(sqlite_in(tmp_path), "acme")
     runs = Runs(ledger, Named("IT"), work)
     await runs.start("IT", by="anna")
     await work.begun.wait()
@@ -392,7 +397,7 @@ async def test_an_end_that_could_not_be_kept_is_kept_once_the_disk_is_well(
 
 
 async def test_a_run_whose_end_can_not_be_kept_holds_up_no_stop(tmp_path: Path, work: Work) -> None:
-    ledger = FullDisk(tmp_path, "acme")
+    ledger = FullDisk(sqlite_in(tmp_path), "acme")
     runs = Runs(ledger, Named("IT"), work)
     await runs.start("IT", by="anna")
     await work.begun.wait()
@@ -403,7 +408,9 @@ async def test_a_run_whose_end_can_not_be_kept_holds_up_no_stop(tmp_path: Path, 
 
     await asyncio.wait_for(runs.stop(), 5)
 
-    assert [run.state for run in await Ledger(tmp_path, "acme").newest(1)] == ["interrupted"]
+    assert [run.state for run in await Ledger(sqlite_in(tmp_path), "acme").newest(1)] == [
+        "interrupted"
+    ]
 
 
 async def test_a_disk_that_takes_no_writes_is_waited_for(runs: Runs, work: Work) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from bot.errors import DeliveryFailed, StoreUnavailable
 from bot.orders.types import Admins, Orderer, Spelling
 from bot.types import Person, Policy
-from ingestion.ledger import Run
+from ingestion.records.types import Run
 from tests.bot.shelves import RUN
 
 SLACK = Spelling("/frontdesk ", "/reindex")

@@ -18,10 +18,13 @@ from bot.orders.told import RunTold
 from bot.orders.types import Everything, PageAt, ReindexOrder, SpaceNamed, Started, Target
 from bot.orders.watching import Watch
 from ingestion.assembly import library_of, open_library
-from ingestion.ledger import FolderEntry, Ledger
-from ingestion.ledger import Run as LedgerRun
 from ingestion.library import Library
 from ingestion.ports import Progress, Source
+from ingestion.records.database import sqlite_in
+from ingestion.records.leases import FileLeases
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import FolderEntry
+from ingestion.records.types import Run as LedgerRun
 from ingestion.run import sync_source
 from ingestion.types import Document, Listing, Report, SourcePage
 from rag.index.embedded import EmbeddedIndex, open_index
@@ -115,7 +118,7 @@ class Server:
             self._index,
             None,
             tenant="acme",
-            data_dir=self._data_dir,
+            leases=FileLeases(self._data_dir, "acme"),
             dry_run=run.dry_run,
             allow_mass_delete=run.allow_mass_delete,
             progress=progress,
@@ -137,7 +140,7 @@ async def wiki(tmp_path: Path) -> Path:
     for number in range(PAGES):
         (folder / f"{number}.md").write_text(f"# Page {number}\n\nText {number}.\n")
     entry = FolderEntry(str(folder), (("everyone",),), "https://wiki.example/it")
-    await Ledger(tmp_path, "acme").note_folder("WIKI", entry)
+    await Ledger(sqlite_in(tmp_path), "acme").note_folder("WIKI", entry)
     return folder
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bot.orders.progress import progress_of, progress_text, text_bar
 from bot.orders.telling import told_of
-from ingestion.ledger import Failure, Run
+from ingestion.records.types import Failure, Run
 from tests.bot.orders.fakes import RUNNING, SLACK
 from tests.bot.shelves import RUN
 

@@ -17,8 +17,8 @@ from bot.orders.types import (
     Started,
     Target,
 )
-from ingestion.ledger import Failure, Run
 from ingestion.library import Space
+from ingestion.records.types import Failure, Run
 from tests.bot.orders.fakes import RUNNING, MemoryAudits, orderer
 from tests.bot.shelves import RUN, Shelf, document
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from bot.orders.reindexing import Reindexing
 from bot.orders.resumed import going_on
 from bot.orders.types import Done, Refused, ReindexOrder, SpaceNamed
-from ingestion.ledger import Run
+from ingestion.records.types import Run
 from tests.bot.orders.fakes import RUNNING, MemoryAudits, orderer
 from tests.bot.shelves import RUN, Shelf, document
 

@@ -12,7 +12,9 @@ from bot import __version__
 from bot.config import Settings
 from bot.store import open_store, sqlite_url
 from bot.types import Policy
-from ingestion.ledger import FolderEntry, Ledger
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import FolderEntry
 from tests.bot.house import PAGES, Client, house, write_index
 from tests.bot.orders.scribe import PATH
 from tests.bot.server import TOKEN, settings_for
@@ -24,7 +26,7 @@ async def settings(tmp_path: Path) -> Settings:
     folder = tmp_path / "pages"
     await write_index(made, folder)
     entry = FolderEntry(str(folder), (("everyone",),), "https://wiki.example/it")
-    await Ledger(tmp_path, made.tenant).note_folder("IT", entry)
+    await Ledger(sqlite_in(tmp_path), made.tenant).note_folder("IT", entry)
     return made
 
 
@@ -71,4 +73,4 @@ async def test_who_is_no_admin_orders_nothing(client: Client, settings: Settings
         (said,) = await say(client, order, "bea")
         assert "SCRIBE_ADMINS" in said
 
-    assert await Ledger(settings.data_dir, settings.tenant).newest(9) == []
+    assert await Ledger(sqlite_in(settings.data_dir), settings.tenant).newest(9) == []

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from bot.orders.told import RunTold
 from bot.orders.watching import PATIENCE_SECONDS, TELL_SECONDS, Watch
-from ingestion.ledger import Run
+from ingestion.records.types import Run
 from tests.bot.orders.fakes import RUNNING, Played
 from tests.bot.shelves import RUN
 

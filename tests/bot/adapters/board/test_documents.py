@@ -20,7 +20,7 @@ from bot.adapters.board.frame import mount_frame
 from bot.doors.doors import mount_doors
 from bot.doors.receiving import upload_bounds
 from bot.store import Store
-from ingestion.ledger import Failure, Run
+from ingestion.records.types import Failure, Run
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, settings_for
 from tests.bot.shelves import RUN, Shelf, document
 

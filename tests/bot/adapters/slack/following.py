@@ -17,7 +17,7 @@ from bot.orders.following.message import Time
 from bot.orders.following.notes import RunNotes, RunShown
 from bot.orders.watching import Watch
 from bot.store import Store
-from ingestion.ledger import Failure
+from ingestion.records.types import Failure
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.server import FakeSlack, Post
 from tests.bot.adapters.slack.workspace.names import ALICE, HELP

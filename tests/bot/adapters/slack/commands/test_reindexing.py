@@ -10,7 +10,9 @@ import pytest
 
 from bot.config import Settings
 from bot.store import open_store, sqlite_url
-from ingestion.ledger import FolderEntry, Ledger
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import FolderEntry
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Post
 from tests.bot.adapters.slack.visitor import Visitor
@@ -35,7 +37,7 @@ async def settings(slack: FakeSlack, tmp_path: Path) -> Settings:
     )
     await write_index(made, tmp_path / "pages")
     entry = FolderEntry(str(tmp_path / "pages"), (("everyone",),), "https://wiki.example/it")
-    await Ledger(tmp_path, made.tenant).note_folder("IT", entry)
+    await Ledger(sqlite_in(tmp_path), made.tenant).note_folder("IT", entry)
     return made
 
 

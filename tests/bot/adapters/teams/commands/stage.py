@@ -18,7 +18,7 @@ from bot.orders.following.message import Time
 from bot.orders.following.notes import RunNotes, RunShown
 from bot.orders.watching import Watch
 from bot.store import Store
-from ingestion.ledger import Failure
+from ingestion.records.types import Failure
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import turns

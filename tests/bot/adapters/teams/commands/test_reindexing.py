@@ -12,7 +12,9 @@ import pytest
 
 from bot.config import Settings
 from bot.store import Store
-from ingestion.ledger import FolderEntry, Ledger
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import FolderEntry
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.conversations import chat_of
@@ -54,7 +56,7 @@ async def serving(teams: FakeTeams, tmp_path: Path) -> AsyncIterator[Settings]:
     made = settings_for(tmp_path, teams_dev_mode=True, teams_admins=f"{ALICE},anna@acme.example")
     await write_index(made, tmp_path / "pages")
     entry = FolderEntry(str(tmp_path / "pages"), (("everyone",),), "https://wiki.example/it")
-    await Ledger(tmp_path, made.tenant).note_folder("IT", entry)
+    await Ledger(sqlite_in(tmp_path), made.tenant).note_folder("IT", entry)
     async with teams.serving():
         yield made
 

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from ingestion.errors import LedgerUnavailable
-from ingestion.ledger import Failure, FolderEntry, Ledger, Run, Synced
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import Failure, FolderEntry, Run, Synced
 
 WHEN = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 RUN = Run(
@@ -28,9 +30,10 @@ RUN = Run(
 DEAD = """
 import asyncio, sys
 from pathlib import Path
-from ingestion.ledger import Ledger
-from tests.ingestion.test_ledger import RUN
-asyncio.run(Ledger(Path(sys.argv[1]), "acme").write(RUN))
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from tests.ingestion.records.test_ledger import RUN
+asyncio.run(Ledger(sqlite_in(Path(sys.argv[1])), "acme").write(RUN))
 """
 
 
@@ -39,18 +42,18 @@ async def states(ledger: Ledger) -> Sequence[str]:
 
 
 async def test_a_run_is_told_to_all_processes_as_it_was_written(tmp_path: Path) -> None:
-    ours, theirs = Ledger(tmp_path, "acme"), Ledger(tmp_path, "acme")
+    ours, theirs = Ledger(sqlite_in(tmp_path), "acme"), Ledger(sqlite_in(tmp_path), "acme")
 
     assert not await ours.write(RUN)
 
     assert await ours.newest(10) == [RUN]
-    assert await Ledger(tmp_path, "other").newest(10) == []
+    assert await Ledger(sqlite_in(tmp_path), "other").newest(10) == []
     assert await ours.get("r1") == RUN
     assert await theirs.get("gone") is None
 
 
 async def test_the_newest_come_first_and_the_oldest_are_forgotten(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path, "acme")
+    ledger = Ledger(sqlite_in(tmp_path), "acme")
     for number in range(5):
         await ledger.write(replace(RUN, id=f"r{number}", state="done"))
 
@@ -58,7 +61,7 @@ async def test_the_newest_come_first_and_the_oldest_are_forgotten(tmp_path: Path
 
 
 async def test_somebody_elsewhere_can_ask_for_the_end_of_a_run(tmp_path: Path) -> None:
-    ours, theirs = Ledger(tmp_path, "acme"), Ledger(tmp_path, "acme")
+    ours, theirs = Ledger(sqlite_in(tmp_path), "acme"), Ledger(sqlite_in(tmp_path), "acme")
     await ours.write(RUN)
 
     await theirs.cancel("r1")
@@ -67,10 +70,10 @@ async def test_somebody_elsewhere_can_ask_for_the_end_of_a_run(tmp_path: Path) -
 
 
 async def test_a_run_of_a_process_that_died_is_interrupted_at_once(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     dying = [sys.executable, "-c", DEAD, str(tmp_path)]
     await asyncio.to_thread(subprocess.run, dying, check=True, env=environment)
-    ledger = Ledger(tmp_path, "acme")
+    ledger = Ledger(sqlite_in(tmp_path), "acme")
 
     assert await states(ledger) == ["interrupted"]
     assert await ledger.active() == []
@@ -84,13 +87,13 @@ async def test_a_run_of_the_same_process_number_started_anew_is_interrupted(
     tmp_path: Path,
 ) -> None:
     """In a container every server has the number 1."""
-    await Ledger(tmp_path, "acme").write(RUN)
+    await Ledger(sqlite_in(tmp_path), "acme").write(RUN)
 
-    assert await states(Ledger(tmp_path, "acme")) == ["interrupted"]
+    assert await states(Ledger(sqlite_in(tmp_path), "acme")) == ["interrupted"]
 
 
 async def test_it_remembers_what_fills_a_space_and_since_when(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path, "acme")
+    ledger = Ledger(sqlite_in(tmp_path), "acme")
     folder = FolderEntry("/srv/wiki", (("group:hr",),), "https://wiki.example.com/")
     synced = Synced(WHEN, WHEN, RUN.failures)
 
@@ -108,11 +111,11 @@ async def test_a_damaged_file_is_told_with_the_cure(tmp_path: Path) -> None:
     (tmp_path / "ingestion.sqlite").write_bytes(b"no database" * 1000)
 
     with pytest.raises(LedgerUnavailable, match="move it away"):
-        await Ledger(tmp_path, "acme").newest(1)
+        await Ledger(sqlite_in(tmp_path), "acme").newest(1)
 
 
 async def test_what_is_told_late_does_not_begin_an_ended_run_again(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path, "acme")
+    ledger = Ledger(sqlite_in(tmp_path), "acme")
     await ledger.write(RUN)
     await ledger.write(replace(RUN, state="done"))
     await ledger.write(RUN)

@@ -1,4 +1,4 @@
-"""One run at a time on a space: a lock that ends with the process, however that ends."""
+"""A lock on a space in a data directory; it ends with the process, however that ends."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ingestion.errors import LedgerUnavailable, RunInProgress
-from ingestion.state import lease
+from ingestion.records.file_lock import lease
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from ingestion.state import lease
+from ingestion.records.file_lock import lease
 with lease(Path(sys.argv[1]), "acme", "HR"):
     print("held", flush=True)
     time.sleep(60)

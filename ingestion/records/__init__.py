@@ -1,0 +1,1 @@
+"""What ingestion remembers: runs, what fills which space, who works on it (docs/adr/0010)."""

@@ -1,0 +1,211 @@
+"""The database of ingestion's records: a file of its own, or the server that the bot uses.
+
+Every statement runs in a thread, so that none blocks the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+from typing import cast as cast_type
+
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Connection,
+    Engine,
+    Float,
+    NullPool,
+    Table,
+    cast,
+    create_engine,
+    event,
+    func,
+    inspect,
+    literal_column,
+    make_url,
+    select,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql import Insert
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from ingestion.errors import LedgerUnavailable
+
+FILE = "ingestion.sqlite"
+HEAD = "0001"
+"""The last revision of the tables; a test holds it against ingestion.records.migrations."""
+_VERSION_TABLE = "ingestion_version"
+_MIGRATION_LOCK = 0x66646C
+"""Processes that start together take turns; on SQLite the write lock sees to that."""
+_BUSY_SECONDS = 10.0
+_STILL_SECONDS = 10
+"""A process that stands still must not keep its locks from the others."""
+_SERVER: dict[str, object] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+    "application_name": "frontdesk-ingestion",
+}
+_DRIVER = "postgresql+psycopg"
+_SQLITE_NOW = literal_column("(julianday('now') - 2440587.5) * 86400.0", Float)
+
+Result = TypeVar("Result")
+
+
+class Database:
+    """Opened at the first use, its tables brought up to date then; ``close`` it at the end.
+
+    Every failure comes out as LedgerUnavailable.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = make_url(_with_driver(url))
+        self._engine = _engine(self._url)
+        self._current = False
+        self._migrating = Lock()
+
+    @property
+    def dialect(self) -> str:
+        return self._engine.dialect.name
+
+    @property
+    def now(self) -> ColumnElement[float]:
+        """The database's clock, in seconds since 1970: one clock for all replicas."""
+        if self.dialect == "sqlite":
+            return _SQLITE_NOW
+        return cast(func.extract("epoch", func.clock_timestamp()), Float)
+
+    def insert(self, table: Table) -> Insert:
+        """Return an insert that may say what happens when the row is there already."""
+        # Both dialects say it alike; only their types differ.
+        made = sqlite.insert(table) if self.dialect == "sqlite" else postgresql.insert(table)
+        return cast_type("Insert", made)
+
+    async def run(self, work: Callable[[Connection], Result]) -> Result:
+        """Do some work in one transaction. Raises LedgerUnavailable."""
+        return await asyncio.to_thread(self.run_blocking, work)
+
+    def run_blocking(self, work: Callable[[Connection], Result]) -> Result:
+        """Do what ``run`` does, in this thread."""
+        try:
+            self._bring_up_to_date()
+            with self._engine.begin() as connection:
+                return work(connection)
+        except (SQLAlchemyError, OSError) as error:
+            raise LedgerUnavailable(_trouble(self._url, error)) from error
+
+    def close(self) -> None:
+        """Close what is open; the next use opens it anew."""
+        self._engine.dispose()
+
+    def _bring_up_to_date(self) -> None:
+        with self._migrating:
+            file = _file(self._url)
+            if self._current and (file is None or file.exists()):
+                return
+            if file is not None:
+                file.parent.mkdir(parents=True, exist_ok=True)
+            with self._engine.begin() as connection:
+                if self.dialect == "postgresql":
+                    connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+                revision = _revision(connection)
+                if revision != HEAD:
+                    _upgrade(connection, revision)
+            self._current = True
+
+
+def sqlite_in(data_dir: Path) -> Database:
+    """Return the file in a data directory."""
+    return Database(f"sqlite+pysqlite:///{(data_dir / FILE).absolute()}")
+
+
+def _with_driver(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    return f"{_DRIVER}{separator}{rest}" if scheme in {"postgres", "postgresql"} else url
+
+
+def _engine(url: URL) -> Engine:
+    # A statement's parameters must not come into a log with an error.
+    if url.get_backend_name() == "sqlite":
+        arguments: dict[str, Any] = {"timeout": _BUSY_SECONDS}
+        engine = create_engine(
+            url, hide_parameters=True, connect_args=arguments, poolclass=NullPool
+        )
+        event.listen(engine, "connect", _leave_begin_to_us)
+        event.listen(engine, "begin", _begin_immediate)
+        return engine
+    engine = create_engine(
+        url,
+        hide_parameters=True,
+        connect_args=dict(_SERVER),
+        pool_pre_ping=True,
+        pool_size=2,
+        max_overflow=4,
+    )
+    event.listen(engine, "connect", _bound_stillness)
+    return engine
+
+
+def _leave_begin_to_us(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None
+
+
+def _begin_immediate(connection: Connection) -> None:
+    """Take SQLite's write lock at once, so that nothing is refused half-way."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _bound_stillness(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()
+    cursor.execute(f"SET SESSION idle_in_transaction_session_timeout = '{_STILL_SECONDS}s'")
+    cursor.close()
+    connection.commit()
+
+
+def _file(url: URL) -> Path | None:
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
+
+
+def _revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(_VERSION_TABLE):
+        return None
+    found = connection.scalar(text(f"SELECT revision FROM {_VERSION_TABLE}"))  # noqa: S608 - ours
+    return None if found is None else str(found)
+
+
+def _upgrade(connection: Connection, revision: str | None) -> None:
+    # Alembic takes long to load, and most starts have nothing to do here.
+    from ingestion.records.migrations import upgrade
+
+    try:
+        upgrade(connection, revision, _VERSION_TABLE)
+    except LookupError as error:
+        raise LedgerUnavailable(
+            f"Ingestion's records are of another version ({revision!r}), this one reads {HEAD!r} "
+            "and older. Start the version of Frontdesk that wrote them, or a newer one."
+        ) from error
+
+
+def _trouble(url: URL, error: Exception) -> str:
+    said = " ".join(str(getattr(error, "orig", None) or error).split())
+    file = _file(url)
+    if file is not None:
+        return (
+            f"{str(file)!r} cannot be used ({said}). Check that this user may write to it and "
+            "that the disk has room; if it is damaged, move it away."
+        )
+    # A password may also stand in the query.
+    where = url.set(query={}).render_as_string()
+    return (
+        f"The records of ingestion at {where!r} cannot be used ({said}). See that the server runs "
+        "and takes DATABASE_URL's user, password and database."
+    )

@@ -1,0 +1,244 @@
+"""One run at a time on a space: who holds it, and whether it is held still.
+
+A lock on a file ends with its process. Rows on a server end when they are not renewed: whoever
+stood still that long writes nothing more, for it confirms its lease before each write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
+
+from ingestion.errors import LeaseLost, LedgerUnavailable, RunInProgress
+from ingestion.records.database import Database
+from ingestion.records.file_lock import lease
+from ingestion.records.owners import is_dead, owner_here
+from ingestion.records.tables import LEASES
+
+log = structlog.get_logger(__name__)
+
+LEASE_SECONDS = 20.0
+_RENEW_SECONDS = 5.0
+_SURE_SECONDS = 12.0
+"""So long after it was renewed a lease is surely held still; a write may take the rest."""
+
+
+class Lease(Protocol):
+    """A space that is held."""
+
+    async def confirm(self) -> None:
+        """Return when it is held still. Raises LeaseLost; nothing may be written then."""
+        ...
+
+
+class Leases(Protocol):
+    """Hands out spaces."""
+
+    def held(self, space: str) -> AbstractAsyncContextManager[Lease]:
+        """Hold a space for one run, against all others.
+
+        Raises:
+            RunInProgress: another run holds it.
+            LeaseLost: it was lost on the way; what runs inside is cancelled by that.
+            LedgerUnavailable: it can't be said who holds it.
+        """
+        ...
+
+    async def busy(self, space: str) -> bool:
+        """Tell whether somebody holds a space now. Raises LedgerUnavailable."""
+        ...
+
+
+class FileLeases:
+    """Implements Leases by locks in a data directory."""
+
+    def __init__(self, data_dir: Path, tenant: str) -> None:
+        self._data_dir = data_dir
+        self._tenant = tenant
+
+    @asynccontextmanager
+    async def held(self, space: str) -> AsyncIterator[Lease]:
+        with lease(self._data_dir, self._tenant, space):
+            yield _Sure()
+
+    async def busy(self, space: str) -> bool:
+        try:
+            with lease(self._data_dir, self._tenant, space):
+                return False
+        except RunInProgress:
+            return True
+
+
+class _Sure:
+    """A lock on a file: nobody takes it away."""
+
+    async def confirm(self) -> None: ...
+
+
+class TableLeases:
+    """Implements Leases by rows that expire by the database's clock."""
+
+    def __init__(
+        self,
+        database: Database,
+        tenant: str,
+        *,
+        lasting: float = LEASE_SECONDS,
+        every: float = _RENEW_SECONDS,
+        sure: float = _SURE_SECONDS,
+    ) -> None:
+        self._rows = _Rows(database, tenant, lasting)
+        self._every = every
+        self._sure = sure
+
+    @asynccontextmanager
+    async def held(self, space: str) -> AsyncIterator[Lease]:
+        row = _RowLease(self._rows, space, self._sure)
+        await row.take()
+        holder = asyncio.current_task()
+        renewing = asyncio.create_task(row.keep(self._every, holder))
+        try:
+            yield row
+        except asyncio.CancelledError:
+            if not row.lost or holder is None:
+                raise
+            if holder.uncancel():
+                # Somebody else wants it stopped as well.
+                raise
+            raise LeaseLost(_lost(space)) from None
+        finally:
+            renewing.cancel()
+            await asyncio.wait([renewing])
+            await row.release()
+
+    async def busy(self, space: str) -> bool:
+        return await self._rows.holder(space) is not None
+
+
+class _RowLease:
+    """A row that is renewed until it is released, or lost."""
+
+    def __init__(self, rows: _Rows, space: str, sure: float) -> None:
+        self._rows = rows
+        self._space = space
+        self._sure = sure
+        self._owner = owner_here()
+        self._renewed = 0.0
+        self.lost = False
+
+    async def take(self) -> None:
+        asked = time.monotonic()
+        holder = await self._rows.take(self._space, self._owner)
+        if holder is not None:
+            raise RunInProgress(
+                f"Another run works on space {self._space!r}, on {holder.split('/')[0]!r}; wait "
+                "until it ends."
+            )
+        self._renewed = asked
+
+    async def confirm(self) -> None:
+        if not self.lost and time.monotonic() - self._renewed > self._sure:
+            try:
+                await self._renew()
+            except LedgerUnavailable as error:
+                # What can't be confirmed is not written; the next run goes on.
+                self.lost = True
+                raise LeaseLost(_lost(self._space)) from error
+        if self.lost:
+            raise LeaseLost(_lost(self._space))
+
+    async def keep(self, every: float, holder: asyncio.Task[object] | None) -> None:
+        """Renew it; once it is lost, stop whoever holds it."""
+        while not self.lost:
+            await asyncio.sleep(every)
+            try:
+                await self._renew()
+            except LedgerUnavailable as error:
+                log.warning("lease.not_renewed", space=self._space, why=str(error))
+        log.error("lease.lost", space=self._space)
+        if holder is not None:
+            holder.cancel()
+
+    async def release(self) -> None:
+        """Let others have it at once; without the database it runs out by itself."""
+        try:
+            await self._rows.release(self._space, self._owner)
+        except LedgerUnavailable as error:
+            log.warning("lease.not_released", space=self._space, why=str(error))
+
+    async def _renew(self) -> None:
+        asked = time.monotonic()
+        if await self._rows.renew(self._space, self._owner):
+            self._renewed = asked
+        else:
+            self.lost = True
+
+
+class _Rows:
+    """The statements over leases."""
+
+    def __init__(self, database: Database, tenant: str, lasting: float) -> None:
+        self._database = database
+        self._tenant = tenant
+        self._lasting = lasting
+
+    async def take(self, space: str, owner: str) -> str | None:
+        """Give a free space to an owner; return None, or who holds it."""
+        now = self._database.now
+        times = {"beat": now, "expires": now + self._lasting}
+
+        def work(connection: Connection) -> str | None:
+            holder = connection.scalar(select(LEASES.c.owner).where(*self._at(space)))
+            dead = holder if holder is not None and is_dead(holder) else ""
+            fresh = self._database.insert(LEASES).values(
+                tenant=self._tenant, space=space, owner=owner, **times
+            )
+            taken = fresh.on_conflict_do_update(
+                index_elements=["tenant", "space"],
+                set_={"owner": owner, **times},
+                where=or_(LEASES.c.expires < now, LEASES.c.owner == dead),
+            ).returning(LEASES.c.owner)
+            if connection.scalar(taken) is not None:
+                return None
+            return connection.scalar(select(LEASES.c.owner).where(*self._at(space))) or "?"
+
+        return await self._database.run(work)
+
+    async def renew(self, space: str, owner: str) -> bool:
+        """Prolong a lease that is its owner's still, expired or not; return whether it was."""
+        now = self._database.now
+        statement = (
+            update(LEASES)
+            .where(*self._at(space), LEASES.c.owner == owner)
+            .values(beat=now, expires=now + self._lasting)
+        )
+        return await self._database.run(lambda c: c.execute(statement).rowcount == 1)
+
+    async def release(self, space: str, owner: str) -> None:
+        statement = delete(LEASES).where(*self._at(space), LEASES.c.owner == owner)
+        await self._database.run(lambda connection: connection.execute(statement))
+
+    async def holder(self, space: str) -> str | None:
+        """Return who holds a space now, dead processes of this host apart."""
+        statement = select(LEASES.c.owner).where(
+            *self._at(space), LEASES.c.expires >= self._database.now
+        )
+        holder = await self._database.run(lambda connection: connection.scalar(statement))
+        return None if holder is None or is_dead(holder) else holder
+
+    def _at(self, space: str) -> tuple[ColumnElement[bool], ...]:
+        return LEASES.c.tenant == self._tenant, LEASES.c.space == space
+
+
+def _lost(space: str) -> str:
+    return (
+        f"The run over space {space!r} was silent for so long that another may work there; it "
+        "stopped. What it wrote stays, and the next run goes on."
+    )

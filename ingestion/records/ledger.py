@@ -1,0 +1,229 @@
+"""What runs did and do, and which source fills which space; told to all processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    Select,
+    Table,
+    delete,
+    insert,
+    select,
+    true,
+    update,
+)
+
+from ingestion.records.database import Database
+from ingestion.records.owners import is_dead, is_replaced, owner_here
+from ingestion.records.tables import RUNS, SOURCES, SYNCED
+from ingestion.records.types import FolderEntry, Run, Synced
+
+_KEPT_RUNS = 200
+SILENT_SECONDS = 15.0
+"""A run whose process has not written for so long is taken for interrupted."""
+
+_RUN = TypeAdapter(Run)
+_SYNCED = TypeAdapter(Synced)
+_FOLDER = TypeAdapter(FolderEntry)
+
+
+class Ledger:
+    """Every method may be called from any process, none blocks the event loop.
+
+    What it tells is for people and for resuming: no run is decided by it, only by the lease.
+    Every method raises LedgerUnavailable.
+    """
+
+    def __init__(self, database: Database, tenant: str) -> None:
+        self._database = database
+        self._tenant = tenant
+        self._owner = owner_here()
+
+    async def write(self, run: Run) -> bool:
+        """Keep how far a run of this process is; return whether it is to stop.
+
+        It is, when somebody wants it cancelled, or when another process took it over, because
+        this one was silent. What is written after the end changes nothing: a thread may be late.
+        """
+        kept = {
+            "active": run.active,
+            "beat": self._database.now,
+            "body": _RUN.dump_json(run).decode(),
+        }
+        ours = RUNS.c.id == run.id, RUNS.c.owner == self._owner
+
+        def write(connection: Connection) -> bool:
+            row = connection.execute(
+                select(RUNS.c.owner, RUNS.c.cancel).where(RUNS.c.id == run.id).with_for_update()
+            ).first()
+            if row is None:
+                connection.execute(
+                    insert(RUNS).values(id=run.id, tenant=self._tenant, owner=self._owner, **kept)
+                )
+                return False
+            late = RUNS.c.active if run.active else true()
+            connection.execute(update(RUNS).where(*ours, late).values(**kept))
+            if not run.active:
+                self._forget_oldest(connection)
+            return bool(row.cancel) or row.owner != self._owner
+
+        return await self._database.run(write)
+
+    async def drop(self, run_id: str) -> None:
+        """Forget a run that has nothing to tell."""
+        statement = delete(RUNS).where(RUNS.c.tenant == self._tenant, RUNS.c.id == run_id)
+        await self._database.run(lambda connection: connection.execute(statement))
+
+    async def cancel(self, run_id: str) -> None:
+        """Ask whichever process works on a run to stop it."""
+        statement = update(RUNS).where(RUNS.c.id == run_id).values(cancel=True)
+        await self._database.run(lambda connection: connection.execute(statement))
+
+    async def newest(self, limit: int) -> Sequence[Run]:
+        """Return the last runs, newest first; those of dead processes are interrupted."""
+        newest = self._rows().order_by(RUNS.c.number.desc()).limit(limit)
+        return [self._told(row) for row in await self._read(newest)]
+
+    async def active(self) -> Sequence[Run]:
+        """Return the runs that wait or work, in any process."""
+        told = [self._told(row) for row in await self._read(self._rows().where(RUNS.c.active))]
+        return [run for run in told if run.active]
+
+    async def get(self, run_id: str) -> Run | None:
+        rows = await self._read(self._rows().where(RUNS.c.id == run_id))
+        return self._told(rows[0]) if rows else None
+
+    async def interrupted(self) -> Sequence[Run]:
+        """Take over the runs of dead processes that are not settled yet, and return them.
+
+        Each is taken by one process alone; should that one die before it settles them, they are
+        interrupted once more. One that somebody wanted cancelled is cancelled by that.
+        """
+        rows = await self._read(self._rows().where(RUNS.c.active))
+        dead = [(row, told) for row in rows if not (told := self._told(row)).active]
+        if not dead:
+            return []
+
+        def take(connection: Connection) -> Sequence[Run]:
+            return [
+                replace(told, state="cancelled") if row["cancel"] else told
+                for row, told in dead
+                if self._take_over(connection, row)
+            ]
+
+        return await self._database.run(take)
+
+    async def settle(self, interrupted: Sequence[Run]) -> None:
+        """Note that these were interrupted, with what resumes them."""
+
+        def write(connection: Connection) -> None:
+            for run in interrupted:
+                body = _RUN.dump_json(run).decode()
+                connection.execute(
+                    update(RUNS).where(RUNS.c.id == run.id).values(active=False, body=body)
+                )
+
+        await self._database.run(write)
+
+    async def note_synced(self, space: str, synced: Synced) -> None:
+        """Keep when a space was last brought up to date."""
+        await self.change_synced(space, lambda _: synced)
+
+    async def change_synced(
+        self, space: str, change: Callable[[Synced | None], Synced | None]
+    ) -> None:
+        """Keep what becomes of what is known of a space, None: nothing; others wait meanwhile."""
+
+        def change_body(before: str | None) -> str | None:
+            after = change(None if before is None else _SYNCED.validate_json(before))
+            return None if after is None else _SYNCED.dump_json(after).decode()
+
+        await self._change(SYNCED, space, change_body)
+
+    async def synced(self) -> dict[str, Synced]:
+        """Return when each space was last brought up to date."""
+        return {space: _SYNCED.validate_json(body) for space, body in await self._all(SYNCED)}
+
+    async def note_folder(self, space: str, folder: FolderEntry) -> None:
+        """Remember which folder fills a space, so that it can be read again."""
+        body = _FOLDER.dump_json(folder).decode()
+        await self._change(SOURCES, space, lambda _: body)
+
+    async def folders(self) -> dict[str, FolderEntry]:
+        """Return which folder fills which space."""
+        return {space: _FOLDER.validate_json(body) for space, body in await self._all(SOURCES)}
+
+    async def forget(self, space: str) -> None:
+        """Forget a space that is no more."""
+
+        def write(connection: Connection) -> None:
+            for table in (SYNCED, SOURCES):
+                connection.execute(delete(table).where(*self._at(table, space)))
+
+        await self._database.run(write)
+
+    def _rows(self) -> Select[Any]:
+        silent = (self._database.now - RUNS.c.beat).label("silent")
+        columns = RUNS.c.id, RUNS.c.body, RUNS.c.owner, RUNS.c.cancel, silent
+        return select(*columns).where(RUNS.c.tenant == self._tenant)
+
+    async def _read(self, statement: Select[Any]) -> Sequence[RowMapping]:
+        return await self._database.run(lambda c: c.execute(statement).mappings().all())
+
+    def _told(self, row: RowMapping) -> Run:
+        run = _RUN.validate_json(row["body"])
+        if not run.active or self._lives(row["owner"], row["silent"]):
+            return run
+        return replace(run, state="interrupted")
+
+    def _lives(self, owner: str, silent: float) -> bool:
+        if owner == self._owner:
+            return True
+        gone = is_dead(owner) or is_replaced(owner, self._owner)
+        return silent <= SILENT_SECONDS and not gone
+
+    def _take_over(self, connection: Connection, row: RowMapping) -> bool:
+        taken = connection.execute(
+            update(RUNS)
+            .where(RUNS.c.id == row["id"], RUNS.c.owner == row["owner"], RUNS.c.active)
+            .values(owner=self._owner, beat=self._database.now)
+        )
+        return taken.rowcount == 1
+
+    async def _change(
+        self, table: Table, space: str, change: Callable[[str | None], str | None]
+    ) -> None:
+        def write(connection: Connection) -> None:
+            at = self._at(table, space)
+            before = connection.scalar(select(table.c.body).where(*at).with_for_update())
+            body = change(before)
+            if body is None:
+                return
+            fresh = self._database.insert(table).values(tenant=self._tenant, space=space, body=body)
+            kept = fresh.on_conflict_do_update(
+                index_elements=["tenant", "space"], set_={"body": fresh.excluded.body}
+            )
+            connection.execute(kept)
+
+        await self._database.run(write)
+
+    async def _all(self, table: Table) -> Sequence[tuple[str, str]]:
+        statement = select(table.c.space, table.c.body).where(table.c.tenant == self._tenant)
+        return await self._database.run(
+            lambda c: [(row.space, row.body) for row in c.execute(statement)]
+        )
+
+    def _at(self, table: Table, space: str) -> tuple[Any, Any]:
+        return table.c.tenant == self._tenant, table.c.space == space
+
+    def _forget_oldest(self, connection: Connection) -> None:
+        mine = RUNS.c.tenant == self._tenant
+        newest = select(RUNS.c.number).where(mine).order_by(RUNS.c.number.desc())
+        last = newest.offset(_KEPT_RUNS).limit(1).scalar_subquery()
+        connection.execute(delete(RUNS).where(mine, RUNS.c.number <= last, ~RUNS.c.active))

@@ -1,0 +1,118 @@
+"""What is remembered, as values; all frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from ingestion.types import Extent
+
+State = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
+ACTIVE: frozenset[State] = frozenset({"waiting", "running"})
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A page (or with ``page`` "" a whole space) that could not be read, why, and the cure.
+
+    ``mass_delete``: the run held back, or would, for too much of the space is gone.
+    """
+
+    space: str
+    page: str
+    reason: str
+    cure: str
+    mass_delete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run over one space, or with None over all, as far as it is.
+
+    ``pages`` of ``total`` are done, which made ``chunks``; ``working_seconds`` counts from the
+    first page. Of ``failed`` pages the first are in ``failures``. ``resumed_as`` are the runs that
+    went on with it after it was interrupted. ``page`` is the address or id of the one page that a
+    run of ``extent`` "page" is over.
+    """
+
+    id: str
+    space: str | None
+    dry_run: bool
+    allow_mass_delete: bool
+    by: str
+    state: State
+    created_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    at_space: str = ""
+    pages: int = 0
+    total: int = 0
+    chunks: int = 0
+    working_seconds: float = 0.0
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    readers_changed: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+    failed: int = 0
+    failures: tuple[Failure, ...] = ()
+    resumed_as: tuple[str, ...] = ()
+    extent: Extent = "all"
+    page: str = ""
+
+    @property
+    def active(self) -> bool:
+        """Whether it waits or works."""
+        return self.state in ACTIVE
+
+    @property
+    def eventful(self) -> bool:
+        """Whether it changed anything, or has something to tell."""
+        changes = self.added + self.changed + self.removed + self.readers_changed
+        return self.state != "done" or bool(changes or self.failed or self.failures)
+
+    @property
+    def chunks_per_second(self) -> float:
+        return self.chunks / self.working_seconds if self.working_seconds else 0.0
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """How long it still takes, by the pages so far; None before the first."""
+        if not self.pages or not self.active:
+            return None
+        return self.working_seconds / self.pages * (self.total - self.pages)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A page that failed in the last ``tries`` runs that looked at it."""
+
+    page: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """The last run that brought a space up to date; when it began, and what failed in it.
+
+    ``whole_at`` is when the last run began that looked at every page. ``watermark`` is what the
+    source wants to be told to list what changed since; ``again`` are the pages that failed.
+    """
+
+    started_at: datetime
+    ended_at: datetime
+    failures: tuple[Failure, ...] = ()
+    whole_at: datetime | None = None
+    watermark: str = ""
+    again: tuple[Retry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEntry:
+    """A folder that fills a space, as it was named to the command line."""
+
+    path: str
+    readers: tuple[tuple[str, ...], ...]
+    base_url: str | None = None
