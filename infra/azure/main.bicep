@@ -1,0 +1,286 @@
+// Frontdesk on Azure: one resource group with all it needs. docs/azure.md goes through it.
+targetScope = 'subscription'
+
+@minLength(1)
+@maxLength(20)
+@description('Names the environment and, with a hash of subscription and region, its resources.')
+param environmentName string
+
+@description('Region of everything. It must offer the models below.')
+param location string
+
+@description('Image of bot and ingestion. The first deployment may use a placeholder; azd replaces it.')
+param image string = 'mcr.microsoft.com/azuredocs/containerapps-helloworld:latest'
+
+@description('Your wiki: https://SITE.atlassian.net/wiki. Empty: no Confluence.')
+param confluenceUrl string = ''
+
+@description('Whose API token it is; empty for a bearer token.')
+param confluenceEmail string = ''
+
+@secure()
+@description('API token or personal access token that reads the wiki.')
+param confluenceToken string = ''
+
+@description('Keys of the spaces to read, by comma; empty: all that the token sees.')
+param confluenceSpaces string = ''
+
+@description('Groups that every colleague is in, by comma.')
+param confluenceEveryoneGroups string = ''
+
+@secure()
+@minLength(20)
+@description('Password of the database, of letters and digits. Kept in Key Vault.')
+param databasePassword string
+
+@secure()
+@minLength(32)
+@description('FRONTDESK_ADMIN_TOKEN: signs programs and admins in. Kept in Key Vault.')
+param adminToken string
+
+@secure()
+@description('SLACK_BOT_TOKEN; empty: no Slack.')
+param slackBotToken string = ''
+
+@secure()
+@description('SLACK_SIGNING_SECRET.')
+param slackSigningSecret string = ''
+
+@description('SLACK_ESCALATION_CHANNEL.')
+param slackEscalationChannel string = ''
+
+@description('TEAMS_ESCALATION_CHANNEL (19:…).')
+param teamsEscalationChannel string = ''
+
+@description('Chat model: what is deployed, under which name the bot asks for it.')
+param chatModel object = {
+  name: 'gpt-4.1-mini'
+  version: '2025-04-14'
+  sku: 'GlobalStandard'
+  capacity: 50
+}
+
+@description('Embedding model. Changing it needs a rebuild of the index (docs/azure.md).')
+param embeddingModel object = {
+  name: 'text-embedding-3-small'
+  version: '1'
+  sku: 'Standard'
+  capacity: 100
+  dimensions: 1536
+}
+
+@allowed(['basic', 'standard', 'standard2', 'standard3'])
+@description('Tier of the search service.')
+param searchSku string = 'basic'
+
+@minValue(1)
+@maxValue(12)
+@description('Replicas of the search service; its availability agreement needs 2 for reading, 3 for writing.')
+param searchReplicas int = 1
+
+@allowed(['disabled', 'free', 'standard'])
+@description('Semantic ranker: standard is charged a request; free ends at 1,000 a month.')
+param semanticRanker string = 'disabled'
+
+@description('Size of the database server.')
+param databaseSku object = {
+  name: 'Standard_B1ms'
+  tier: 'Burstable'
+}
+
+@description('Another availability zone holds a copy of the database.')
+param databaseZoneRedundant bool = false
+
+@minValue(1)
+@description('Fewest replicas of the bot; with none running, nobody would acknowledge Slack in time.')
+param minReplicas int = 1
+
+@minValue(1)
+@description('Most replicas of the bot.')
+param maxReplicas int = 3
+
+@description('On every resource.')
+param tags object = {}
+
+var token = take(toLower(uniqueString(subscription().id, environmentName, location)), 10)
+var allTags = union(tags, { 'azd-env-name': environmentName, application: 'frontdesk' })
+
+resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
+  name: 'rg-frontdesk-${environmentName}'
+  location: location
+  tags: allTags
+}
+
+module monitoring 'modules/monitoring.bicep' = {
+  scope: group
+  name: 'monitoring'
+  params: { location: location, tags: allTags, token: token }
+}
+
+module identities 'modules/identities.bicep' = {
+  scope: group
+  name: 'identities'
+  params: { location: location, tags: allTags, token: token }
+}
+
+module network 'modules/network.bicep' = {
+  scope: group
+  name: 'network'
+  params: { location: location, tags: allTags, token: token }
+}
+
+module registry 'modules/registry.bicep' = {
+  scope: group
+  name: 'registry'
+  params: {
+    location: location
+    tags: allTags
+    token: token
+    pullers: [identities.outputs.bot.principalId, identities.outputs.ingestion.principalId]
+  }
+}
+
+module search 'modules/search.bicep' = {
+  scope: group
+  name: 'search'
+  params: {
+    location: location
+    tags: allTags
+    token: token
+    sku: searchSku
+    replicas: searchReplicas
+    semanticRanker: semanticRanker
+    botPrincipal: identities.outputs.bot.principalId
+    ingestionPrincipal: identities.outputs.ingestion.principalId
+  }
+}
+
+module openai 'modules/openai.bicep' = {
+  scope: group
+  name: 'openai'
+  params: {
+    location: location
+    tags: allTags
+    token: token
+    chatModel: chatModel
+    embeddingModel: embeddingModel
+    users: [identities.outputs.bot.principalId, identities.outputs.ingestion.principalId]
+  }
+}
+
+module database 'modules/database.bicep' = {
+  scope: group
+  name: 'database'
+  params: {
+    location: location
+    tags: allTags
+    token: token
+    sku: databaseSku
+    zoneRedundant: databaseZoneRedundant
+    password: databasePassword
+    subnetId: network.outputs.databaseSubnetId
+    dnsZoneId: network.outputs.databaseZoneId
+  }
+}
+
+module vault 'modules/vault.bicep' = {
+  scope: group
+  name: 'vault'
+  params: {
+    location: location
+    tags: allTags
+    token: token
+    databaseHost: database.outputs.host
+    databaseName: database.outputs.name
+    databaseUser: database.outputs.user
+    databasePassword: databasePassword
+    adminToken: adminToken
+    confluenceToken: confluenceToken
+    slackBotToken: slackBotToken
+    slackSigningSecret: slackSigningSecret
+    readers: [identities.outputs.bot.principalId, identities.outputs.ingestion.principalId]
+  }
+}
+
+module environment 'modules/environment.bicep' = {
+  scope: group
+  name: 'environment'
+  params: {
+    location: location
+    tags: allTags
+    token: token
+    workspaceName: monitoring.outputs.workspaceName
+    subnetId: network.outputs.applicationSubnetId
+  }
+}
+
+var shared = {
+  AZURE_SEARCH_ENDPOINT: search.outputs.endpoint
+  AZURE_SEARCH_SEMANTIC: semanticRanker == 'disabled' ? 'false' : 'true'
+  OPENAI_BASE_URL: openai.outputs.baseUrl
+  EMBEDDING_MODEL: embeddingModel.name
+  EMBEDDING_DIMENSIONS: string(embeddingModel.dimensions)
+  CONFLUENCE_URL: confluenceUrl
+  CONFLUENCE_EMAIL: confluenceEmail
+  CONFLUENCE_SPACES: confluenceSpaces
+  CONFLUENCE_EVERYONE_GROUPS: confluenceEveryoneGroups
+}
+
+module bot 'modules/bot.bicep' = {
+  scope: group
+  name: 'bot'
+  params: {
+    location: location
+    tags: union(allTags, { 'azd-service-name': 'bot' })
+    environmentId: environment.outputs.id
+    environmentDomain: environment.outputs.domain
+    volume: environment.outputs.volume
+    image: image
+    registry: registry.outputs.server
+    identity: identities.outputs.bot
+    vaultUri: vault.outputs.uri
+    hasConfluence: !empty(confluenceUrl)
+    hasSlack: !empty(slackBotToken)
+    minReplicas: minReplicas
+    maxReplicas: maxReplicas
+    variables: union(shared, {
+      OPENAI_MODEL: chatModel.name
+      SLACK_ESCALATION_CHANNEL: slackEscalationChannel
+      TEAMS_ESCALATION_CHANNEL: teamsEscalationChannel
+    })
+  }
+}
+
+module ingestion 'modules/ingestion.bicep' = if (!empty(confluenceUrl)) {
+  scope: group
+  name: 'ingestion'
+  params: {
+    location: location
+    tags: union(allTags, { 'azd-service-name': 'ingestion' })
+    environmentId: environment.outputs.id
+    image: image
+    registry: registry.outputs.server
+    identity: identities.outputs.ingestion
+    vaultUri: vault.outputs.uri
+    variables: shared
+  }
+}
+
+module registration 'modules/registration.bicep' = {
+  scope: group
+  name: 'registration'
+  params: {
+    tags: allTags
+    token: token
+    identity: identities.outputs.bot
+    endpoint: '${bot.outputs.url}/api/messages'
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
+output AZURE_CONTAINER_REGISTRY_ENDPOINT string = registry.outputs.server
+output AZURE_RESOURCE_GROUP string = group.name
+output BOT_URL string = bot.outputs.url
+output SLACK_EVENTS_URL string = '${bot.outputs.url}/slack/events'
+output MICROSOFT_APP_ID string = identities.outputs.bot.clientId
+output AZURE_SEARCH_ENDPOINT string = search.outputs.endpoint
