@@ -9,6 +9,7 @@ from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.permissions import readers_of
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.types import PageMarks, Subjects, WikiSpace
+from ingestion.errors import PageUnreadable
 from rag.types import Readers
 
 _MOST_IN_A_ROW = 20
@@ -51,15 +52,10 @@ class Access:
         self._wiki = wiki
         self._everyone_names = everyone_groups
         self._said = space_readers or {}
-        self._everyone: frozenset[str] | None = None
+        self._everyone: dict[str, str | None] | None = None
         self._spaces: dict[str, Subjects] = {}
         self._marks: dict[str, PageMarks | None] = {}
         self._failed_in_a_row = 0
-
-    def forget(self) -> None:
-        """Ask anew from now on; the groups of everyone stay."""
-        self._spaces.clear()
-        self._marks.clear()
 
     async def know_marks_of(self, space: WikiSpace) -> Collection[str]:
         """Ask for the marks of a whole space, many a request; return the pages' ids."""
@@ -98,15 +94,22 @@ class Access:
 
     async def everyone(self) -> frozenset[str]:
         """Return the ids of the groups that every colleague is in; unknown names are left out."""
+        return frozenset(one for one in (await self._groups()).values() if one is not None)
+
+    async def unknown_groups(self) -> tuple[str, ...]:
+        """Return the names of everyone's groups that Confluence does not know."""
+        return tuple(name for name, one in (await self._groups()).items() if one is None)
+
+    async def _groups(self) -> dict[str, str | None]:
         if self._everyone is None:
-            found = [await self._wiki.group_named(name) for name in self._everyone_names]
-            self._everyone = frozenset(one.id for one in found if one is not None)
+            found = {name: await self._wiki.group_named(name) for name in self._everyone_names}
+            self._everyone = {name: one.id if one else None for name, one in found.items()}
         return self._everyone
 
     async def _asked(self, page_id: str) -> PageMarks | None:
         try:
             marks = await self._wiki.marks_of(page_id)
-        except NotVisible:
+        except PageUnreadable:
             self._failed_in_a_row = 0
             return None
         except WikiUnavailable:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from ingestion.confluence.access import Access
 from ingestion.confluence.bodies import Bodies
-from ingestion.confluence.errors import NotVisible, WikiUnavailable
+from ingestion.confluence.errors import WikiUnavailable
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.types import PageHead, WikiPage, WikiSpace
 from ingestion.confluence.whereabouts import Whereabouts
+from ingestion.errors import PageUnreadable
 from rag.types import Readers
 
 DEEPEST = 2
@@ -53,7 +54,7 @@ class Includes:
         try:
             page = await self._bodies.get(head.id)
             found = await self._below(page, DEEPEST, {head.id: None})
-        except NotVisible:
+        except PageUnreadable:
             return ()
         except WikiUnavailable:
             return None
@@ -84,7 +85,7 @@ class Includes:
         try:
             page = await self._bodies.get(page_id)
             space = await self._space(page.head.space_key)
-        except NotVisible:
+        except PageUnreadable:
             return None
         if space is None:
             return None

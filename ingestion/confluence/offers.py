@@ -27,6 +27,7 @@ class Offer:
     head: PageHead
     page: SourcePage
     labels: tuple[str, ...]
+    chain: Chain = None
     included: tuple[Included, ...] = ()
     doubt: str = ""
 
@@ -61,7 +62,7 @@ class Offers:
         included = await self.includes.of(head) if includes else ()
         if included is None:
             allowed, included = Allowed((), "what it includes can't be read; see that page"), ()
-        return await self._offer(head, chains[0] or (), labels, allowed, included)
+        return await self._offer(head, chains[0], labels, allowed, included)
 
     async def _allowed(self, head: PageHead, chains: Sequence[Chain]) -> Allowed:
         known = [chain for chain in dict.fromkeys(chains) if chain is not None]
@@ -75,12 +76,12 @@ class Offers:
     async def _offer(
         self,
         head: PageHead,
-        chain: Sequence[str],
+        chain: Chain,
         labels: tuple[str, ...],
         allowed: Allowed,
         included: tuple[Included, ...],
     ) -> Offer:
-        ancestors = await self.whereabouts.titles(chain)
+        ancestors = await self.whereabouts.titles(chain or ())
         shown = [(one.head.id, one.head.version) for one in included]
         page = SourcePage(
             id=head.id,
@@ -89,4 +90,4 @@ class Offers:
             url=head.url,
             ancestors=ancestors,
         )
-        return Offer(head, page, labels, included, allowed.doubt)
+        return Offer(head, page, labels, chain, included, allowed.doubt)

@@ -40,6 +40,8 @@ async def survey(wiki: Wiki, space: WikiSpace, access: Access) -> Survey:
         second = await _heads(wiki, space)
     except NotVisible as error:
         raise lost_sight(space) from error
+    if first and not second:
+        raise lost_sight(space)
     doubtful = (first.keys() | set(marked)) - second.keys()
     await _check(wiki, space, doubtful, second)
     await visible(wiki, space.key)
@@ -55,6 +57,20 @@ async def visible(wiki: Wiki, key: str) -> WikiSpace:
             "still is there and that the account of CONFLUENCE_TOKEN may view it."
         )
     return found[0]
+
+
+async def still_seen(wiki: Wiki, space: WikiSpace) -> None:
+    """Make sure that a page that is missing is not missing because all are out of sight.
+
+    Raises SourceUnavailable.
+    """
+    await visible(wiki, space.key)
+    try:
+        async for _ in wiki.heads(space):
+            return
+    except NotVisible as error:
+        raise lost_sight(space) from error
+    raise lost_sight(space)
 
 
 def lost_sight(space: WikiSpace) -> SourceUnavailable:

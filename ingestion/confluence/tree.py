@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.types import PageHead
+from ingestion.errors import PageUnreadable
 
 Chain = tuple[str, ...] | None
 """The ids of what a page hangs under, outermost first; None where that can't be told."""
@@ -46,7 +46,7 @@ class Tree:
     async def _asked(self, parent: str, child: str) -> Chain:
         try:
             chain = await self._wiki.ancestors(child)
-        except NotVisible:
+        except PageUnreadable:
             return None
         # A page that was moved meanwhile hangs under both, to be safe.
         return chain if parent in chain else (*chain, parent)

@@ -1,7 +1,7 @@
 """Fingerprints of all that shapes a page's document and its place. Pure.
 
 Readers are no part: they change without new text. Two looks at the same page, whole or single,
-must give the same.
+must give the same; so addresses, which Confluence tells in two ways, are none either.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def page_version(
 ) -> str:
     """Return a page's fingerprint; ``included`` are ids and versions of what it shows of others."""
     return _digest(
-        *(READER, head.kind, head.version, head.title, head.url, "ancestors", *ancestors),
+        *(READER, head.kind, head.version, head.title, "ancestors", *ancestors),
         *("labels", *sorted(labels)),
         *("included", *(part for one in sorted(included) for part in one)),
     )
@@ -35,7 +35,7 @@ def attachment_version(
     attachment: WikiAttachment, *, ancestors: Sequence[str], labels: Iterable[str]
 ) -> str:
     """Return an attachment's fingerprint; its page is the last of ``ancestors``."""
-    shape = (READER, CONVERTER, attachment.version, attachment.name, attachment.url)
+    shape = (READER, CONVERTER, attachment.version, attachment.name)
     return _digest(*shape, "ancestors", *ancestors, "labels", *sorted(labels))
 
 

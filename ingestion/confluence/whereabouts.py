@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 
-from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.types import PageHead
+from ingestion.errors import PageUnreadable
 
 _MOST_KEPT = 4096
 _Key = tuple[str, str]
@@ -56,21 +56,19 @@ class Whereabouts:
     async def _asked_for(self, page_id: str) -> PageHead | None:
         try:
             return await self._wiki.head(page_id)
-        except NotVisible:
+        except PageUnreadable:
             return None
 
     async def _asked_for_title(self, space_key: str, title: str) -> PageHead | None:
         try:
             return await self._wiki.titled(space_key, title)
-        except NotVisible:
+        except PageUnreadable:
             return None
 
 
 def _titled(heads: Iterable[PageHead]) -> dict[str, PageHead]:
     """Return heads by title; where a blog post is called as a page is, the page."""
-    return {
-        head.title: head for head in sorted(heads, key=lambda head: head.kind, reverse=False)[::-1]
-    }
+    return {head.title: head for head in sorted(heads, key=lambda head: head.kind == "page")}
 
 
 def _keep(

@@ -1,0 +1,134 @@
+"""Looks at a space, whole or at some of its pages, and tells what is there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+
+from ingestion.confluence.access import Access
+from ingestion.confluence.bodies import Bodies
+from ingestion.confluence.errors import NotVisible
+from ingestion.confluence.includes import Includes, Wanted
+from ingestion.confluence.offers import Offer, Offers
+from ingestion.confluence.ports import Wiki
+from ingestion.confluence.rules import Rules
+from ingestion.confluence.seen import Seen
+from ingestion.confluence.survey import Survey, lost_sight, survey
+from ingestion.confluence.tree import Chain
+from ingestion.confluence.types import PageHead, WikiSpace
+from ingestion.confluence.whereabouts import Whereabouts
+from ingestion.errors import PageUnreadable
+from ingestion.types import Finding
+
+_AT_ONCE = 4
+
+
+class Looks:
+    """One run's look at a space; what was asked once is not asked again.
+
+    Args:
+        wiki: who is asked.
+        space: where.
+        rules: what is read.
+        wanted: which pages a text includes.
+        now: the time, for pages that are too old.
+    """
+
+    def __init__(
+        self,
+        wiki: Wiki,
+        space: WikiSpace,
+        rules: Rules,
+        *,
+        wanted: Wanted,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._wiki = wiki
+        self._space = space
+        self._rules = rules
+        self._access = Access(
+            wiki, everyone_groups=rules.everyone_groups, space_readers=rules.space_readers
+        )
+        self.whereabouts = Whereabouts(wiki, space.key)
+        self.bodies = Bodies(wiki)
+        includes = Includes(wiki, self._access, self.whereabouts, self.bodies, wanted)
+        self._offers = Offers(
+            space=space,
+            access=self._access,
+            includes=includes,
+            whereabouts=self.whereabouts,
+            selection=rules.selection,
+            now=now,
+        )
+
+    async def whole(self) -> tuple[Seen, Survey]:
+        """Look at everything. Raises SourceUnavailable where the look can't be trusted."""
+        surveyed = await survey(self._wiki, self._space, self._access)
+        self.whereabouts.whole(surveyed.heads)
+        seen = Seen()
+        try:
+            including = {page_id async for page_id in self._wiki.including(self._space)}
+            for page_id in sorted(surveyed.heads):
+                seen.page(await self._surveyed(surveyed, page_id, including))
+            await self._files_of_all(seen)
+        except NotVisible as error:
+            raise lost_sight(self._space) from error
+        await self._say_unknown_groups(seen)
+        return seen, surveyed
+
+    async def some(self, heads: Iterable[PageHead]) -> Seen:
+        """Look at some pages; one that is gone meanwhile is not among what was seen."""
+        seen, waiting = Seen(), list(heads)
+        for start in range(0, len(waiting), _AT_ONCE):
+            await self._take_all(seen, waiting[start : start + _AT_ONCE])
+        await self._say_unknown_groups(seen)
+        return seen
+
+    async def _take_all(self, seen: Seen, heads: Sequence[PageHead]) -> None:
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for head in heads:
+                    tasks.create_task(self._take(seen, head))
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from group
+
+    async def _take(self, seen: Seen, head: PageHead) -> None:
+        try:
+            chain = await self._chain(head.id)
+            found = await self._offers.of(head, [chain], includes=True)
+            seen.page(found)
+            if isinstance(found, Offer) and self._rules.largest:
+                for attachment in await self._wiki.attachments(head.id):
+                    seen.attachment(attachment, self._rules.largest)
+        except NotVisible:
+            seen.forget(head.id)
+
+    async def _chain(self, page_id: str) -> Chain:
+        try:
+            return await self._wiki.ancestors(page_id)
+        except NotVisible:
+            raise
+        except PageUnreadable:
+            return None
+
+    async def _surveyed(
+        self, surveyed: Survey, page_id: str, including: Collection[str]
+    ) -> Offer | Finding:
+        chains = [await surveyed.after.chain(page_id)]
+        if page_id in surveyed.known_before:
+            chains.append(await surveyed.before.chain(page_id))
+        head = surveyed.heads[page_id]
+        return await self._offers.of(head, chains, includes=page_id in including)
+
+    async def _files_of_all(self, seen: Seen) -> None:
+        if self._rules.largest:
+            async for attachment in self._wiki.attachments_in(self._space):
+                seen.attachment(attachment, self._rules.largest)
+
+    async def _say_unknown_groups(self, seen: Seen) -> None:
+        for name in await self._access.unknown_groups():
+            reason = (
+                f"CONFLUENCE_EVERYONE_GROUPS names {name!r}, and Confluence shows no such group"
+            )
+            seen.notes[Finding(self._space.key, reason)] = None

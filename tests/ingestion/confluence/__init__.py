@@ -1,0 +1,1 @@
+"""Tests of Confluence as a source."""

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from ingestion.confluence.files import Files
+from ingestion.errors import PageUnreadable
+from ingestion.types import Code, Document, Heading, Paragraph, Table
+from tests.confluence.site import Site
+from tests.ingestion.confluence.fakes import SiteWiki
+from tests.ingestion.fakes import pdf, word
+
+MB = 1024 * 1024
+
+
+async def read(name: str, content: bytes, *, size: int | None = None) -> Document:
+    site = Site()
+    site.add_space("IT")
+    page = site.create("IT", "VPN")
+    site.attach(page.id, name, content, size=size)
+    wiki = SiteWiki(site)
+    (attachment,) = await wiki.attachments(page.id)
+    return await Files(wiki, MB).read(attachment, ("howto",))
+
+
+async def test_pdf_is_read_page_by_page() -> None:
+    document = await read("Guide.PDF", pdf(["Install the client first."], ["Then restart it."]))
+
+    assert [(block.text, block.page) for block in document.blocks if isinstance(block, Paragraph)]
+    assert document.blocks[-1] == Paragraph("Then restart it.", 2)
+
+
+async def test_word_is_read() -> None:
+    document = await read("guide.docx", word(("Heading 1", "Setup"), ("Normal", "Do it.")))
+
+    assert document.blocks == (Heading(1, "Setup"), Paragraph("Do it."))
+
+
+async def test_it_is_titled_by_its_name_and_carries_its_pages_labels() -> None:
+    front = b"---\ntitle: Other\nurl: https://evil.example\nlabels: [x]\n---\nText.\n"
+    document = await read("notes.md", front)
+
+    assert (document.title, document.labels) == ("notes.md", ("howto",))
+    assert document.url is not None
+    assert document.url.startswith("https://wiki.acme.example/")
+    assert document.blocks == (Paragraph("Text."),)
+
+
+@pytest.mark.parametrize("name", ["../../x.txt", "..\\..\\x.txt", "/etc/passwd.txt", "a\0b.txt"])
+async def test_a_name_with_a_path_is_only_a_title(name: str) -> None:
+    document = await read(name, b"Some words of text.")
+
+    assert document.blocks == (Paragraph("Some words of text."),)
+    assert document.title == name.replace("\0", "")
+
+
+async def test_comma_separated_values_are_a_table() -> None:
+    document = await read("ports.csv", b"name;port\nvpn;443\nssh;22\n\n")
+
+    assert document.blocks == (Table(("name", "port"), (("vpn", "443"), ("ssh", "22"))),)
+
+
+async def test_json_and_logs_are_kept_as_they_are() -> None:
+    assert (await read("a.json", b'{"a": 1}\n')).blocks == (Code('{"a": 1}', "json"),)
+    assert (await read("a.log", b"10:00 up\n10:01 down\n")).blocks == (
+        Code("10:00 up\n10:01 down"),
+    )
+
+
+async def test_html_is_read_as_its_reader_sees_it() -> None:
+    document = await read("a.html", b"<html><body><h1>VPN</h1><script>x()</script><p>Hi</p>")
+
+    assert document.blocks == (Heading(1, "VPN"), Paragraph("Hi"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        pytest.param("a.pdf", b"\x89PNG\r\n\x1a\n" + bytes(500), "no kind", id="a picture"),
+        pytest.param("a.docx", b"PK\x03\x04broken", "broken Word", id="a broken archive"),
+        pytest.param("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as .docx", id="old"),
+        pytest.param("a.txt", b"  \n", "is empty", id="nothing in it"),
+        pytest.param("a.pdf", b"%PDF-1.4 nonsense", "broken PDF", id="a broken PDF"),
+    ],
+)
+async def test_what_cannot_be_read_says_why(name: str, content: bytes, reason: str) -> None:
+    with pytest.raises(PageUnreadable, match=reason):
+        await read(name, content)
+
+
+async def test_an_encrypted_pdf_says_so() -> None:
+    locked = pdf(["Secret."]).replace(
+        b"trailer << ",
+        b"trailer << /Encrypt << /Filter /Standard /V 1 /R 2 /P 0 /O (%s) /U (%s) >> "
+        % (b"o" * 32, b"u" * 32),
+    )
+    with pytest.raises(PageUnreadable, match="encrypted|broken"):
+        await read("a.pdf", locked)
+
+
+async def test_too_large_a_file_is_not_fetched() -> None:
+    with pytest.raises(PageUnreadable, match="more than"):
+        await read("a.txt", b"word ", size=MB + 1)

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ingestion.convert import convert
+from ingestion.document_aside import document_aside
+from ingestion.errors import PageUnreadable
+from tests.ingestion.fakes import pdf, word
+
+
+async def test_a_document_is_the_one_that_converting_gives(tmp_path: Path) -> None:
+    content = word(("Title", "T"), ("Heading 1", "A"), ("Normal", "b"), ("Quote", "c"))
+    (tmp_path / "file").write_bytes(content)
+
+    assert await document_aside(tmp_path / "file", ".docx") == convert("x.docx", content)
+
+
+async def test_markdown_keeps_every_kind_of_block(tmp_path: Path) -> None:
+    content = b"# A\n\nb\n\n> c\n\n- d\n\n```sh\ne\n```\n\n| f | g |\n|---|---|\n| h | i |\n"
+    (tmp_path / "file").write_bytes(content)
+
+    assert await document_aside(tmp_path / "file", ".md") == convert("x.md", content)
+
+
+async def test_a_reason_is_passed_on(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"%PDF-1.4 nonsense")
+
+    with pytest.raises(PageUnreadable, match="broken PDF"):
+        await document_aside(tmp_path / "file", ".pdf")
+
+
+async def test_what_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(pdf(["words"]))
+
+    with pytest.raises(PageUnreadable, match="too much time"):
+        await document_aside(tmp_path / "file", ".pdf", seconds=0.0)
