@@ -18,19 +18,16 @@ var name = 'frontdesk'
 var url = 'https://${name}.${environmentDomain}'
 
 // The variable that each secret of the vault is given by.
-var secrets = concat(
-  [
-    { name: 'database-url', variable: 'DATABASE_URL' }
-    { name: 'admin-token', variable: 'FRONTDESK_ADMIN_TOKEN' }
-  ],
-  hasConfluence ? [{ name: 'confluence-token', variable: 'CONFLUENCE_TOKEN' }] : [],
-  hasSlack
-    ? [
-        { name: 'slack-bot-token', variable: 'SLACK_BOT_TOKEN' }
-        { name: 'slack-signing-secret', variable: 'SLACK_SIGNING_SECRET' }
-      ]
-    : []
-)
+var always = [
+  { name: 'database-url', variable: 'DATABASE_URL' }
+  { name: 'admin-token', variable: 'FRONTDESK_ADMIN_TOKEN' }
+]
+var wiki = [{ name: 'confluence-token', variable: 'CONFLUENCE_TOKEN' }]
+var slack = [
+  { name: 'slack-bot-token', variable: 'SLACK_BOT_TOKEN' }
+  { name: 'slack-signing-secret', variable: 'SLACK_SIGNING_SECRET' }
+]
+var secrets = concat(always, hasConfluence ? wiki : [], hasSlack ? slack : [])
 
 var settings = union(variables, {
   HOST: '0.0.0.0'
