@@ -76,7 +76,8 @@ class Call:
             return False
         if content.status == "draft" and content.author != self.handle:
             return False
-        return content.id in self.site.keeping(("seen", self.handle), self._seen)
+        shown = content.parent if content.kind == "attachment" else content.id
+        return shown in self.site.keeping(("seen", self.handle), self._seen)
 
     def _seen(self) -> frozenset[str]:
         permits = self.site.oracle.permits

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-ContentKind = Literal["page", "blogpost", "folder", "whiteboard", "database"]
+ContentKind = Literal["page", "blogpost", "folder", "whiteboard", "database", "attachment"]
 Status = Literal["current", "archived", "trashed", "draft"]
 
 
@@ -78,4 +78,4 @@ class Content:
     @property
     def number(self) -> int:
         """The id as a number, by which listings are in order."""
-        return int(self.id)
+        return int(self.id.removeprefix("att"))

@@ -20,6 +20,7 @@ TOKEN = re.compile(
     |(?P<sign>>=|<=|!=|!~|[=<>~(),])|(?P<word>[^\s()=<>!~,"']+))""",
     re.VERBOSE,
 )
+MACRO = re.compile(r'<ac:(?:structured-)?macro [^>]*?ac:name="([^"]+)"')
 DATES = ("%Y-%m-%d %H:%M", "%Y/%m/%d %H:%M", "%Y-%m-%d", "%Y/%m/%d")
 KEYWORDS = {"and", "or", "not", "in", "order", "by", "asc", "desc"}
 
@@ -126,7 +127,6 @@ class _Parser:
 
     def _facts(self, field: str) -> Callable[[Content], Sequence[str]] | None:
         """Return what a field holds of a page; None for a field that there is not."""
-        above = self.site.ancestors
         known: dict[str, Callable[[Content], Sequence[str]]] = {
             "space": lambda c: (c.space,),
             "space.key": lambda c: (c.space,),
@@ -136,9 +136,16 @@ class _Parser:
             "title": lambda c: (c.title,),
             "label": lambda c: c.labels,
             "parent": lambda c: (c.parent or "",),
-            "ancestor": lambda c: [each.id for each in above(c.id)],
+            "ancestor": self._above,
+            "macro": lambda c: MACRO.findall(c.storage),
         }
         return known.get(field)
+
+    def _above(self, content: Content) -> list[str]:
+        """Return what something hangs under; a file hangs on its page."""
+        if content.parent is None:
+            return []
+        return [content.parent, *(each.id for each in self.site.ancestors(content.parent))]
 
     def _dated(self, field: str, sign: str, value: str) -> Test:
         """Compare with a minute's beginning: a query can't say seconds."""

@@ -7,7 +7,7 @@ from tests.confluence.content import Attachment, Content, Space
 from tests.confluence.paging import by_cursor, by_start
 from tests.confluence.people import Group, Person
 from tests.confluence.restricting import restriction
-from tests.confluence.searching import searched
+from tests.confluence.searching import found_people, searched
 from tests.confluence.shapes_v1 import (
     attachment_json,
     content_json,
@@ -50,6 +50,15 @@ def content_search(call: Call) -> Answer:
     _check_drafts(call, wanted)
     call.check(wanted, piece.items)
     return Answer(listing(call, piece, [content_json(call, c, wanted) for c in piece.items]))
+
+
+def search(call: Call) -> Answer:
+    """Find people, which is all that this older search is wanted for."""
+    piece = by_start(call, found_people(call), call.limit(25, MOST))
+    told = [
+        {"user": person_json(call, p), "title": p.name, "entityType": "user"} for p in piece.items
+    ]
+    return Answer(listing(call, piece, told))
 
 
 def content(call: Call) -> Answer:
@@ -263,6 +272,7 @@ ROUTES = (
     route("content", "/rest/api/content", content_list, f"{OF_CONTENT} start orderby postingDay"),
     route("scan", "/rest/api/content/scan", scan, f"{OF_CONTENT} cursor"),
     route("content-search", "/rest/api/content/search", content_search, f"{PIECES} cql cqlcontext"),
+    route("search-user", "/rest/api/search", search, f"{PIECES} cql excerpt"),
     route("page", "/rest/api/content/{id}", content, "expand status version"),
     route(
         "restriction", "/rest/api/content/{id}/restriction/byOperation/read", restriction, PIECES

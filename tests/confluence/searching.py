@@ -6,12 +6,13 @@ import re
 from datetime import timedelta
 
 from tests.confluence.call import Call, Refusal
-from tests.confluence.content import Content
+from tests.confluence.content import Attachment, Content
 from tests.confluence.cql import parse
 from tests.confluence.people import Person
 
-BY_NAME = re.compile(r"^\s*user(?:\.fullname)?\s*~\s*[\"']([^\"']+)[\"']\s*$")
-FOUND = ("page", "blogpost")
+BY_NAME = re.compile(
+    r"^\s*(?:type\s*=\s*user\s+and\s+)?user(?:\.fullname)?\s*~\s*[\"']([^\"']+)[\"']\s*$"
+)
 
 
 def searched(call: Call) -> list[Content]:
@@ -27,14 +28,33 @@ def searched(call: Call) -> list[Content]:
     return call.site.keeping(
         asked,
         lambda: query.of(
-            [
-                content
-                for content in call.site.current()
-                if content.kind in FOUND
-                and call.sees(content)
-                and (not lag or content.updated <= known)
-            ]
+            [c for c in _findable(call) if call.sees(c) and (not lag or c.updated <= known)]
         ),
+    )
+
+
+def _findable(call: Call) -> list[Content]:
+    """Return current pages and blog posts, and their files as things of their own."""
+    found = call.site.current()
+    files = [as_content(page, file) for page in found for file in page.attachments.values()]
+    return [*found, *files]
+
+
+def as_content(page: Content, file: Attachment) -> Content:
+    """Return a file as search finds it: a thing that hangs on its page."""
+    return Content(
+        id=file.id,
+        kind="attachment",
+        space=page.space,
+        title=file.name,
+        storage="",
+        parent=page.id,
+        author=file.author,
+        created=file.updated,
+        updated=file.updated,
+        updated_by=file.author,
+        version=file.version,
+        attachments={file.id: file},
     )
 
 

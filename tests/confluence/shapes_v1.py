@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -146,7 +146,9 @@ def space_json(call: Call, space: Space) -> Json:
 
 
 def content_json(call: Call, content: Content, wanted: frozenset[str]) -> Json:
-    """Return a page, blog post or folder with what is wanted of it, the rest as paths."""
+    """Return a page, blog post, folder or file with what is wanted of it, the rest as paths."""
+    if content.kind == "attachment":
+        return attachment_json(call, content.attachments[content.id], wanted)
     path = f"/rest/api/content/{content.id}"
     space = call.site.spaces[content.space]
     page_link = links.cloud_page if call.edition == "cloud" else links.data_center_page
@@ -181,22 +183,18 @@ def content_json(call: Call, content: Content, wanted: frozenset[str]) -> Json:
 
 
 def _expansions(call: Call, content: Content, wanted: frozenset[str]) -> Json:
-    told: Json = {}
-    if "version" in wanted:
-        told["version"] = _version(call, content)
-    if "space" in wanted:
-        told["space"] = space_json(call, call.site.spaces[content.space])
-    if "ancestors" in wanted:
-        told["ancestors"] = _ancestors(call, content, wanted)
-    if "body" in wanted:
-        told["body"] = _body(content, wanted)
-    if "metadata" in wanted:
-        told["metadata"] = _metadata(content, wanted)
-    if "history" in wanted:
-        told["history"] = _history(call, content)
-    if "restrictions" in wanted:
-        told["restrictions"] = _restrictions(call, content, wanted)
-    return told
+    """Return what is wanted, each made only then."""
+    made: dict[str, Callable[[], Any]] = {
+        "version": lambda: _version(call, content),
+        "space": lambda: space_json(call, call.site.spaces[content.space]),
+        "container": lambda: space_json(call, call.site.spaces[content.space]),
+        "ancestors": lambda: _ancestors(call, content, wanted),
+        "body": lambda: _body(content, wanted),
+        "metadata": lambda: _metadata(content, wanted),
+        "history": lambda: _history(call, content),
+        "restrictions": lambda: _restrictions(call, content, wanted),
+    }
+    return {name: make() for name, make in made.items() if name in wanted}
 
 
 def _ancestors(call: Call, content: Content, wanted: frozenset[str]) -> list[Json]:
@@ -275,6 +273,12 @@ def attachment_json(call: Call, file: Attachment, wanted: frozenset[str]) -> Jso
             "download": links.download(file),
         },
     }
+    page = call.site.contents[file.page]
+    if "container" in wanted:
+        told["container"] = content_json(call, page, frozenset())
+        del told["_expandable"]["container"]
+    if "space" in wanted:
+        told["space"] = space_json(call, call.site.spaces[page.space])
     if "version" in wanted:
         told["version"] = {
             "by": _somebody(call, file.author),

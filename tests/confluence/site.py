@@ -13,6 +13,7 @@ from mimetypes import guess_type
 from tests.confluence.content import Attachment, Content, ContentKind, Named, Status
 from tests.confluence.oracle import Oracle
 from tests.confluence.society import ADMIN, Society
+from tests.confluence.state import TITLES
 
 __all__ = ["ADMIN", "Site"]
 
@@ -38,7 +39,7 @@ class Site(Society):
         """Write a page, blog post or folder; a folder is one of ``kind`` and has no text."""
         assert parent is None or self.contents[parent].space == space
         assert self.titled(space, title, kind) is None, f"{space} has a {title!r} already"
-        now = self.changed()
+        now = self.changed(TITLES)
         made = Content(
             id=self.next_id(),
             kind=kind,
@@ -55,6 +56,8 @@ class Site(Society):
         )
         made.position = made.number
         self.contents[made.id] = made
+        if status == "current":
+            self.keeping(TITLES, self._titles)[space, kind, title] = made
         return made
 
     def edit(
@@ -68,7 +71,9 @@ class Site(Society):
     ) -> Content:
         """Write a new version."""
         content = self.contents[page]
-        content.updated = self.changed()
+        taken = self.titled(content.space, title, content.kind) if title else None
+        assert taken in (None, content), f"{content.space} has a {title!r} already"
+        content.updated = self.changed() if title else self.changed(TITLES)
         content.updated_by = by
         content.version += 1
         content.minor = minor
@@ -113,19 +118,19 @@ class Site(Society):
     def label(self, page: str, *labels: str) -> None:
         kept = self.contents[page].labels
         kept += [label for label in labels if label not in kept]
-        self.changed()
+        self.changed(TITLES)
 
     def unlabel(self, page: str, *labels: str) -> None:
         content = self.contents[page]
         content.labels = [label for label in content.labels if label not in labels]
-        self.changed()
+        self.changed(TITLES)
 
     def restrict(
         self, page: str, *, users: Collection[str] = (), groups: Collection[str] = ()
     ) -> None:
         """Name who alone may read a page, as far as what is above it and the space let them."""
         self.contents[page].readers = Named(set(users), set(groups))
-        self.changed()
+        self.changed(TITLES)
 
     def unrestrict(self, page: str) -> None:
         self.restrict(page)
@@ -146,7 +151,7 @@ class Site(Society):
 
         ``size`` bytes are handed out, ``content`` over and over; by default all of it, once.
         """
-        now = self.changed()
+        now = self.changed(TITLES)
         files = self.contents[page].attachments
         old = next((file for file in files.values() if file.name == name), None)
         file = Attachment(

@@ -12,6 +12,8 @@ from tests.confluence.content import Attachment, Content, ContentKind, Space
 from tests.confluence.people import Group, Person
 
 T = TypeVar("T")
+TITLES = "titles"
+"""What is kept under this is which page has which title."""
 
 
 @dataclass
@@ -47,7 +49,7 @@ class State:
 
     def titled(self, space: str, title: str, kind: ContentKind = "page") -> Content | None:
         """Return the current page with a title, as links name it."""
-        return self.keeping("titles", self._titles).get((space, kind, title))
+        return self.keeping(TITLES, self._titles).get((space, kind, title))
 
     def children(self, page: str) -> list[Content]:
         """Return what hangs right under a page, whatever its status, in order."""
@@ -105,9 +107,9 @@ class State:
             for file in content.attachments.values()
         }
 
-    def changed(self) -> datetime:
-        """Note that something changes, and return when."""
-        self._kept.clear()
+    def changed(self, *untouched: str) -> datetime:
+        """Note that something changes, and return when; what is ``untouched`` is not redone."""
+        self._kept = {key: kept for key, kept in self._kept.items() if key in untouched}
         self.revision += 1
         self.now += self.step
         return self.now

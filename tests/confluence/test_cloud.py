@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from aiohttp import ClientSession
+
 from tests.confluence.asking import Asker
+from tests.confluence.server import LocalConfluence
 from tests.confluence.site import Site
 
 
@@ -44,6 +47,192 @@ async def test_what_is_restricted_is_neither_listed_nor_told(rita: Asker, site: 
     assert await rita.status(f"/api/v2/pages/{child.id}") == 404
     site.unrestrict(parent.id)
     assert (await rita.get(f"/api/v2/pages/{child.id}"))["parentId"] == parent.id
+
+
+async def test_the_next_part_is_linked_from_the_root_in_body_and_header(
+    rita: Asker, site: Site
+) -> None:
+    for number in range(3):
+        site.create("IT", f"Page {number}")
+    heard = await rita.heard("/api/v2/pages", limit="2")
+    links = heard.json()["_links"]
+    assert links["base"] == rita.server.url
+    assert links["next"].startswith("/wiki/api/v2/pages?")
+    assert heard.headers["Link"] == f'<{links["next"]}>; rel="next"'
+
+
+async def test_the_older_api_links_without_the_context(rita: Asker, site: Site) -> None:
+    for number in range(3):
+        site.create("IT", f"Page {number}")
+    told = await rita.get("/rest/api/content/search", cql="space = IT", limit="2")
+    assert told["_links"]["next"].startswith("/rest/api/content/search?")
+    assert (told["_links"]["context"], told["size"]) == ("/wiki", 2)
+
+
+async def test_no_more_than_250_are_asked_for(rita: Asker) -> None:
+    assert await rita.status("/api/v2/spaces", limit="251") == 400
+    assert await rita.status("/api/v2/spaces", cursor="nonsense") == 400
+
+
+async def test_newest_first_is_a_feed_of_changes(rita: Asker, site: Site) -> None:
+    made = [site.create("IT", f"Page {n}").id for n in range(3)]
+    site.edit(made[0])
+    site.label(made[1], "touches-no-version")
+    found = await rita.every("/api/v2/pages", sort="-modified-date", limit="1")
+    assert ids(found) == [made[0], made[2], made[1]]
+
+
+async def test_a_page_has_its_text_labels_and_places(rita: Asker, site: Site) -> None:
+    folder = site.create("IT", "Folder", kind="folder")
+    page = site.create("IT", "Über uns", "<p>Hello</p>", parent=folder.id, labels=["faq"])
+    told = await rita.get(
+        f"/api/v2/pages/{page.id}", **{"body-format": "storage", "include-labels": "true"}
+    )
+    above = await rita.get(f"/api/v2/pages/{page.id}/ancestors")
+    assert told["body"]["storage"]["value"] == "<p>Hello</p>"
+    assert (told["parentId"], told["parentType"]) == (folder.id, "folder")
+    assert [label["name"] for label in told["labels"]["results"]] == ["faq"]
+    assert told["_links"]["webui"] == f"/spaces/IT/pages/{page.id}/ber+uns"
+    assert above["results"] == [{"id": folder.id, "type": "folder"}]
+
+
+async def test_one_page_is_told_whatever_its_status(rita: Asker, site: Site) -> None:
+    page = site.create("IT", "Page")
+    site.trash(page.id)
+    path = f"/api/v2/pages/{page.id}"
+    assert (await rita.get(path))["status"] == "trashed"
+    assert await rita.status(path, status="current") == 404
+    site.purge(page.id)
+    assert await rita.status(path) == 404
+
+
+async def test_a_draft_is_for_its_author_alone(rita: Asker, admin: Asker, site: Site) -> None:
+    path = f"/api/v2/pages/{site.create('IT', 'Draft', by='rita', status='draft').id}"
+    assert await rita.status(path) == 404
+    assert await rita.status(path, **{"get-draft": "true"}) == 200
+    assert await admin.status(path, **{"get-draft": "true"}) == 404
+
+
+async def test_a_blog_post_is_no_page(rita: Asker, site: Site) -> None:
+    post = site.create("IT", "News", kind="blogpost")
+    assert await rita.status(f"/api/v2/pages/{post.id}") == 404
+    assert "parentId" not in await rita.get(f"/api/v2/blogposts/{post.id}")
+    listed = await rita.every(f"/api/v2/spaces/{site.spaces['IT'].id}/blogposts")
+    assert ids(listed) == [post.id]
+
+
+async def test_the_old_way_to_a_page_is_gone_for_oauth(cloud: LocalConfluence, rita: Asker) -> None:
+    page = cloud.site.create("IT", "Page")
+    bearer = {"Authorization": f"Bearer {cloud.site.people['rita'].token}"}
+    async with ClientSession(headers=bearer) as session:
+        for where, status in ((cloud.gateway + "/wiki", 410), (cloud.url, 401)):
+            async with session.get(f"{where}/rest/api/content/{page.id}") as answer:
+                assert answer.status == status
+        async with session.get(f"{cloud.gateway}/wiki/api/v2/pages/{page.id}") as answer:
+            assert answer.status == 200
+    assert await rita.status(f"/rest/api/content/{page.id}") == 200
+
+
+async def test_restrictions_and_labels_come_many_at_once(rita: Asker, site: Site) -> None:
+    page = site.create("IT", "Page", labels=["faq"])
+    site.restrict(page.id, users=["rita"], groups=["staff"])
+    (told,) = await rita.every(
+        "/rest/api/content/search",
+        cql="space = IT",
+        expand="metadata.labels,restrictions.read.restrictions.user,"
+        "restrictions.read.restrictions.group",
+    )
+    named = told["restrictions"]["read"]["restrictions"]
+    assert named["user"]["results"][0]["accountId"] == site.people["rita"].account_id
+    assert named["group"]["results"][0]["id"] == site.groups["staff"].id
+    assert told["metadata"]["labels"]["results"][0]["name"] == "faq"
+
+
+async def test_a_restriction_of_many_comes_in_parts(rita: Asker, site: Site) -> None:
+    page = site.create("IT", "Page")
+    many = ["rita", *(site.add_person(f"p{n:03}").handle for n in range(250))]
+    site.restrict(page.id, users=many)
+    path = f"/rest/api/content/{page.id}/restriction/byOperation/read"
+    sizes = []
+    for start in ("0", "200"):
+        told = await rita.get(path, expand="restrictions.user,restrictions.group", start=start)
+        sizes.append(told["restrictions"]["user"]["size"])
+        assert told["restrictions"]["group"]["results"] == []
+    assert sizes == [200, 51]
+
+
+async def test_permissions_of_a_space_are_told_among_others(rita: Asker, site: Site) -> None:
+    told = await rita.every(f"/api/v2/spaces/{site.spaces['PUB'].id}/permissions", limit="1")
+    read = [p["principal"]["type"] for p in told if p["operation"]["key"] == "read"]
+    assert (read, len(told)) == (["user", "role"], 4)
+
+
+async def test_somebodys_permission_can_be_checked(rita: Asker, site: Site) -> None:
+    page = site.create("IT", "Page")
+    site.restrict(page.id, users=["rita"])
+    for who, allowed in (("rita", True), ("otto", False)):
+        subject = {"type": "user", "identifier": site.people[who].account_id}
+        path = f"/rest/api/content/{page.id}/permission/check"
+        heard = await rita.post(path, {"subject": subject, "operation": "read"})
+        assert heard.json()["hasPermission"] == allowed
+
+
+async def test_files_are_at_another_host_which_notes_what_it_gets(rita: Asker, site: Site) -> None:
+    page = site.create("IT", "Page")
+    site.attach(page.id, "../../x y.pdf", b"%PDF", size=100_000)
+    (file,) = await rita.every(f"/api/v2/pages/{page.id}/attachments")
+    path = f"/rest/api/content/{page.id}/child/attachment/{file['id']}/download"
+    for way in (path, file["downloadLink"]):
+        heard = await rita.heard(way)
+        assert heard.status == 302
+        async with ClientSession() as stranger, stranger.get(heard.headers["Location"]) as answer:
+            assert len(await answer.read()) == file["fileSize"] == 100_000
+    media = rita.server.media_requests
+    assert [request.authorized for request in media] == [False, False]
+    assert not heard.headers["Location"].startswith(rita.server.address.origin)
+
+
+async def test_files_are_found_by_search(rita: Asker, site: Site) -> None:
+    page = site.create("IT", "Page")
+    file = site.attach(page.id, "a.txt", b"a")
+    query = {"cql": "space = IT and type = attachment", "expand": "version,container"}
+    (told,) = await rita.every("/rest/api/content/search", **query)
+    assert (told["id"], told["container"]["id"]) == (file.id, page.id)
+    site.restrict(page.id, users=["otto"])
+    assert await rita.every("/rest/api/content/search", **query) == []
+
+
+async def test_addresses_are_shown_where_their_owners_let_them(rita: Asker, site: Site) -> None:
+    for handle, shown in (("rita", "rita@acme.example"), ("otto", "")):
+        person = site.people[handle]
+        told = await rita.get("/rest/api/user", accountId=person.account_id)
+        found = await rita.every("/rest/api/search/user", cql=f'user.fullname ~ "{person.email}"')
+        assert (told["email"], bool(found)) == (shown, bool(shown))
+
+
+async def test_people_are_found_with_their_groups(rita: Asker, site: Site) -> None:
+    (hit,) = await rita.every("/rest/api/search/user", cql='user.fullname ~ "otto"')
+    groups = await rita.every("/rest/api/user/memberof", accountId=hit["user"]["accountId"])
+    assert [group["id"] for group in groups] == [site.groups["staff"].id]
+    assert (await rita.get("/rest/api/group/by-name", name="staff"))["id"] == groups[0]["id"]
+    assert await rita.status("/rest/api/group/by-name", name="nobody") == 404
+    assert (await rita.get("/rest/api/user/current"))["email"] == "rita@acme.example"
+
+
+async def test_changes_are_found_after_a_while(rita: Asker, site: Site) -> None:
+    site.create("IT", "Page")
+    rita.server.options["search_lag"] = 60
+    assert await rita.every("/rest/api/content/search", cql="space = IT") == []
+    site.pass_time(60)
+    assert len(await rita.every("/rest/api/content/search", cql="space = IT")) == 1
+
+
+async def test_who_is_not_signed_in_sees_what_is_open(cloud: LocalConfluence) -> None:
+    page = cloud.site.create("PUB", "Page")
+    async with ClientSession() as session:
+        stranger = Asker(session, cloud)
+        assert [space["key"] for space in await stranger.every("/api/v2/spaces")] == ["PUB"]
+        assert await stranger.status(f"/api/v2/pages/{page.id}") == 200
 
 
 async def test_what_does_not_exist_is_noted(rita: Asker, site: Site) -> None:
