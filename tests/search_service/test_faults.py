@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from azure.core.credentials import AzureKeyCredential
 from azure.core.exceptions import HttpResponseError, ServiceRequestError, ServiceResponseError
 from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
+from azure.search.documents.indexes.models import SearchAlias
 
 from tests.search_service.example import index_of, page
 from tests.search_service.service import SearchService
@@ -67,6 +69,43 @@ async def test_what_was_written_is_found_later(
     service.indexes.held_back = False
 
     assert (await client.get_document("a"))["version"] == 2
+
+
+async def test_each_write_is_found_after_its_time() -> None:
+    clock = [0.0]
+    async with SearchService(now=lambda: clock[0]).serving() as service:
+        key = AzureKeyCredential(service.access.admin_key)
+        service.indexes.visible_after = 5.0
+        async with (
+            SearchIndexClient(service.url, key) as admin,
+            SearchClient(service.url, "kb", key) as client,
+        ):
+            await admin.create_index(index_of("kb"))
+            counts = []
+            for at, key_now in ((0.0, "a"), (3.0, "b"), (5.0, None), (8.0, None)):
+                clock[0] = at
+                if key_now:
+                    await client.upload_documents([page(key_now)])
+                counts.append(await client.get_document_count())
+
+    assert counts == [0, 0, 1, 2]
+
+
+async def test_a_swapped_alias_leads_where_it_led_until_that_is_known(
+    client: SearchClient, admin: SearchIndexClient, service: SearchService
+) -> None:
+    await admin.create_index(index_of("kb-v2"))
+    await client.upload_documents([page("old")])
+    await admin.create_alias(SearchAlias(name="live", indexes=["kb"]))
+    async with SearchClient(service.url, "live", AzureKeyCredential("admin-key")) as live:
+        assert await live.get_document_count() == 1
+        service.aliases.held = True
+        await admin.create_or_update_alias(SearchAlias(name="live", indexes=["kb-v2"]))
+        assert await live.get_document_count() == 1
+
+        service.aliases.held = False
+
+        assert await live.get_document_count() == 0
 
 
 async def test_there_are_so_many_indexes_and_no_more(

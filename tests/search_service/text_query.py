@@ -66,7 +66,9 @@ class _Parser:
 
     def whole(self) -> Query | None:
         while self._at < len(self._text):
-            self._step(self._text[self._at])
+            sign = self._text[self._at]
+            self._step(sign)
+            self._negated = self._negated and sign == "-"
         return self._top
 
     def _step(self, sign: str) -> None:
@@ -80,13 +82,9 @@ class _Parser:
             self._negated = not self._negated
             self._at += 1
         elif sign in ") \t\n\r":
-            self._pass(sign)
+            self._at += 1
         else:
             self._word()
-
-    def _pass(self, sign: str) -> None:
-        self._negated = self._negated and sign == ")"
-        self._at += 1
 
     def _operator(self, operator: Mode) -> None:
         if self._now is None and self._top is not None:
@@ -145,7 +143,6 @@ class _Parser:
     def _add(self, query: Query | None) -> None:
         if query is not None:
             self._join(But(query) if self._negated else query)
-        self._negated = False
 
     def _join(self, query: Query) -> None:
         if self._top is None:
