@@ -18,21 +18,20 @@ from bot.routing.router import Router
 from bot.types import NO_MODEL
 from bot.ways import Way
 from prompts import load_prompt
-from rag.errors import ModelFilesInvalid
+from rag.assembly import open_embedder, open_installed_embedder, open_search_index
+from rag.errors import ModelUnavailable
 from rag.extractive import ExtractiveComposer
 from rag.grounded import GroundedComposer, approximate_tokens
-from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
-from rag.models.local_embedder import LocalEmbedder, open_local_embedder
 from rag.pipeline import Pipeline
-from rag.ports import ChatModel, Composer
+from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """``embedder_trouble`` says why there is none; then search is by keyword alone."""
 
-    index: EmbeddedIndex
-    embedder: LocalEmbedder | None
+    index: SearchIndex
+    embedder: Embedder | None
     embedder_trouble: str
     model: ChatModel | None
     pipeline: Pipeline
@@ -45,20 +44,26 @@ def _as_it_is(composer: Composer) -> Composer:
 
 @asynccontextmanager
 async def open_parts(
-    settings: Settings, observe: Callable[[Composer], Composer] = _as_it_is
+    settings: Settings,
+    observe: Callable[[Composer], Composer] = _as_it_is,
+    *,
+    fills: bool = False,
 ) -> AsyncIterator[Parts]:
     """Open index, embedder and model, and make the desk of them.
 
     ``observe`` may wrap the composer; evaluation records by it what the gate holds back.
+    ``fills``: this process writes pages itself, so that also an index in Azure is made where there
+    is none; whoever only answers has no right to that, and needs none.
 
     Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
     cannot work.
     """
     async with AsyncExitStack() as closing:
-        embedder, trouble = await _embedder(closing)
-        index = await _index(settings, embedder, closing)
+        embedder, trouble = await _embedder(settings, closing)
+        index = await _index(settings, embedder, closing, fills=fills)
         model = _model(settings, settings.openai_model, closing)
-        ways = _Ways(settings, index, embedder, load_classifier())
+        near = await _near(settings, embedder, closing)
+        ways = _Ways(settings, index, embedder, near, load_classifier())
         configured = ways.made(model, observe)
         others = {NO_MODEL: ways.made(None)}
         for name in settings.openai_channel_models:
@@ -80,21 +85,34 @@ def gate_path(settings: Settings) -> Path:
     return own if own.exists() else GATE_FILE
 
 
-async def _embedder(closing: AsyncExitStack) -> tuple[LocalEmbedder | None, str]:
+async def _embedder(settings: Settings, closing: AsyncExitStack) -> tuple[Embedder | None, str]:
     try:
-        embedder = await open_local_embedder()
-    except ModelFilesInvalid as error:
+        return await closing.enter_async_context(open_embedder(settings))
+    except ModelUnavailable as error:
+        # Better found by their words than not at all.
         return None, str(error)
-    closing.callback(embedder.close)
-    return embedder, ""
+
+
+async def _near(
+    settings: Settings, embedder: Embedder | None, closing: AsyncExitStack
+) -> Embedder | None:
+    """Return what routes a question and picks sentences: many texts, and nobody may wait.
+
+    The classifier and the weights of both were learned with the installed embedder, whatever
+    search embeds with.
+    """
+    if settings.embedding_model is None:
+        return embedder
+    near, _ = await closing.enter_async_context(open_installed_embedder())
+    return near
 
 
 async def _index(
-    settings: Settings, embedder: LocalEmbedder | None, closing: AsyncExitStack
-) -> EmbeddedIndex:
+    settings: Settings, embedder: Embedder | None, closing: AsyncExitStack, *, fills: bool
+) -> SearchIndex:
     _make(settings.data_dir)
-    expected = fingerprint_of(embedder) if embedder else None
-    index = await open_index(settings.data_dir / "index.sqlite", expected)
+    write = fills or not settings.azure_search_configured
+    index = await open_search_index(settings, embedder, write=write)
     closing.push_async_callback(index.close)
     return index
 
@@ -130,11 +148,12 @@ def _model(settings: Settings, name: str | None, closing: AsyncExitStack) -> Cha
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """What every way of answering has in common."""
+    """What every way of answering has in common; ``near`` is an embedder in this process."""
 
     settings: Settings
-    index: EmbeddedIndex
-    embedder: LocalEmbedder | None
+    index: SearchIndex
+    embedder: Embedder | None
+    near: Embedder | None
     classifier: IntentClassifier | None
 
     def made(
@@ -142,15 +161,15 @@ class _Ways:
     ) -> Way:
         """Return the way that answers with a model, or without one."""
         mode = self.settings.router if model else "cascade"
-        composer = observe(_composer(model, self.embedder))
+        composer = observe(_composer(model, self.near))
         return Way(
-            router=Router(self.embedder, self.classifier, model, mode=mode),
+            router=Router(self.near, self.classifier, model, mode=mode),
             generic=GenericAnswers(model),
             pipeline=Pipeline(self.index, self.embedder, composer, top_k=self.settings.top_k),
         )
 
 
-def _composer(model: ChatModel | None, embedder: LocalEmbedder | None) -> Composer:
+def _composer(model: ChatModel | None, embedder: Embedder | None) -> Composer:
     if model is None:
         return ExtractiveComposer(embedder)
     count_tokens = approximate_tokens if embedder is None else embedder.count_tokens

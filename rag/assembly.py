@@ -26,7 +26,7 @@ async def open_embedder(settings: SearchSettings) -> AsyncIterator[tuple[Embedde
             vectors would have to be written again, so that this is no case for None.
     """
     model = settings.embedding_model
-    opened = _remote(settings, model) if model else _local()
+    opened = _remote(settings, model) if model else open_installed_embedder()
     async with opened as embedder:
         yield embedder
 
@@ -40,7 +40,7 @@ async def open_search_index(
         settings: Which one.
         embedder: What the index must have been built with; None to use keywords alone.
         write: Make it where there is none. Otherwise one file that is not there stays so, and
-            reads as empty.
+            reads as empty; one in Azure is unavailable until it is there.
 
     Raises:
         IndexMismatch: It was built with another embedder or schema.
@@ -61,15 +61,18 @@ async def open_search_index(
 async def _azure(
     settings: SearchSettings, embedder: Embedder | None, *, create: bool
 ) -> SearchIndex:
-    from rag.index.azure.opening import open_azure_index
+    from rag.index.azure.opening import Opening, open_azure_index
     from rag.index.azure.schema import SCHEMA
 
     expected = Fingerprint(embedder.name, embedder.dimensions, SCHEMA) if embedder else None
-    return await open_azure_index(settings, expected, create=create)
+    return await open_azure_index(
+        settings, expected, create=create, opening=Opening(may_be_absent=True)
+    )
 
 
 @asynccontextmanager
-async def _local() -> AsyncIterator[tuple[Embedder | None, str]]:
+async def open_installed_embedder() -> AsyncIterator[tuple[Embedder | None, str]]:
+    """Open the embedder that is installed: it needs no network. Yield as open_embedder does."""
     from rag.models.local_embedder import open_local_embedder
 
     try:

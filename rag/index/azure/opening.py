@@ -10,6 +10,7 @@ from rag.index.azure.catalogue import Catalogue
 from rag.index.azure.connection import Connection, Credential
 from rag.index.azure.credentials import credential_of
 from rag.index.azure.current import ASKED_EVERY_SECONDS, Current
+from rag.index.azure.errors import IndexAbsent
 from rag.index.azure.index import AzureIndex, Parts
 from rag.index.azure.pages import Pages
 from rag.index.azure.rebuild import Rebuild
@@ -27,11 +28,16 @@ __all__ = ["SCHEMA", "Opening", "open_azure_index", "open_azure_rebuild"]
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the settings do not say; ``policy`` None waits as long as is polite."""
+    """What the settings do not say; ``policy`` None waits as long as is polite.
+
+    ``may_be_absent``: an index that is not there yet is no error until it is used, so that a
+    server may be there before the first run of the ingestion.
+    """
 
     credential: Credential | None = None
     policy: RetryPolicy | None = None
     asked_every_seconds: float = ASKED_EVERY_SECONDS
+    may_be_absent: bool = False
 
 
 async def open_azure_index(
@@ -55,13 +61,18 @@ async def open_azure_index(
         IndexUnavailable: It cannot be reached, or there is none.
     """
     _check_schema(expected)
-    parts = _parts(settings, expected, opening or Opening())
+    opening = opening or Opening()
+    parts = _parts(settings, expected, opening)
     index = AzureIndex(replace(parts, writes=create), expected)
     try:
         if create:
             created = await parts.versions.create(settings.azure_search_index, expected)
             parts.current.know(created)
         await parts.current.facts()
+    except IndexAbsent:
+        if not opening.may_be_absent:
+            await index.close()
+            raise
     except BaseException:
         await index.close()
         raise
