@@ -10,6 +10,7 @@ from pathlib import Path
 
 import structlog
 
+from ingestion.config import Settings
 from ingestion.errors import IngestionError
 from ingestion.folder import LARGEST_FILE
 from ingestion.library import Library, ListedIndex
@@ -60,9 +61,17 @@ def library_of(
     )
 
 
-def scheduler_of(library: Library, records: Records, wiki: Sources, cadence: Cadence) -> Scheduler:
+def cadence_of(settings: Settings) -> Cadence:
+    """Return how often a wiki is read; never without one."""
+    if not settings.confluence_configured:
+        return Cadence(0, 0)
+    changes, whole = settings.confluence_sync_minutes, settings.confluence_reconcile_minutes
+    return Cadence(changes * 60, whole * 60)
+
+
+def scheduler_of(library: Library, records: Records, cadence: Cadence) -> Scheduler:
     """Return what begins the passes over a wiki's spaces."""
-    return Scheduler(library.runs, records, wiki.spaces, cadence)
+    return Scheduler(library.runs, records, library.sources.of_the_wiki, cadence)
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from ingestion.readers import ReadersMalformed, describe, parse_readers
 from ingestion.records.types import Failure, Synced
 from ingestion.runs import Runs
 from ingestion.sniffing import kind_of
-from ingestion.sources import Sources
+from ingestion.sources import KnownSources
 from ingestion.uploads import KIND, Arrived, Uploads
 from rag.ports import Index, Lists
 from rag.types import PageSummary, Principal, Readers, SpaceSummary
@@ -90,7 +90,7 @@ class Library:
     index: ListedIndex
     tenant: str
     uploads: Uploads
-    sources: Sources
+    sources: KnownSources
     runs: Runs
     ledger: TellsSynced
     checker: Checker = field(default_factory=Checker)

@@ -74,6 +74,24 @@ class KnownSources:
     async def space_of(self, url: str) -> str | None:
         return None if self._wiki is None else await self._wiki.space_of(url)
 
+    async def of_the_wiki(self) -> Sequence[str]:
+        """Return the spaces that the wiki fills: those that nothing else does.
+
+        Raises SourceUnavailable.
+        """
+        if self._wiki is None:
+            return ()
+        taken = {*self._uploads.spaces(), *await self._ledger.folders()}
+        there = await self._wiki.spaces()
+        if clash := sorted(taken.intersection(there)):
+            log.error(
+                "wiki.spaces_taken",
+                spaces=clash,
+                cure="They are filled by uploads or a folder. Leave them out by "
+                "CONFLUENCE_SKIP_SPACES, or forget them: python -m ingestion forget KEY",
+            )
+        return [space for space in there if space not in taken]
+
     async def _of_the_wiki(self) -> Sequence[str]:
         """Return the wiki's spaces; while it is away, what was read of it before."""
         if self._wiki is None:

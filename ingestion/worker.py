@@ -22,6 +22,7 @@ from pydantic import BaseModel, TypeAdapter
 from ingestion import errors
 from ingestion.config import Settings, load_settings
 from ingestion.errors import IngestionError, RunInProgress
+from ingestion.opening import open_sources
 from ingestion.ports import Progress
 from ingestion.records.leases import Leases
 from ingestion.records.noting import to_look_at_again
@@ -29,9 +30,7 @@ from ingestion.records.opening import Records, records_of
 from ingestion.records.types import Run
 from ingestion.run import sync_source
 from ingestion.runs import SyncSpace
-from ingestion.sources import KnownSources
 from ingestion.types import Extent, Report
-from ingestion.uploads import Uploads
 from rag.assembly import open_embedder, open_search_index
 from rag.errors import RagError
 from rag.ports import Embedder, SearchIndex
@@ -163,11 +162,13 @@ async def work(job: Job, spoken: Spoken) -> None:
 
 
 async def _synced(job: Job, settings: Settings, records: Records, spoken: Spoken) -> Report:
-    uploads = Uploads(job.data_dir, job.tenant, job.largest)
     before = (await records.ledger.synced()).get(job.space)
-    async with _opened(settings) as (index, embedder):
+    async with (
+        open_sources(settings, records, job.largest) as sources,
+        _opened(settings) as (index, embedder),
+    ):
         return await sync_source(
-            await KnownSources(uploads, records.ledger).of(job.space),
+            await sources.of(job.space),
             index,
             embedder,
             tenant=job.tenant,

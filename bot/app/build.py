@@ -89,7 +89,7 @@ def build(
     working = working_of(settings, parts, store, engine, channels=channels, observers=(metrics,))
     metrics.watch(lambda: working.inbox.busy)
     check_parts = app[STATUS] = checking(settings, parts, store, working.keeper, channels=channels)
-    shelves = shelves_of(settings, parts)
+    shelves = shelves_of(settings, parts, ingestion)
     office = office_of(
         settings, parts, store, working=working, shelves=shelves, check_parts=check_parts
     )

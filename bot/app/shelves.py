@@ -10,14 +10,25 @@ from aiohttp import web
 from bot.config import Settings
 from bot.documents.told import ToldDocuments, ToldReindex, Translation
 from bot.doors.receiving import upload_bounds
-from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown, StoreUnavailable
+from bot.errors import (
+    DocumentInTheWay,
+    DocumentRefused,
+    DocumentUnknown,
+    SettingInvalid,
+    StoreUnavailable,
+)
 from bot.parts import Parts
-from ingestion.assembly import library_of, open_library
+from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
+from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import DocumentInTheWay as InTheWay
 from ingestion.errors import DocumentRefused as Refused
 from ingestion.errors import DocumentUnknown as Unknown
-from ingestion.errors import LedgerUnavailable
+from ingestion.errors import LedgerUnavailable, SourceUnavailable
+from ingestion.errors import SettingInvalid as WikiSettingInvalid
 from ingestion.library import Library
+from ingestion.opening import OpenSources, wiki_of
+from ingestion.records.opening import Records, records_of
+from ingestion.scheduler import Scheduler
 from rag.errors import RagError
 
 REFUSALS: Translation = {
@@ -25,6 +36,7 @@ REFUSALS: Translation = {
     InTheWay: DocumentInTheWay,
     Refused: DocumentRefused,
     LedgerUnavailable: StoreUnavailable,
+    SourceUnavailable: DocumentInTheWay,
     RagError: StoreUnavailable,
     OSError: StoreUnavailable,
 }
@@ -38,19 +50,46 @@ class Shelves:
     documents: ToldDocuments
     reindexing: ToldReindex
     library: Library
+    scheduler: Scheduler | None
+    records: Records
+    wiki: OpenSources | None
 
     async def open(self, _: web.Application) -> AsyncIterator[None]:
-        """Resume what was being indexed, and stop it with the server."""
-        async with open_library(self.library):
-            yield
+        """Resume what was being indexed, begin what is due, and stop it all with the server."""
+        try:
+            async with open_library(self.library, self.scheduler):
+                yield
+        finally:
+            if self.wiki is not None:
+                await self.wiki.close()
+            self.records.close()
 
 
-def shelves_of(settings: Settings, parts: Parts) -> Shelves:
-    """Join them; nothing is started."""
+def shelves_of(
+    settings: Settings, parts: Parts, ingestion: IngestionSettings | None = None
+) -> Shelves:
+    """Join them; nothing is started. Without ``ingestion`` no wiki is read.
+
+    Raises SettingInvalid.
+    """
+    records = records_of(settings)
+    try:
+        wiki = None if ingestion is None else wiki_of(ingestion)
+    except WikiSettingInvalid as error:
+        raise SettingInvalid(str(error)) from error
     library = library_of(
         parts.index,
         tenant=settings.tenant,
         data_dir=settings.data_dir,
         largest=upload_bounds(settings.max_upload_mb).bytes,
+        records=records,
+        wiki=wiki,
     )
-    return Shelves(ToldDocuments(library, REFUSALS), ToldReindex(library.runs, REFUSALS), library)
+    return Shelves(
+        ToldDocuments(library, REFUSALS),
+        ToldReindex(library.runs, REFUSALS),
+        library,
+        None if ingestion is None else scheduler_of(library, records, cadence_of(ingestion)),
+        records,
+        wiki,
+    )

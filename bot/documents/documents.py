@@ -209,9 +209,19 @@ class Reindex(Protocol):
     """
 
     async def start(
-        self, space: str | None, *, by: str, dry_run: bool = False, allow_mass_delete: bool = False
+        self,
+        space: str | None,
+        *,
+        by: str,
+        dry_run: bool = False,
+        allow_mass_delete: bool = False,
+        page: str = "",
     ) -> str:
-        """Begin a run over a space or all; return its id."""
+        """Begin a run over a space or all, or over one page by its address; return its id."""
+        ...
+
+    async def find_space(self, url: str) -> str | None:
+        """Return the space of the page at an address, indexed or not; None for no page of ours."""
         ...
 
     async def newest(self, limit: int) -> Sequence[Run]:

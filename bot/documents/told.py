@@ -62,12 +62,22 @@ class ToldReindex:
     errors: Translation
 
     async def start(
-        self, space: str | None, *, by: str, dry_run: bool = False, allow_mass_delete: bool = False
+        self,
+        space: str | None,
+        *,
+        by: str,
+        dry_run: bool = False,
+        allow_mass_delete: bool = False,
+        page: str = "",
     ) -> str:
         with _told(self.errors):
             return await self.inner.start(
-                space, by=by, dry_run=dry_run, allow_mass_delete=allow_mass_delete
+                space, by=by, dry_run=dry_run, allow_mass_delete=allow_mass_delete, page=page
             )
+
+    async def find_space(self, url: str) -> str | None:
+        with _told(self.errors):
+            return await self.inner.find_space(url)
 
     async def newest(self, limit: int) -> Sequence[Run]:
         with _told(self.errors):

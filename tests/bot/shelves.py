@@ -87,14 +87,25 @@ class Shelf:
         await self.document(space, document_id, None)
         del self.kept[space, document_id]
 
+    async def find_space(self, url: str) -> str | None:
+        return next((each.space for each in self.kept.values() if each.url == url), None)
+
     async def start(
-        self, space: str | None, *, by: str, dry_run: bool = False, allow_mass_delete: bool = False
+        self,
+        space: str | None,
+        *,
+        by: str,
+        dry_run: bool = False,
+        allow_mass_delete: bool = False,
+        page: str = "",
     ) -> str:
         if space == "NONE":
             raise DocumentUnknown("There is no space 'NONE'.")
         if any(run.active for run in self.runs):
             raise DocumentInTheWay("A run is under way.")
-        run = replace(RUN, id=f"r{len(self.runs) + 1}", space=space, dry_run=dry_run, by=by)
+        run = replace(
+            RUN, id=f"r{len(self.runs) + 1}", space=space, dry_run=dry_run, by=by, page=page
+        )
         self.runs.insert(0, run)
         return run.id
 

@@ -1,0 +1,43 @@
+"""Opens what fills spaces, by the settings, for every process alike."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from ingestion.config import Settings
+from ingestion.folder import LARGEST_FILE
+from ingestion.records.opening import Records
+from ingestion.sources import KnownSources, Sources
+from ingestion.uploads import Uploads
+
+
+class OpenSources(Sources, Protocol):
+    """Sources that hold connections; to be closed."""
+
+    async def close(self) -> None: ...
+
+
+def wiki_of(settings: Settings) -> OpenSources | None:
+    """Return the spaces of the wiki that is set; None without one. Raises SettingInvalid."""
+    if not settings.confluence_configured:
+        return None
+    # What is not configured is not imported.
+    from ingestion.confluence.composition import confluence_of
+
+    return confluence_of(settings)
+
+
+@asynccontextmanager
+async def open_sources(
+    settings: Settings, records: Records, largest: int = LARGEST_FILE
+) -> AsyncIterator[KnownSources]:
+    """Open all that fills spaces; files of up to ``largest`` bytes. Raises SettingInvalid."""
+    wiki = wiki_of(settings)
+    try:
+        uploads = Uploads(settings.data_dir, settings.tenant, largest)
+        yield KnownSources(uploads, records.ledger, wiki)
+    finally:
+        if wiki is not None:
+            await wiki.close()
