@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from bot.config import Settings
 
+AZURE_SEARCH = "Azure AI Search"
 _NOBODY_ASKED = "nobody is asked there"
 _NOBODY_ORDERS = "nobody may reindex or change settings there"
 _SIGNS = {"ready": "+", "absent": "-", "limited": "~", "paused": "=", "failed": "!"}
@@ -57,11 +58,18 @@ def knowledge(spaces: Mapping[str, int]) -> Part:
     return Part("knowledge", "ready", f"{sum(spaces.values())} chunks ({listed})")
 
 
-def embedder(name: str | None, trouble: str = "") -> Part:
-    """Say whether vectors are made, or search is by keyword alone."""
+def embedder(settings: Settings, name: str | None, trouble: str = "") -> Part:
+    """Say what makes vectors, and where; without it search is by keyword alone."""
+    if settings.embedding_model is None:
+        if name is None:
+            return Part("embedder", "absent", f"search is by keyword alone: {trouble}")
+        return Part("embedder", "ready", name)
     if name is None:
-        return Part("embedder", "absent", f"search is by keyword alone: {trouble}")
-    return Part("embedder", "ready", name)
+        cure = "Mend it, and start again."
+        detail = f"search is by keyword alone: {trouble}"
+        return Part("embedder", "failed", detail, cure, vital=False)
+    address = settings.embedding_base_url or settings.openai_base_url
+    return Part("embedder", "ready", f"{name} at {_host(address)}")
 
 
 def model(settings: Settings) -> Part:
@@ -73,8 +81,12 @@ def model(settings: Settings) -> Part:
             "answers are verbatim quotes.",
             "Add OPENAI_MODEL and OPENAI_API_KEY (or OPENAI_BASE_URL) to .env: docs/models.md",
         )
-    where = urlsplit(settings.openai_base_url or "https://api.openai.com").hostname
+    where = _host(settings.openai_base_url)
     return Part("model", "ready", f"{settings.openai_model} at {where}")
+
+
+def _host(address: str | None) -> str | None:
+    return urlsplit(address or "https://api.openai.com").hostname
 
 
 def slack(settings: Settings) -> Part:
@@ -140,10 +152,19 @@ def confluence() -> Part:
     return Part("Confluence", "absent", "no live connection in this version.", cure)
 
 
-def azure_search() -> Part:
-    """Say that the index is the embedded one for now."""
-    cure = "The embedded index in one SQLite file is used."
-    return Part("Azure AI Search", "absent", "not in this version.", cure)
+def azure_search(settings: Settings, trouble: str = "") -> Part:
+    """Say which index is searched in Azure, and as whom; ``trouble`` is why it can't be."""
+    if settings.azure_search_endpoint is None:
+        cure = "Add AZURE_SEARCH_ENDPOINT to .env: docs/azure.md"
+        detail = "not configured: the index is one SQLite file."
+        return Part(AZURE_SEARCH, "absent", detail, cure)
+    if trouble:
+        return Part(AZURE_SEARCH, "failed", trouble)
+    where = urlsplit(settings.azure_search_endpoint).hostname
+    who = "identity" if settings.azure_search_key is None else "key"
+    semantic = "on" if settings.azure_search_semantic else "off"
+    detail = f"{settings.azure_search_index} at {where}, by {who}, semantic ranker {semantic}"
+    return Part(AZURE_SEARCH, "ready", detail)
 
 
 def doors(settings: Settings) -> Part:

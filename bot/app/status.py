@@ -22,14 +22,16 @@ CheckParts = Callable[[], Awaitable[Sequence[Part]]]
 async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
     """Return what is configured and what is not; quick enough for every readiness probe."""
     name = parts.embedder.name if parts.embedder else None
+    known = await _knowledge(settings, parts)
+    trouble = known.detail if known.state == "failed" else ""
     return (
-        await _knowledge(settings, parts),
-        startup.embedder(name, parts.embedder_trouble),
+        known,
+        startup.embedder(settings, name, parts.embedder_trouble),
         startup.model(settings),
         startup.slack(settings),
         startup.teams(settings),
         startup.confluence(),
-        startup.azure_search(),
+        startup.azure_search(settings, trouble),
         startup.doors(settings),
     )
 

@@ -7,7 +7,9 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from bot import startup
 from bot.config import Settings
@@ -22,6 +24,7 @@ from rag.ports import ChatMessage, Prompt
 from rag.types import EVERYONE
 
 _FREE_BYTES = 500 * 1024**2
+_QUESTION = "how do I get access"
 _PROBE = Prompt(
     id="doctor@1",
     messages=(ChatMessage("user", "Answer with the one word: ready"),),
@@ -29,15 +32,29 @@ _PROBE = Prompt(
 )
 
 
+class Check(Protocol):
+    """What was tried, and what came of it; ``works`` None: not, and not everybody needs it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def works(self) -> bool | None: ...
+
+    @property
+    def detail(self) -> str: ...
+
+
 async def doctor(settings: Settings) -> int:
     """Print a line a part; 0 when nothing that is configured is broken, else 1."""
     found = [await asyncio.to_thread(_data_dir, settings.data_dir), *await _record(settings)]
     try:
         async with open_parts(settings) as parts:
-            found += [await _knowledge(settings, parts), _embedder(parts)]
+            found += [await _knowledge(settings, parts), await _embedder(settings, parts)]
             found.append(await _model(settings, parts))
     except (BotError, RagError) as error:
         found.append(Part("index", "failed", str(error)))
+    found += await _azure_search(settings)
     found += [*await _slack(settings), *await _teams(settings), startup.doors(settings)]
     for part in found:
         print(part.line())
@@ -80,19 +97,50 @@ async def _record(settings: Settings) -> Sequence[Part]:
 
 async def _knowledge(settings: Settings, parts: Parts) -> Part:
     """Ask the index a real question."""
-    indexed = startup.knowledge(await parts.index.spaces(settings.tenant))
     started = time.perf_counter()
     scope = Scope(settings.tenant, frozenset({EVERYONE}), settings.index_spaces)
-    await parts.pipeline.retrieve("how do I get access", scope)
+    try:
+        indexed = startup.knowledge(await parts.index.spaces(settings.tenant))
+        started = time.perf_counter()
+        await parts.pipeline.retrieve(_QUESTION, scope)
+    except RagError as error:
+        return Part("knowledge", "failed", str(error))
     took = (time.perf_counter() - started) * 1000
     return Part(
         indexed.name, indexed.state, f"{indexed.detail}; a search took {took:.0f} ms", indexed.cure
     )
 
 
-def _embedder(parts: Parts) -> Part:
-    name = parts.embedder.name if parts.embedder else None
-    return startup.embedder(name, parts.embedder_trouble)
+async def _embedder(settings: Settings, parts: Parts) -> Part:
+    """Ask for one vector."""
+    embedder = parts.embedder
+    if embedder is None:
+        return startup.embedder(settings, None, parts.embedder_trouble)
+    started = time.perf_counter()
+    try:
+        await embedder.embed_query(_QUESTION)
+    except RagError as error:
+        return Part("embedder", "failed", str(error))
+    took = (time.perf_counter() - started) * 1000
+    known = startup.embedder(settings, embedder.name)
+    return replace(known, detail=f"{known.detail}; a vector took {took:.0f} ms")
+
+
+async def _azure_search(settings: Settings) -> Sequence[Part]:
+    """Try all that is done with the service, also what only those need who index."""
+    known = startup.azure_search(settings)
+    if known.state == "absent":
+        return [known]
+    from rag.index.azure.checking import check_service
+
+    return [known, *(_checked(check) for check in await check_service(settings))]
+
+
+def _checked(check: Check) -> Part:
+    name = f"{startup.AZURE_SEARCH}: {check.name}"
+    if check.works is None:
+        return Part(name, "absent", check.detail)
+    return Part(name, "ready" if check.works else "failed", check.detail)
 
 
 async def _model(settings: Settings, parts: Parts) -> Part:

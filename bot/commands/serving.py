@@ -47,7 +47,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
     ingestion = load_ingestion_settings()
     sources = sources_of(settings, ingestion)
     end_tracing = set_up_tracing()
-    async with _alone(settings), open_parts(settings) as parts:
+    async with _alone(settings), open_parts(settings, fills=sample) as parts:
         if sample:
             for line in await reindex_sample(settings, parts):
                 print(f"  {line}", flush=True)
