@@ -21,6 +21,7 @@ from rag.types import EVERYONE, Principal
 
 ANYBODY = (frozenset({EVERYONE}),)
 ANNS = (frozenset({user("ann")}),)
+STAFFS = (frozenset({group("staff")}),)
 OPEN = Subjects()
 STAFF = Subjects(groups=frozenset({"staff"}))
 ANN = Subjects(users=frozenset({"ann"}))
@@ -33,7 +34,7 @@ def test_ids_hold_no_delimiter() -> None:
 
 
 def test_no_restriction_means_whoever_may_view_the_space() -> None:
-    assert readers_of(STAFF, [OPEN, OPEN]) == ({group("staff")},)
+    assert readers_of(STAFF, [OPEN, OPEN]) == STAFFS
     assert readers_of(PUBLIC, [OPEN]) == ANYBODY
 
 
@@ -65,14 +66,14 @@ def test_a_doubt_means_nobody(
 def test_a_layer_that_names_everybodys_group_asks_nothing() -> None:
     both = Subjects(users=frozenset({"ann"}), groups=frozenset({"all"}))
 
-    assert readers_of(STAFF, [both], {"all"}) == ({group("staff")},)
+    assert readers_of(STAFF, [both], {"all"}) == STAFFS
     assert readers_of(Subjects(groups=frozenset({"all"})), [OPEN], {"all"}) == ANYBODY
 
 
 def test_a_wider_layer_is_implied_by_a_narrower_one() -> None:
     wide = Subjects(users=frozenset({"ann", "bob"}), groups=frozenset({"staff"}))
 
-    assert readers_of(wide, [ANN, wide]) == ({user("ann")},)
+    assert readers_of(wide, [ANN, wide]) == ANNS
 
 
 def test_the_order_of_layers_does_not_matter() -> None:

@@ -1,0 +1,105 @@
+"""Whatever people do in a wiki, who is let in by the index is who may read the page there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingestion.confluence.permissions import group, user
+from ingestion.confluence.rules import Rules
+from ingestion.confluence.source import ConfluenceSource
+from rag.types import EVERYONE, Principal, Readers
+from tests.confluence.content import ContentKind
+from tests.confluence.site import ADMIN, Site
+from tests.ingestion.confluence.fakes import SiteWiki
+
+PEOPLE = ("ann", "bob", "cyd", ADMIN)
+GROUPS = ("staff", "board", "all")
+KINDS: tuple[ContentKind, ...] = ("page", "page", "page", "folder")
+_some = st.integers(0, 10_000)
+Event = tuple[str, int, int]
+
+
+def new_site() -> Site:
+    site = Site()
+    for handle in PEOPLE[:-1]:
+        site.add_person(handle)
+    for name in GROUPS:
+        site.add_group(name, [ADMIN])
+    site.add_space("IT", groups=["staff"])
+    return site
+
+
+def happen(site: Site, event: Event) -> None:
+    """Let something happen; numbers choose what it happens to."""
+    what, first, second = event
+    contents = [c for c in site.contents.values() if c.status == "current"]
+    person, name = PEOPLE[second % len(PEOPLE)], GROUPS[second % len(GROUPS)]
+    if what == "create" or not contents:
+        parent = contents[first % len(contents)].id if contents and first % 4 else None
+        title = f"Page {len(site.contents)}"
+        site.create("IT", title, parent=parent, kind=KINDS[second % len(KINDS)])
+        return
+    page = contents[first % len(contents)].id
+    effects: dict[str, Callable[[], object]] = {
+        "restrict": lambda: site.restrict(page, users={person}, groups={name}),
+        "restrict to one": lambda: site.restrict(page, users={person}),
+        "unrestrict": lambda: site.unrestrict(page),
+        "move": lambda: move(site, page, contents[second % len(contents)].id),
+        "trash": lambda: site.trash(page),
+        "join": lambda: site.join(PEOPLE[first % len(PEOPLE)], name),
+        "leave": lambda: site.leave(PEOPLE[first % len(PEOPLE)], name),
+        "open": lambda: site.grant_space("IT", groups=[name], anonymous=first % 9 == 0),
+        "close": lambda: site.revoke_space("IT", groups=[name], anonymous=True),
+    }
+    effects[what]()
+
+
+def move(site: Site, page: str, parent: str) -> None:
+    if parent != page and parent not in {below.id for below in site.below(page)}:
+        site.move(page, parent)
+
+
+def lets_in(site: Site, handle: str | None, readers: Readers) -> bool:
+    asker: set[Principal] = {EVERYONE}
+    if handle is not None:
+        asker.add(user(site.people[handle].account_id))
+        asker |= {group(one.id) for one in site.groups_of(handle)}
+    return bool(readers) and all(one & asker for one in readers)
+
+
+async def check(site: Site, everyone: tuple[str, ...]) -> None:
+    source = ConfluenceSource(SiteWiki(site), "IT", Rules(everyone_groups=everyone))
+    listed = {page.id: page for page in (await source.list()).pages}
+    for content in site.current("IT"):
+        for handle in (*PEOPLE, None):
+            allowed = site.may_read(handle, content.id, everyone)
+            shown = content.id in listed
+            readers = listed[content.id].readers if shown else ()
+            assert lets_in(site, handle, readers) == (allowed and shown)
+    assert listed.keys() == site.readable(ADMIN)
+    for page_id, page in listed.items():
+        assert (await source.only(page_id)).pages == (page,)
+
+
+events = st.tuples(
+    st.sampled_from(
+        "create create create restrict unrestrict move move trash join leave open close".split()
+    )
+    | st.just("restrict to one"),
+    _some,
+    _some,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(events, min_size=5, max_size=60), st.sampled_from([(), ("all",)]))
+def test_readers_are_those_who_may_read(happened: list[Event], everyone: tuple[str, ...]) -> None:
+    site = new_site()
+    for event in happened:
+        happen(site, event)
+
+    asyncio.run(check(site, everyone))
