@@ -78,14 +78,13 @@ def _is_atlassians(url: URL) -> bool:
 
 
 def _cloud_path(url: URL) -> str:
-    if (url.host or "").lower() == _GATEWAY:
-        found = _GATEWAY_PATH.match(url.path)
-        if found is None:
-            raise SettingInvalid(
-                f"CONFLUENCE_URL={str(url)!r} names no site. Write "
-                "https://api.atlassian.com/ex/confluence/CLOUD-ID."
-            )
+    if found := _GATEWAY_PATH.match(url.path):
         return f"{found[0]}/wiki"
+    if (url.host or "").lower() == _GATEWAY:
+        raise SettingInvalid(
+            f"CONFLUENCE_URL={str(url)!r} names no site. Write "
+            "https://api.atlassian.com/ex/confluence/CLOUD-ID."
+        )
     before, wiki, _ = f"{url.path}/".partition("/wiki/")
     return f"{before}/wiki" if wiki else "/wiki"
 

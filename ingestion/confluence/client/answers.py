@@ -5,6 +5,7 @@ No message holds a header or a body: a token, or a page's text, may be in there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -77,10 +78,11 @@ def wait_of(headers: Mapping[str, str]) -> float | None:
     if not said:
         return None
     try:
-        return max(0.0, float(said))
+        seconds = float(said)
     except ValueError:
         until = _date(said)
-    return None if until is None else max(0.0, (until - date_of(headers)).total_seconds())
+        seconds = math.nan if until is None else (until - date_of(headers)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def date_of(headers: Mapping[str, str]) -> datetime:

@@ -35,6 +35,7 @@ from ingestion.confluence.types import (
 )
 
 _MOST = 250
+_PLAIN = re.compile(r"[^\s\"\\@]+@[^\s\"\\@]+")
 _SEARCH_PEOPLE = "/rest/api/search/user"
 
 
@@ -111,9 +112,7 @@ class Cloud:
             base = answer.value.links.base or str(self._transport.address.base)
             for each in answer.value.results:
                 if each.status == "current":
-                    found[each.id] = each.attachment(
-                        page_id, base=base, download=_download(page_id, each.id)
-                    )
+                    found[each.id] = each.attachment(page_id, base=base)
         return tuple(found.values())
 
     def attachments_in(self, space: WikiSpace) -> AsyncIterator[WikiAttachment]:
@@ -130,6 +129,8 @@ class Cloud:
         return await self._people.user(user_id)
 
     async def user_of(self, email: str) -> WikiUser | None:
+        if not _PLAIN.fullmatch(email):
+            return None
         words = " ".join(re.split(r"[^\w]+", email.partition("@")[0])).strip()
         queries = tuple(f"user.fullname ~ {in_cql(text)}" for text in (email, words) if text)
         return await by_email(self._transport, _SEARCH_PEOPLE, queries, email)

@@ -95,6 +95,8 @@ class DataCenterPages:
             base = answer.value.links.base or self._base
             told = [_listed_head(content, base=base) for content in answer.value.results]
             heads |= {head.id: head for head in told if head.updated_at >= since}
+            if told and told[-1].updated_at < since:
+                break
         newest_first = sorted(heads.values(), key=lambda head: head.updated_at, reverse=True)
         return ChangedPages(heads=tuple(newest_first), asked_at=asked_at[0])
 

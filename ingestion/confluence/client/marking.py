@@ -14,6 +14,7 @@ from ingestion.confluence.client.paging import items
 from ingestion.confluence.client.patience import Patience, TryAgain
 from ingestion.confluence.client.searching import SEARCH
 from ingestion.confluence.client.shapes import (
+    Content,
     ContentPart,
     Named,
     Restriction,
@@ -64,14 +65,15 @@ class Marking:
             self._transport, SEARCH, query, of=ContentPart, counted=self._counted, patience=_BRIEFLY
         )
         try:
-            told = [marks_of(content) async for content in found]
+            told = await _first(found, len(ids))
         except NotVisible:
             return {}
         except TryAgain as error:
             if error.status is None or error.status == _TOO_MANY:
                 raise
             return {}
-        return {marks.id: marks for marks in told if marks is not None and marks.id in ids}
+        marked = (marks_of(content) for content in told)
+        return {marks.id: marks for marks in marked if marks is not None and marks.id in ids}
 
     async def _singly(self, ids: Sequence[str]) -> list[PageMarks]:
         read = await asyncio.gather(*(self._unless_hidden(each) for each in ids))
@@ -128,3 +130,13 @@ async def _batches(ids: AsyncIterator[str]) -> AsyncIterator[list[str]]:
             batch = []
     if batch:
         yield batch
+
+
+async def _first(found: AsyncIterator[Content], number: int) -> list[Content]:
+    """Return so many of what is found, and ask for no more than that takes."""
+    told: list[Content] = []
+    async for content in found:
+        told.append(content)
+        if len(told) >= number:
+            break
+    return told

@@ -99,7 +99,7 @@ def _followed(address: Address, links: Links) -> URL:
     api.atlassian.com it names the site itself. What counts is its part from the API on.
     """
     link = _url(links.next or "")
-    if link.host and link.origin() not in _origins(address, links):
+    if link.host and not (link.scheme and link.origin() in _origins(address, links)):
         raise WikiUnavailable(
             f"A listing goes on at {link.host}, which is not {address.base.host}: not followed."
         )

@@ -108,7 +108,7 @@ class Attachment(BaseModel):
     version: Version
     links: ContentLinks = Field(default_factory=_no_links, alias="_links")
 
-    def attachment(self, page_id: str, *, base: str, download: str) -> WikiAttachment:
+    def attachment(self, page_id: str, *, base: str) -> WikiAttachment:
         return WikiAttachment(
             id=self.id,
             page_id=page_id,
@@ -118,7 +118,7 @@ class Attachment(BaseModel):
             version=self.version.number,
             updated_at=self.version.created_at,
             url=web(base, self.links.webui),
-            download=download,
+            download=self.links.download,
         )
 
 

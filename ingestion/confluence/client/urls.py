@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote_plus, urlsplit
 
 _NUMBER = r"(?P<id>[0-9]{1,19})"
-_PAGE = re.compile(rf"/spaces/(?P<space>[^/]+)/(?:pages|blog)/(?:[^/]+/)*?{_NUMBER}(?:/|$)")
+_PAGE = re.compile(
+    rf"/spaces/(?P<space>[^/]+)/(?:pages|blog/[0-9]{{4}}/[0-9]{{2}}/[0-9]{{2}})/{_NUMBER}(?:/|$)"
+)
 _EDITED = re.compile(rf"/spaces/(?P<space>[^/]+)/pages/(?:edit|edit-v2|resumedraft)/{_NUMBER}")
 _DISPLAYED = re.compile(r"/display/(?P<space>[^/]+)(?:/(?P<title>[^/]+))?/?$")
 _BLOG_DISPLAYED = re.compile(r"/display/(?P<space>[^/]+)/\d{4}/\d{2}/\d{2}/(?P<title>[^/]+)/?$")

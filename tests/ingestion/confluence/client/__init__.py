@@ -1,0 +1,1 @@
+"""A Confluence as Frontdesk reads it, over HTTP against the one that runs here."""

@@ -1,0 +1,92 @@
+"""Which page an address names."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestion.confluence.client.urls import Named, named_by
+from tests.confluence.content import Content
+from tests.confluence.links import tiny
+from tests.confluence.site import Site
+
+CLOUD = "https://acme.atlassian.net/wiki"
+CENTER = "https://wiki.acme.example/confluence"
+
+
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        (f"{CLOUD}/spaces/IT/pages/123/VPN+FAQ", Named(page_id="123", space="IT")),
+        (f"{CLOUD}/spaces/IT/pages/123", Named(page_id="123", space="IT")),
+        (f"{CLOUD}/spaces/IT/pages/123/VPN?focusedCommentId=9#x", Named("123", "IT")),
+        (f"{CLOUD}/spaces/~712020ab/pages/123/x", Named("123", "~712020ab")),
+        (f"{CLOUD}/spaces/IT/pages/edit-v2/123", Named("123", "IT")),
+        (f"{CLOUD}/spaces/IT/blog/2024/05/06/123/News", Named("123", "IT")),
+        (f"{CLOUD}/spaces/IT/overview", Named(space="IT")),
+        (f"{CLOUD}/spaces/IT", Named(space="IT")),
+        (f"{CLOUD}/pages/viewpage.action?pageId=123", Named("123")),
+        (f"{CLOUD}/pages/resumedraft.action?draftId=123", Named("123")),
+        (
+            f"{CLOUD}/pages/viewpageattachments.action?pageId=123&preview=%2F123%2F456%2Fa.pdf",
+            Named("123", attachment_id="att456"),
+        ),
+        (
+            f"{CLOUD}/pages/viewpageattachments.action?pageId=123&preview=%2F9%2F456%2Fa.pdf",
+            Named("123"),
+        ),
+        (f"{CLOUD}/api/v2/pages/123", Named("123")),
+        (f"{CENTER}/rest/api/content/123", Named("123")),
+        (f"{CENTER}/display/IT/VPN+FAQ", Named(space="IT", title="VPN FAQ")),
+        (f"{CENTER}/display/IT/Gr%C3%BC%C3%9Fe", Named(space="IT", title="Grüße")),
+        (f"{CENTER}/display/IT/2024/05/06/News", Named(space="IT", title="News")),
+        (f"{CENTER}/display/IT", Named(space="IT")),
+        (f"{CENTER}/display/~rita/Notes", Named(space="~rita", title="Notes")),
+        (
+            f"{CENTER}/pages/viewpage.action?spaceKey=IT&title=A+%26+B",
+            Named(space="IT", title="A & B"),
+        ),
+        (f"{CLOUD}/x/twBvI", Named("544145591")),
+        (f"{CLOUD}/x/iABeIg", Named("576585864")),
+        ("123", Named("123")),
+        (" 123 ", Named("123")),
+    ],
+)
+def test_an_address_names_a_page_or_a_space(url: str, named: Named) -> None:
+    assert named_by(url) == named
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "VPN",
+        "https://acme.example/",
+        f"{CLOUD}/pages/viewpage.action?pageId=12x",
+        f"{CLOUD}/pages/viewpage.action",
+        f"{CLOUD}/x/",
+        f"{CLOUD}/x/AAAA",
+        f"{CLOUD}/home",
+        "https://wiki.acme.example/pages/12345678901234567890123",
+    ],
+)
+def test_what_names_no_page_is_none(url: str) -> None:
+    assert named_by(url) is None
+
+
+@given(st.integers(min_value=1, max_value=2**62))
+def test_a_short_link_holds_the_page_that_it_was_made_of(number: int) -> None:
+    site = Site()
+    site.add_space("IT")
+    page: Content = site.create("IT", "Page")
+    page.id = str(number)
+
+    assert named_by(f"{CLOUD}{tiny(page)}") == Named(page_id=str(number))
+
+
+@given(st.text())
+def test_no_text_breaks_it(text: str) -> None:
+    named_by(text)
+    named_by(f"{CLOUD}/spaces/{text}")
+    named_by(f"{CLOUD}/pages/viewpage.action?pageId={text}&preview={text}")
