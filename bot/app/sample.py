@@ -30,6 +30,9 @@ async def reindex_sample(settings: Settings, parts: Parts) -> Sequence[str]:
 
     An invented company's rules must not answer real colleagues.
     """
+    if settings.embedding_model and parts.embedder is None:
+        # Written without vectors, all of it would have to be written again.
+        return [f"The sample company is left as it is: {parts.embedder_trouble}"]
     indexed = set(await parts.index.spaces(settings.tenant))
     own = sorted(indexed - set(SAMPLE_SPACES))
     if own:
