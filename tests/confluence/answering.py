@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from tests.confluence import cloud_v1, cloud_v2, data_center
+from tests.confluence import cloud_v1, cloud_v2, data_center, data_center_people
 from tests.confluence.call import Answer, Call, Edition, Json, Refusal, Route
 from tests.confluence.faults import Faults
 from tests.confluence.signing_in import Door
@@ -15,7 +15,7 @@ from tests.confluence.site import Site
 
 ROUTES: Mapping[Edition, tuple[Route, ...]] = {
     "cloud": (*cloud_v2.ROUTES, *cloud_v1.ROUTES),
-    "data-center": data_center.ROUTES,
+    "data-center": (*data_center.ROUTES, *data_center_people.ROUTES),
 }
 GATEWAY = "/ex/confluence/11223344-a1b2-4b33-8444-def123456789"
 """What comes before the context where OAuth tokens are taken."""

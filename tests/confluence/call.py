@@ -67,6 +67,11 @@ class Call:
     """Refuses expansions that are broken."""
 
     @property
+    def where(self) -> Json:
+        """Links that say where the site is."""
+        return {"base": self.base, "context": self.context}
+
+    @property
     def handle(self) -> str | None:
         return self.person.handle if self.person else None
 

@@ -11,13 +11,8 @@ from tests.confluence.paging import by_cursor, by_start
 from tests.confluence.people import Person
 from tests.confluence.restricting import restriction
 from tests.confluence.searching import found_people, searched
-from tests.confluence.shapes_v1 import (
-    content_json,
-    expanded,
-    group_json,
-    listing,
-    person_json,
-)
+from tests.confluence.shapes_people import group_json, person_json
+from tests.confluence.shapes_v1 import content_json, expanded, listing
 
 MOST = 1000
 MOST_EXPANDED = 200
@@ -46,7 +41,8 @@ def content(call: Call) -> Answer:
     found = call.content(call.names["id"])
     if found.status != call.sent.get("status", "current"):
         raise Refusal(404, "No content found")
-    return Answer(content_json(call, found, expanded(call)))
+    told = content_json(call, found, expanded(call))
+    return Answer({**told, "_links": {**told["_links"], **call.where}})
 
 
 def permission_check(call: Call) -> Answer:

@@ -1,23 +1,13 @@
-"""Data Center's API: everything under ``/rest/api``, pages of a list by ``start`` and ``limit``."""
+"""Data Center's API of pages, blog posts and files: lists go by ``start`` and ``limit``."""
 
 from __future__ import annotations
 
-from tests.confluence.call import Answer, Call, Json, Refusal, route
-from tests.confluence.content import Attachment, Content, Space
+from tests.confluence.call import Answer, Call, Refusal, route
+from tests.confluence.content import Attachment, Content
 from tests.confluence.paging import by_cursor, by_start
-from tests.confluence.people import Group, Person
 from tests.confluence.restricting import restriction
-from tests.confluence.searching import found_people, searched
-from tests.confluence.shapes_v1 import (
-    attachment_json,
-    content_json,
-    expanded,
-    group_json,
-    label_json,
-    listing,
-    person_json,
-    space_json,
-)
+from tests.confluence.searching import searched
+from tests.confluence.shapes_v1 import attachment_json, content_json, expanded, label_json, listing
 
 MOST = 500
 MOST_EXPANDED = 200
@@ -52,15 +42,6 @@ def content_search(call: Call) -> Answer:
     return Answer(listing(call, piece, [content_json(call, c, wanted) for c in piece.items]))
 
 
-def search(call: Call) -> Answer:
-    """Find people, which is all that this older search is wanted for."""
-    piece = by_start(call, found_people(call), call.limit(25, MOST))
-    told = [
-        {"user": person_json(call, p), "title": p.name, "entityType": "user"} for p in piece.items
-    ]
-    return Answer(listing(call, piece, told))
-
-
 def content(call: Call) -> Answer:
     """One page; whatever is not current has to be asked for by its status."""
     wanted = expanded(call)
@@ -69,7 +50,7 @@ def content(call: Call) -> Answer:
         raise Refusal(404, f"No content found with id: ContentId{{id={found.id}}}")
     call.check(wanted, [found])
     told = content_json(call, found, wanted)
-    return Answer({**told, "_links": {**told["_links"], **_where(call)}})
+    return Answer({**told, "_links": {**told["_links"], **call.where}})
 
 
 def labels(call: Call) -> Answer:
@@ -113,88 +94,8 @@ def download(call: Call) -> Answer:
     )
 
 
-def spaces(call: Call) -> Answer:
-    keys = call.listed("spaceKey")
-    found = [
-        space
-        for _, space in sorted(call.site.spaces.items())
-        if call.views(space)
-        and (not keys or space.key in keys)
-        and call.sent.get("type") in {None, space.kind}
-        and call.sent.get("status") in {None, space.status}
-    ]
-    _check_permissions_expansion(call)
-    piece = by_start(call, found, call.limit(25, MOST))
-    return Answer(listing(call, piece, [space_json(call, each) for each in piece.items]))
-
-
-def space(call: Call) -> Answer:
-    _check_permissions_expansion(call)
-    told = space_json(call, _space(call))
-    return Answer({**told, "_links": {**told["_links"], **_where(call)}})
-
-
-def space_permissions(call: Call) -> Answer:
-    """Who may do what in a space (9.1 and later): a bare list, people by key, groups by name."""
-    found = _space(call)
-    if call.options.get("old"):
-        raise Refusal(404, f"null for uri: {call.base}{call.path}")
-    if call.options.get("permissions_for_admins") and not (call.person and call.person.admin):
-        raise Refusal(403, "User is not permitted to view the permissions of the space")
-    people = call.site.people
-    subjects: list[Json] = [
-        {"type": "user", "userKey": people[user].user_key}
-        for user in sorted(found.readers.users)
-        if user in people
-    ]
-    subjects += [{"type": "group", "name": name} for name in sorted(found.readers.groups)]
-    if found.readers.anonymous:
-        subjects.append({"type": "anonymous"})
-    writer: Json = {"type": "group", "name": "confluence-writers"}
-    other = [_granted(found, writer, "create", "page"), _granted(found, writer, "administer")]
-    return Answer([*other, *(_granted(found, each, "read") for each in subjects)])
-
-
-def user(call: Call) -> Answer:
-    return Answer(person_json(call, _person(call)))
-
-
-def current_user(call: Call) -> Answer:
-    if call.person is None:
-        return Answer({"type": "anonymous", "displayName": "Anonymous"})
-    return Answer(person_json(call, call.person))
-
-
-def memberof(call: Call) -> Answer:
-    groups = call.site.groups_of(_person(call).handle)
-    return _groups(call, groups)
-
-
-def groups(call: Call) -> Answer:
-    return _groups(call, [group for _, group in sorted(call.site.groups.items())])
-
-
-def group(call: Call) -> Answer:
-    return Answer(group_json(call, _group(call)))
-
-
-def group_members(call: Call) -> Answer:
-    members = [call.site.people[handle] for handle in sorted(_group(call).members)]
-    piece = by_start(call, members, call.limit(200, 200))
-    return Answer(listing(call, piece, [person_json(call, each) for each in piece.items]))
-
-
-def _groups(call: Call, found: list[Group]) -> Answer:
-    piece = by_start(call, found, call.limit(200, 200))
-    return Answer(listing(call, piece, [group_json(call, each) for each in piece.items]))
-
-
 def _most(wanted: frozenset[str]) -> int:
     return MOST_WITH_BODY if "body" in wanted else MOST_EXPANDED if wanted else MOST
-
-
-def _where(call: Call) -> Json:
-    return {"base": call.base, "context": call.context}
 
 
 def _listed(call: Call) -> list[Content]:
@@ -229,50 +130,12 @@ def _check_drafts(call: Call, wanted: frozenset[str]) -> None:
         raise Refusal(404, "No content found")
 
 
-def _check_permissions_expansion(call: Call) -> None:
-    """Fail as Confluence does for who is no admin (CONFSERVER-99908)."""
-    if "permissions" in call.listed("expand") and not (call.person and call.person.admin):
-        raise Refusal(500, "java.lang.NullPointerException")
-
-
-def _granted(space: Space, subject: Json, key: str, target: str = "space") -> Json:
-    return {
-        "operation": {"targetType": target, "operationKey": key},
-        "subject": subject,
-        "spaceKey": space.key,
-        "spaceId": int(space.id),
-    }
-
-
-def _space(call: Call) -> Space:
-    return call.space(call.site.spaces.get(call.names["key"]))
-
-
-def _person(call: Call) -> Person:
-    if call.person is None:
-        raise Refusal(403, "Anonymous users may not view people")
-    key, name = call.sent.get("key"), call.sent.get("username")
-    for person in call.site.people.values():
-        if key == person.user_key or (key is None and name == person.handle):
-            return person
-    raise Refusal(404, f"No user found with key {key!r} or username {name!r}")
-
-
-def _group(call: Call) -> Group:
-    found = call.site.groups.get(call.names["name"])
-    if found is None or call.person is None:
-        raise Refusal(404, f"No group found with name: {call.names['name']}")
-    return found
-
-
 PIECES = "start limit expand"
 OF_CONTENT = "type spaceKey title status expand limit"
-WHO = "key username expand"
 ROUTES = (
     route("content", "/rest/api/content", content_list, f"{OF_CONTENT} start orderby postingDay"),
     route("scan", "/rest/api/content/scan", scan, f"{OF_CONTENT} cursor"),
     route("content-search", "/rest/api/content/search", content_search, f"{PIECES} cql cqlcontext"),
-    route("search-user", "/rest/api/search", search, f"{PIECES} cql excerpt"),
     route("page", "/rest/api/content/{id}", content, "expand status version"),
     route(
         "restriction", "/rest/api/content/{id}/restriction/byOperation/read", restriction, PIECES
@@ -291,13 +154,4 @@ ROUTES = (
         download,
         "version modificationDate cacheVersion api download",
     ),
-    route("spaces", "/rest/api/space", spaces, f"{PIECES} spaceKey type status label favourite"),
-    route("space", "/rest/api/space/{key}", space, "expand"),
-    route("space-permissions", "/rest/api/space/{key}/permissions", space_permissions),
-    route("user", "/rest/api/user", user, WHO),
-    route("current-user", "/rest/api/user/current", current_user, "expand"),
-    route("memberof", "/rest/api/user/memberof", memberof, f"{WHO} start limit"),
-    route("groups", "/rest/api/group", groups, PIECES),
-    route("group", "/rest/api/group/{name}", group, "expand"),
-    route("group-members", "/rest/api/group/{name}/member", group_members, PIECES),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.confluence.call import Answer, Call, Refusal
-from tests.confluence.shapes_v1 import restriction_json
+from tests.confluence.shapes_people import restriction_json
 
 PREFIX = "restrictions."
 

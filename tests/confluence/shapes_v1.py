@@ -8,14 +8,13 @@ from typing import Any
 
 from tests.confluence import links
 from tests.confluence.call import Call, Json, Refusal
-from tests.confluence.content import Attachment, Content, Named, Space
+from tests.confluence.content import Attachment, Content, Space
 from tests.confluence.dates import in_utc, in_zone
 from tests.confluence.paging import Piece, query
-from tests.confluence.people import Group, Person
+from tests.confluence.shapes_people import restriction_json, somebody
 from tests.confluence.shapes_v2 import hash_of
 
-SUBJECTS = 200
-"""How many people, and how many groups, a restriction names at once."""
+LABELS = 200
 RESTRICTED = "restrictions.read.restrictions"
 EXPANSIONS = frozenset(
     {
@@ -60,72 +59,6 @@ def when(call: Call, moment: datetime) -> str:
     return in_utc(moment) if call.edition == "cloud" else in_zone(moment, call.site.zone)
 
 
-def person_json(call: Call, person: Person, *, emails: bool = True) -> Json:
-    """Return somebody; Cloud tells an address only where the person lets it."""
-    if call.edition == "data-center":
-        return {
-            "type": "known",
-            "username": person.handle,
-            "userKey": person.user_key,
-            "profilePicture": {"path": f"{call.context}/images/icons/profilepics/default.svg"},
-            "displayName": person.name,
-            "_links": {"self": f"{call.base}/rest/api/user?key={person.user_key}"},
-            "_expandable": {"status": ""},
-        }
-    return {
-        "type": "known",
-        "accountId": person.account_id,
-        "accountType": "atlassian",
-        "email": person.email if person.email_shown and emails else "",
-        "publicName": person.name,
-        "displayName": person.name,
-        "isExternalCollaborator": False,
-        "_expandable": {"operations": "", "personalSpace": ""},
-        "_links": {"self": f"{call.base}/rest/api/user?accountId={person.account_id}"},
-    }
-
-
-def group_json(call: Call, group: Group) -> Json:
-    told: Json = {"type": "group", "name": group.name}
-    if call.edition == "cloud":
-        told["id"] = group.id
-    told["_links"] = {"self": f"{call.base}/rest/api/group/{group.name}"}
-    return told
-
-
-def restriction_json(call: Call, content: Content, wanted: frozenset[str], start: int = 0) -> Json:
-    """Return who alone may read a page, at most so many of each kind from ``start`` on."""
-    subjects: Json = {}
-    hidden = {kind: "" for kind in ("user", "group") if kind not in wanted}
-    if "user" in wanted:
-        subjects["user"] = _some(call, _people_of(call, content.readers), start)
-    if "group" in wanted:
-        subjects["group"] = _some(call, _groups_of(call, content.readers), start)
-    path = f"/rest/api/content/{content.id}"
-    return {
-        "operation": "read",
-        "restrictions": {**subjects, **({"_expandable": hidden} if hidden else {})},
-        "_expandable": {"content": path},
-        "_links": {"self": f"{call.base}{path}/restriction/byOperation/read"},
-    }
-
-
-def _people_of(call: Call, named: Named) -> list[Json]:
-    people = call.site.people
-    return [person_json(call, people[user]) for user in sorted(named.users) if user in people]
-
-
-def _groups_of(call: Call, named: Named) -> list[Json]:
-    groups = call.site.groups
-    return [group_json(call, groups[name]) for name in sorted(named.groups) if name in groups]
-
-
-def _some(call: Call, subjects: list[Json], start: int) -> Json:
-    limit = call.limit(SUBJECTS, SUBJECTS) if "restriction" in call.path else SUBJECTS
-    part = subjects[start : start + limit]
-    return {"results": part, "start": start, "limit": limit, "size": len(part)}
-
-
 def label_json(label: str) -> Json:
     return {"prefix": "global", "name": label, "id": str(hash_of(label)), "label": label}
 
@@ -160,6 +93,8 @@ def content_json(call: Call, content: Content, wanted: frozenset[str]) -> Json:
         "extensions": {"position": content.position},
         "_links": {
             "webui": page_link(content, space),
+            "editui": f"/pages/resumedraft.action?draftId={content.id}",
+            "edituiv2": f"/spaces/{space.key}/pages/edit-v2/{content.id}",
             "tinyui": links.tiny(content),
             "self": f"{call.base}{path}",
         },
@@ -207,7 +142,7 @@ def _ancestors(call: Call, content: Content, wanted: frozenset[str]) -> list[Jso
 
 def _version(call: Call, content: Content) -> Json:
     return {
-        "by": _somebody(call, content.updated_by),
+        "by": somebody(call, content.updated_by),
         "when": when(call, content.updated),
         "friendlyWhen": "just now",
         "message": content.message,
@@ -216,15 +151,15 @@ def _version(call: Call, content: Content) -> Json:
     }
 
 
-def _somebody(call: Call, handle: str) -> Json:
-    person = call.site.people.get(handle)
-    return person_json(call, person) if person else {"type": "unknown", "displayName": "Unknown"}
-
-
 def _body(content: Content, wanted: frozenset[str]) -> Json:
     formats = [name for name in ("storage", "view") if f"body.{name}" in wanted]
     return {
-        each: {"value": content.storage, "representation": each, "_expandable": {"content": ""}}
+        each: {
+            "value": content.storage,
+            "representation": each,
+            "embeddedContent": [],
+            "_expandable": {"content": f"/rest/api/content/{content.id}"},
+        }
         for each in formats
     }
 
@@ -232,14 +167,14 @@ def _body(content: Content, wanted: frozenset[str]) -> Json:
 def _metadata(content: Content, wanted: frozenset[str]) -> Json:
     if "metadata.labels" not in wanted:
         return {"_expandable": {"labels": ""}}
-    told = [label_json(label) for label in content.labels[:SUBJECTS]]
-    return {"labels": {"results": told, "start": 0, "limit": SUBJECTS, "size": len(told)}}
+    told = [label_json(label) for label in content.labels[:LABELS]]
+    return {"labels": {"results": told, "start": 0, "limit": LABELS, "size": len(told)}}
 
 
 def _history(call: Call, content: Content) -> Json:
     return {
         "latest": True,
-        "createdBy": _somebody(call, content.author),
+        "createdBy": somebody(call, content.author),
         "createdDate": when(call, content.created),
         "lastUpdated": _version(call, content),
     }
@@ -265,6 +200,8 @@ def attachment_json(call: Call, file: Attachment, wanted: frozenset[str]) -> Jso
             "fileSize": file.size,
             "comment": "",
             "mediaTypeDescription": "File",
+            "fileId": f"file-{file.id}",
+            "collectionName": f"contentId-{file.page}",
         },
         "_expandable": {"container": f"/rest/api/content/{file.page}"},
         "_links": {
@@ -281,7 +218,7 @@ def attachment_json(call: Call, file: Attachment, wanted: frozenset[str]) -> Jso
         told["space"] = space_json(call, call.site.spaces[page.space])
     if "version" in wanted:
         told["version"] = {
-            "by": _somebody(call, file.author),
+            "by": somebody(call, file.author),
             "when": when(call, file.updated),
             "number": file.version,
             "minorEdit": False,
