@@ -117,7 +117,7 @@ async def _one_try(index: str, ask: Callable[[], Awaitable[Result]], seconds: fl
         async with asyncio.timeout(seconds):
             return await ask()
     except TimeoutError:
-        raise TryAgain("Azure AI Search takes its time.") from None
+        raise TryAgain(str(late(seconds))) from None
     except AzureError as error:
         # From nothing: what the service wrote may repeat a filter, and that names people.
         raise translated(error, index) from None

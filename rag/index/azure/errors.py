@@ -90,8 +90,8 @@ def _answered(error: HttpResponseError, status: int, index: str) -> IndexUnavail
 def late(seconds: float) -> IndexUnavailable:
     """Return the error for a service that let a deadline pass."""
     return IndexUnavailable(
-        f"Azure AI Search did not answer within {seconds:g} seconds "
-        "(AZURE_SEARCH_TIMEOUT_SECONDS); look at its load, or add a replica."
+        f"Azure AI Search did not answer within {seconds:.3g} seconds (all tries together have "
+        "AZURE_SEARCH_TIMEOUT_SECONDS); look at its load, or add a replica."
     )
 
 

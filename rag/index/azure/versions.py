@@ -49,12 +49,11 @@ class Versions:
 
         Raises IndexMismatch where the name is that of an index that is not ours.
         """
-        facts = await self._facts(name)
+        facts = await self._own_facts(name)
         if facts is not None:
             await self._define(facts.index, facts.dimensions)
             await self._sweep(name, facts)
             return facts
-        await self._check_ours(name)
         dimensions = expected.dimensions if expected else 0
         first = Facts(version_name(name, FIRST), dimensions=dimensions, schema=SCHEMA)
         await self._define(first.index, dimensions)
@@ -136,6 +135,17 @@ class Versions:
             kept.fields = [*kept.fields, *added]
             kept.vector_search = kept.vector_search or wanted.vector_search
             await self._call(index, lambda client: client.create_or_update_index(kept))
+
+    async def _own_facts(self, name: str) -> Facts | None:
+        """Return the facts behind a name; raise IndexMismatch where it is not ours."""
+        try:
+            facts = await self._facts(name)
+        except Refused:
+            await self._check_ours(name)
+            raise
+        if facts is None:
+            await self._check_ours(name)
+        return facts
 
     async def _check_ours(self, name: str) -> None:
         try:

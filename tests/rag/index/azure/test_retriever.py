@@ -97,17 +97,3 @@ async def test_a_refused_ranker_is_done_without_and_left_alone_for_a_while(
     assert [line["reason"] for line in logs if line["event"] == ABSENT] == ["refused"]
     asked = ["queryType" in request.body for request in searches(service)]
     assert asked == [True, False, False]
-
-
-async def test_a_chunk_beyond_the_nearest_is_not_taken_for_one_without_a_vector(
-    index: AzureIndex,
-) -> None:
-    """It matches the words best and means something else: its cosine counts as nothing."""
-    near = [draft(f"n{number:02}", "token") for number in range(60)]
-    far = draft("far", "token " + " ".join(f"other{number}" for number in range(40)))
-    await put(index, *near, far)
-
-    found = {one.chunk.page_id: one for one in await ask(index, "token", k=61)}
-
-    assert found["n00"].signals["fused"] == 1.0
-    assert all(one.signals["fused"] < 1.0 for page, one in found.items() if page == "far")
