@@ -1,4 +1,4 @@
-"""COMPOSITION of the ingestion process: ``python -m ingestion folder | spaces | forget``."""
+"""COMPOSITION of the ingestion process: ``python -m ingestion folder | sync | status | …``."""
 
 from __future__ import annotations
 
@@ -7,30 +7,22 @@ import asyncio
 import logging
 import re
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
 
-from ingestion.config import Settings, load_settings
-from ingestion.errors import IngestionError, SettingInvalid
-from ingestion.names import is_space_key
-from ingestion.progress import progress_on
-from ingestion.readers import ReadersMalformed, parse_readers
-from ingestion.records.opening import records_of
-from ingestion.report import report_lines
-from ingestion.run import Folder, source_of, sync_source
-from ingestion.sources import remember
-from ingestion.uploads import Uploads
-from rag.errors import ModelFilesInvalid, RagError
-from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
-from rag.models.local_embedder import LocalEmbedder, open_local_embedder
-from rag.types import Readers
+import structlog
 
-INDEX_FILE = "index.sqlite"
-FAILED = 1
-REFUSED = 2
-INTERRUPTED = 130
+from ingestion.commands.codes import FAILED, INTERRUPTED, REFUSED
+from ingestion.commands.folder import sync_folder_now
+from ingestion.commands.spaces import forget_space, list_spaces
+from ingestion.commands.standing import cancel_runs, show_status
+from ingestion.commands.sync import sync_spaces
+from ingestion.config import load_settings
+from ingestion.errors import IngestionError
+from ingestion.names import is_space_key
+from ingestion.readers import ReadersMalformed, parse_readers
+from rag.errors import RagError
+from rag.types import Readers
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,106 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-async def _folder(options: argparse.Namespace, settings: Settings) -> int:
-    folder = Folder(options.path, options.space, options.readers, options.base_url)
-    _refuse_uploads(options.space, settings)
-    begun = datetime.now(UTC)
-    records = records_of(settings)
-    async with (
-        _embedder() as embedder,
-        _index(settings, embedder, create=not options.dry_run) as index,
-    ):
-        report = await sync_source(
-            source_of(folder),
-            index,
-            embedder,
-            tenant=settings.tenant,
-            leases=records.leases,
-            dry_run=options.dry_run,
-            allow_mass_delete=options.allow_mass_delete,
-            progress=progress_on(sys.stderr),
-        )
-    await remember(records.ledger, folder, report, begun)
-    records.close()
-    print("\n".join(report_lines(report)))
-    return FAILED if report.failed else 0
-
-
-def _refuse_uploads(space: str, settings: Settings) -> None:
-    if Uploads(settings.data_dir, settings.tenant).has(space):
-        raise SettingInvalid(
-            f"Space {space!r} is filled by uploads, and a folder would drop them. Choose another "
-            "space for the folder."
-        )
-
-
-async def _spaces(_options: argparse.Namespace, settings: Settings) -> int:
-    async with _index(settings, None) as index:
-        spaces = await index.spaces(settings.tenant)
-        for space, chunks in sorted(spaces.items()):
-            pages = await index.pages(settings.tenant, space)
-            print(f"{space}: {len(pages)} pages, {chunks} chunks")
-    if not spaces:
-        print("Nothing is indexed. Add a folder: python -m ingestion folder PATH --space KEY")
-    return 0
-
-
-async def _forget(options: argparse.Namespace, settings: Settings) -> int:
-    async with _index(settings, None) as index:
-        pages = await index.pages(settings.tenant, options.space)
-        uploads = Uploads(settings.data_dir, settings.tenant)
-        if not pages and not uploads.has(options.space):
-            print(f"Space {options.space!r} is not indexed.", file=sys.stderr)
-            return REFUSED
-        if not options.yes:
-            print(
-                f"This removes {len(pages)} pages of space {options.space!r} from the index, and "
-                "what was uploaded into it. "
-                "Run again with --yes to do it.",
-                file=sys.stderr,
-            )
-            return REFUSED
-        records = records_of(settings)
-        async with records.leases.held(options.space):
-            uploads.forget(options.space)
-            await records.ledger.forget(options.space)
-            await records.passes.forget(options.space)
-            removed = await index.delete_pages(settings.tenant, options.space, list(pages))
-    print(f"Removed {removed} pages of space {options.space!r}.")
-    return 0
-
-
-@asynccontextmanager
-async def _embedder() -> AsyncIterator[LocalEmbedder | None]:
-    try:
-        embedder = await open_local_embedder()
-    except ModelFilesInvalid as error:
-        print(f"Warning: {error}", file=sys.stderr)
-        yield None
-        return
-    try:
-        yield embedder
-    finally:
-        embedder.close()
-
-
-@asynccontextmanager
-async def _index(
-    settings: Settings, embedder: LocalEmbedder | None, *, create: bool = False
-) -> AsyncIterator[EmbeddedIndex]:
-    """Open the index; one that is not there stays so and reads as empty, unless ``create``."""
-    path = settings.data_dir / INDEX_FILE
-    if create:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-    elif not path.exists():
-        path = Path(":memory:")
-    index = await open_index(path, fingerprint_of(embedder) if embedder else None)
-    try:
-        yield index
-    finally:
-        await index.close()
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m ingestion", description="Bring documents into the index."
@@ -173,11 +65,28 @@ def _parser() -> argparse.ArgumentParser:
     folder.add_argument(
         "--allow-mass-delete", action="store_true", help="remove even a large share of the space"
     )
+    _add_sync(commands)
     commands.add_parser("spaces", help="list what is indexed")
     forget = commands.add_parser("forget", help="remove a space from the index")
     forget.add_argument("space", help="the space")
     forget.add_argument("--yes", action="store_true", help="really remove it")
+    commands.add_parser("status", help="say what runs do, and how the last ones ended")
+    cancel = commands.add_parser("cancel", help="stop a run, in whichever process")
+    cancel.add_argument("target", metavar="ID|SPACE", help="its id, or its space, or all")
     return parser
+
+
+def _add_sync(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    sync = commands.add_parser("sync", help="bring spaces up to date with what fills them")
+    what = sync.add_mutually_exclusive_group(required=True)
+    what.add_argument("spaces", nargs="*", default=[], type=_space, metavar="SPACE", help="which")
+    what.add_argument("--all", action="store_true", help="all that are known")
+    what.add_argument("--page", metavar="URL", help="one page of a wiki, by its address or id")
+    sync.add_argument("--changes", action="store_true", help="look only at what was edited")
+    sync.add_argument("--dry-run", action="store_true", help="say what would be done")
+    sync.add_argument(
+        "--allow-mass-delete", action="store_true", help="remove even a large share of a space"
+    )
 
 
 def _space(text: str) -> str:
@@ -201,8 +110,17 @@ def _readers(text: str) -> Readers:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-_COMMANDS = {"folder": _folder, "spaces": _spaces, "forget": _forget}
+_COMMANDS = {
+    "folder": sync_folder_now,
+    "sync": sync_spaces,
+    "spaces": list_spaces,
+    "forget": forget_space,
+    "status": show_status,
+    "cancel": cancel_runs,
+}
 
 
 if __name__ == "__main__":
+    # Reports are what standard output is for.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     sys.exit(main())

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from ingestion import __main__ as command
 from ingestion.__main__ import main
 from ingestion.records.file_lock import lease
 from rag.errors import ModelFilesInvalid
@@ -192,7 +191,7 @@ def test_absent_weights_mean_keywords_alone_and_a_warning(
     async def absent() -> None:
         raise ModelFilesInvalid("The weights are not there; install them.")
 
-    monkeypatch.setattr(command, "open_local_embedder", absent)
+    monkeypatch.setattr("rag.models.local_embedder.open_local_embedder", absent)
 
     assert main(["folder", str(docs), "--space", "HR"]) == 0
 

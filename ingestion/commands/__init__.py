@@ -1,0 +1,1 @@
+"""The commands of ``python -m ingestion``, one a file; each returns the exit code."""
