@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from ingestion.embedding_use import use_line
 from ingestion.types import Finding, Report
 
 _MOST_NAMED = 10
@@ -25,6 +26,8 @@ def report_lines(report: Report) -> list[str]:
     lines = [f"Space {report.space}: {verb}{', '.join(counts)}."]
     if not report.dry_run:
         lines.append(_work(report))
+    to_write = len(report.added) + len(report.changed)
+    lines += filter(None, [use_line(report.use, pages=to_write, dry_run=report.dry_run)])
     for name, pages in (
         ("Added", report.added),
         ("Changed", report.changed),

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ingestion.chunk import Place, ruler
+from ingestion.embedding_use import expected_use, since, use_of, with_use
 from ingestion.pipeline import Confirm, Pipeline, Written, unconfirmed
 from ingestion.plan import (
     Versions,
@@ -83,7 +84,15 @@ async def sync(
     stops = what_stops(plan, listing, source.space)
     told = _Told(source.space, extent, listing, plan, started, embedder is not None)
     if dry_run:
-        return told.planned(str(stops or ""))
+        use = await expected_use(
+            plan,
+            index,
+            embedder,
+            tenant=tenant,
+            space=source.space,
+            chunk_tokens=measure.target,
+        )
+        return replace(told.planned(str(stops or "")), use=use)
     if stops is not None and not allow_mass_delete:
         raise stops
     await _restrict_and_remove(index, tenant, source.space, plan, indexed, confirm)
@@ -97,6 +106,7 @@ async def sync(
         progress=progress,
         confirm=confirm,
     )
+    before = use_of(embedder)
     progress.begin(source.space, len(plan.to_write))
     for finding in listing.failed:
         progress.fail(finding.page, finding.reason)
@@ -104,7 +114,7 @@ async def sync(
         written = await pipeline.write(plan.to_write)
     finally:
         progress.end()
-    return told.done(written)
+    return with_use(told.done(written), since(before, use_of(embedder)))
 
 
 def _possible(source: Source, extent: Extent, watermark: str) -> Extent:

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from ingestion.embedding_use import together
 from ingestion.records.noting import MOST_FAILURES
 from ingestion.records.types import Failure, Run, State
 from ingestion.types import Report
@@ -67,6 +68,7 @@ class Tally:
             readers_changed=run.readers_changed + len(report.readers_changed),
             unchanged=run.unchanged + report.unchanged,
             skipped=run.skipped + len(report.skipped),
+            use=together(run.use, report.use),
         )
 
     def now(self) -> Run:

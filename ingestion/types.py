@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from rag.types import Readers
+from rag.types import EmbeddingUse, Readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,8 @@ class Report:
     """What a run did, or with ``dry_run`` what it would have done. Page ids, in order.
 
     ``would_stop`` is, for a dry run, why a real one would stop; "" if it would not. ``watermark``
-    and ``within`` are the listing's.
+    and ``within`` are the listing's. ``use`` is what embedding took, for a dry run what it would
+    take; None where that costs nothing but time.
     """
 
     space: str
@@ -185,3 +186,4 @@ class Report:
     extent: Extent = "all"
     watermark: str = ""
     within: tuple[str, ...] | None = None
+    use: EmbeddingUse | None = None

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from ingestion.types import Extent
+from rag.types import EmbeddingUse
 
 State = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
 ACTIVE: frozenset[State] = frozenset({"waiting", "running"})
@@ -33,7 +34,7 @@ class Run:
     ``pages`` of ``total`` are done, which made ``chunks``; ``working_seconds`` counts from the
     first page. Of ``failed`` pages the first are in ``failures``. ``resumed_as`` are the runs that
     went on with it after it was interrupted. ``page`` is the address or id of the one page that a
-    run of ``extent`` "page" is over.
+    run of ``extent`` "page" is over. ``use`` is what embedding took, or would take.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Run:
     resumed_as: tuple[str, ...] = ()
     extent: Extent = "all"
     page: str = ""
+    use: EmbeddingUse | None = None
 
     @property
     def active(self) -> bool:
