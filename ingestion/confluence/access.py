@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
-from ingestion.confluence.permissions import readers_of
+from ingestion.confluence.permissions import all_of, readers_of
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.types import PageMarks, Subjects, WikiSpace
 from ingestion.errors import PageUnreadable
@@ -53,7 +53,7 @@ class Access:
         self._everyone_names = everyone_groups
         self._said = space_readers or {}
         self._everyone: dict[str, str | None] | None = None
-        self._spaces: dict[str, Subjects] = {}
+        self._spaces: dict[str, tuple[Subjects, ...]] = {}
         self._marks: dict[str, PageMarks | None] = {}
         self._failed_in_a_row = 0
 
@@ -74,22 +74,28 @@ class Access:
 
     async def of(self, space: WikiSpace, page_id: str, chain: Sequence[str]) -> Allowed:
         """Return who may read a page that hangs under ``chain``."""
-        viewers = await self.viewers(space)
-        if viewers.empty:
+        viewers = await self._viewers(space)
+        if any(one.empty for one in viewers):
             return Allowed((), NO_SPACE_READERS)
         marks = [await self.marks(each) for each in (page_id, *chain)]
         restrictions = [None if each is None else each.readers for each in marks]
-        readers = readers_of(viewers, restrictions, await self.everyone())
-        return Allowed(readers, "" if None not in marks else NOT_TOLD)
+        groups = await self.everyone()
+        first, *more = (readers_of(one, restrictions, groups) for one in viewers)
+        return Allowed(all_of(first, *more), "" if None not in marks else NOT_TOLD)
 
-    async def viewers(self, space: WikiSpace) -> Subjects:
-        """Return who may view a space; nobody named when neither Confluence nor settings say."""
+    async def ask_viewers(self, space: WikiSpace) -> None:
+        """Ask who may view a space, also a second time: then both must be met."""
+        try:
+            told = await self._wiki.space_readers(space)
+        except NotVisible:
+            told = Subjects()
+        said = self._said.get(space.key, told) if told.empty else told
+        known = self._spaces.get(space.key, ())
+        self._spaces[space.key] = known if said in known else (*known, said)
+
+    async def _viewers(self, space: WikiSpace) -> tuple[Subjects, ...]:
         if space.key not in self._spaces:
-            try:
-                told = await self._wiki.space_readers(space)
-            except NotVisible:
-                told = Subjects()
-            self._spaces[space.key] = self._said.get(space.key, told) if told.empty else told
+            await self.ask_viewers(space)
         return self._spaces[space.key]
 
     async def everyone(self) -> frozenset[str]:

@@ -2,7 +2,8 @@
 
 A listing may shift while it is paged through, and a token may lose sight half-way. So heads are
 listed before and after the marks: a page counts as gone only if Confluence says so of the page
-itself, and a page that was moved in between hangs under both places.
+itself, and a page that was moved in between hangs under both places. Likewise who may view the
+space is asked twice. So what was closed all the time, now here and now there, never looks open.
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ class Survey:
 async def survey(wiki: Wiki, space: WikiSpace, access: Access) -> Survey:
     """Look at a space. Raises SourceUnavailable where the look can't be trusted."""
     try:
+        await access.ask_viewers(space)
         first = await _heads(wiki, space)
         marked = await access.know_marks_of(space)
         second = await _heads(wiki, space)
+        await access.ask_viewers(space)
     except NotVisible as error:
         raise lost_sight(space) from error
     if first and not second:

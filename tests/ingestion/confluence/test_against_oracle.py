@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ingestion.confluence.permissions import group, user
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
+from ingestion.errors import SourceUnavailable
 from rag.types import EVERYONE, Principal, Readers
 from tests.confluence.content import ContentKind
 from tests.confluence.site import ADMIN, Site
@@ -19,7 +20,7 @@ from tests.ingestion.confluence.fakes import SiteWiki
 PEOPLE = ("ann", "bob", "cyd", ADMIN)
 GROUPS = ("staff", "board", "all")
 KINDS: tuple[ContentKind, ...] = ("page", "page", "page", "folder")
-_some = st.integers(0, 10_000)
+_some = st.integers(0, 999)
 Event = tuple[str, int, int]
 
 
@@ -44,9 +45,11 @@ def happen(site: Site, event: Event) -> None:
         site.create("IT", title, parent=parent, kind=KINDS[second % len(KINDS)])
         return
     page = contents[first % len(contents)].id
+    # Mostly the one whose token we have keeps sight, so that there is something to compare.
+    named = {person} if first % 7 == 0 else {person, ADMIN}
     effects: dict[str, Callable[[], object]] = {
-        "restrict": lambda: site.restrict(page, users={person}, groups={name}),
-        "restrict to one": lambda: site.restrict(page, users={person}),
+        "restrict": lambda: site.restrict(page, users=named, groups={name}),
+        "restrict to one": lambda: site.restrict(page, users=named),
         "unrestrict": lambda: site.unrestrict(page),
         "move": lambda: move(site, page, contents[second % len(contents)].id),
         "trash": lambda: site.trash(page),
@@ -85,21 +88,60 @@ async def check(site: Site, everyone: tuple[str, ...]) -> None:
         assert (await source.only(page_id)).pages == (page,)
 
 
-events = st.tuples(
-    st.sampled_from(
-        "create create create restrict unrestrict move move trash join leave open close".split()
-    )
-    | st.just("restrict to one"),
-    _some,
-    _some,
-)
+WHAT = """create create create create restrict restrict unrestrict move move trash join leave
+open close""".split()
+events = st.tuples(st.sampled_from([*WHAT, "restrict to one"]), _some, _some)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(events, min_size=5, max_size=60), st.sampled_from([(), ("all",)]))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(events, min_size=20, max_size=60), st.sampled_from([(), ("all",)]))
 def test_readers_are_those_who_may_read(happened: list[Event], everyone: tuple[str, ...]) -> None:
     site = new_site()
     for event in happened:
         happen(site, event)
 
     asyncio.run(check(site, everyone))
+
+
+async def check_during(site: Site, meanwhile: list[tuple[int, Event]]) -> None:
+    """Let things happen while the space is listed; nobody is let in who never might read it."""
+    wiki = SiteWiki(site)
+    might: set[tuple[str | None, str]] = set()
+
+    def note() -> None:
+        might.update((who, page_id) for who in (*PEOPLE, None) for page_id in site.readable(who))
+
+    def before(_request: str) -> None:
+        for _, event in [each for each in meanwhile if each[0] == len(wiki.asked)]:
+            happen(site, event)
+            note()
+
+    wiki.before = before
+    note()
+    try:
+        listing = await ConfluenceSource(wiki, "IT", Rules()).list()
+    except SourceUnavailable:
+        return
+    for page in listing.pages:
+        let_in = {who for who in (*PEOPLE, None) if lets_in(site, who, page.readers)}
+        assert {(who, page.id) for who in let_in} <= might
+
+
+WIKI = [each for each in WHAT if each not in {"join", "leave"}]
+while_listing = st.lists(
+    st.tuples(st.integers(0, 9), st.tuples(st.sampled_from(WIKI), _some, _some)),
+    min_size=1,
+    max_size=2,
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(events, min_size=10, max_size=30), while_listing)
+def test_nobody_is_let_in_who_never_might_read_it(
+    happened: list[Event], meanwhile: list[tuple[int, Event]]
+) -> None:
+    site = new_site()
+    for event in happened:
+        happen(site, event)
+
+    asyncio.run(check_during(site, meanwhile))
