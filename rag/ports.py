@@ -53,7 +53,10 @@ class Index(Protocol):
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:
-        """Replace a page and all its chunks at once; other readers see the old or the new."""
+        """Replace a page and all its chunks at once; other readers see the old or the new.
+
+        An index without transactions says so; it shows each chunk to nobody but its own readers.
+        """
         ...
 
     async def delete_pages(self, tenant: str, space: str, page_ids: Collection[str]) -> int:

@@ -30,7 +30,10 @@ _OPTIONS: dict[str, Any] = {"retry_total": 0, "permit_redirects": False}
 
 
 class Connection:
-    """Clients of one service with one credential; a client an index, made when it is needed."""
+    """Clients of one service with one credential; a client an index, made when it is needed.
+
+    ``authority`` is the file of who vouches for the service's certificate; None: whom all trust.
+    """
 
     def __init__(
         self,
@@ -39,8 +42,10 @@ class Connection:
         *,
         timeout_seconds: float,
         policy: RetryPolicy | None = None,
+        authority: str | None = None,
     ) -> None:
-        self._endpoint = endpoint
+        self._endpoint = endpoint.rstrip("/")
+        self._options = _OPTIONS | ({"connection_verify": authority} if authority else {})
         self._credential = credential
         self.timeout_seconds = timeout_seconds
         self._policy = policy or RetryPolicy()
@@ -53,7 +58,7 @@ class Connection:
         self._check_open()
         if index not in self._documents:
             self._documents[index] = SearchClient(
-                self._endpoint, index, self._credential, **_OPTIONS
+                self._endpoint, index, self._credential, **self._options
             )
         return self._documents[index]
 
@@ -61,7 +66,7 @@ class Connection:
         """Return the client of indexes and aliases; whoever only reads has no right to it."""
         self._check_open()
         if self._definitions is None:
-            self._definitions = SearchIndexClient(self._endpoint, self._credential, **_OPTIONS)
+            self._definitions = SearchIndexClient(self._endpoint, self._credential, **self._options)
         return self._definitions
 
     async def call(

@@ -9,7 +9,7 @@ from typing import TypeVar
 from rag.errors import IndexUnavailable
 from rag.index.azure.connection import Connection
 from rag.index.azure.documents import FACTS, PAGE, Facts, facts_of
-from rag.index.azure.errors import IndexAbsent, mismatch
+from rag.index.azure.errors import IndexAbsent, TryAgain, mismatch
 from rag.index.azure.filters import equals
 from rag.index.azure.queries import count, find
 from rag.types import Fingerprint
@@ -49,9 +49,7 @@ class Current:
         """
         now = asyncio.get_running_loop().time()
         if self._facts is None or now >= self._until:
-            asked = await read_facts(self._connection, self.name)
-            # What was written a moment ago may not be seen yet.
-            facts = asked or self._facts
+            facts = await self._asked() or self._facts
             if facts is None:
                 raise _unready(self.name)
             await self._check(facts)
@@ -76,6 +74,15 @@ class Current:
         except IndexAbsent:
             self._until = 0.0
             return await use(await self.facts())
+
+    async def _asked(self) -> Facts | None:
+        """Return what is seen; None while what was written can't be seen yet, or for the moment."""
+        try:
+            return await read_facts(self._connection, self.name)
+        except TryAgain:
+            if self._facts is None:
+                raise
+            return None
 
     async def _check(self, facts: Facts) -> None:
         if self._expected is None or not facts.embedder or facts.fingerprint == self._expected:

@@ -31,13 +31,15 @@ class Opening:
     """What the settings do not say; ``policy`` None waits as long as is polite.
 
     ``may_be_absent``: an index that is not there yet is no error until it is used, so that a
-    server may be there before the first run of the ingestion.
+    server may be there before the first run of the ingestion. ``authority`` is the file of who
+    vouches for the service's certificate.
     """
 
     credential: Credential | None = None
     policy: RetryPolicy | None = None
     asked_every_seconds: float = ASKED_EVERY_SECONDS
     may_be_absent: bool = False
+    authority: str | None = None
 
 
 async def open_azure_index(
@@ -132,4 +134,5 @@ def _connection(settings: SearchSettings, opening: Opening) -> Connection:
         opening.credential or credential_of(endpoint, settings.azure_search_key),
         timeout_seconds=settings.azure_search_timeout_seconds,
         policy=opening.policy,
+        authority=opening.authority,
     )

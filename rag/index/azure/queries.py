@@ -44,9 +44,17 @@ class _Paged(Protocol):
 
 
 async def find(
-    connection: Connection, index: str, *, policy: RetryPolicy | None = None, **parts: object
+    connection: Connection,
+    index: str,
+    *,
+    policy: RetryPolicy | None = None,
+    seconds: float | None = None,
+    **parts: object,
 ) -> Found:
-    """Return the documents of one search; ``parts`` are those of the SDK's ``search``."""
+    """Return the documents of one search; ``parts`` are those of the SDK's ``search``.
+
+    ``policy`` and ``seconds`` are those of Connection.call.
+    """
 
     async def ask() -> Found:
         found = Found()
@@ -60,7 +68,7 @@ async def find(
             found.documents += [document async for document in page]
         return found
 
-    return await connection.call(index, ask, policy=policy)
+    return await connection.call(index, ask, seconds=seconds, policy=policy)
 
 
 async def listed(

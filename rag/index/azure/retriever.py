@@ -18,6 +18,7 @@ from rag.index.azure.reranker import Reranker
 from rag.index.azure.schema import EMBEDDING, SEARCHED, SEMANTIC
 from rag.index.fusion import Weights
 from rag.index.keywords import keywords
+from rag.retrying import Deadline
 from rag.types import Passage, Principal, Question
 
 CANDIDATES = 50
@@ -25,6 +26,8 @@ CANDIDATES = 50
 
 _LONGEST_QUESTION = 1000
 _RERANKER_WAIT_MS = 1500
+_RERANKED_SHARE = 0.5
+"""Of a search's deadline: what is left is for searching without the ranker."""
 
 
 class Retriever:
@@ -51,14 +54,21 @@ class Retriever:
     async def _ask(self, index: str, question: Question, parts: dict[str, Any]) -> Found:
         if not self._reranker.ready:
             return await find(self._connection, index, **parts)
+        deadline = Deadline(self._connection.timeout_seconds)
         try:
             answer = await find(
-                self._connection, index, policy=ONCE, **parts, **_semantic(question)
+                self._connection,
+                index,
+                policy=ONCE,
+                seconds=_RERANKED_SHARE * deadline.seconds,
+                **parts,
+                **_semantic(question),
             )
         except IndexAbsent:
             raise
         except IndexUnavailable as error:
-            answer = await find(self._connection, index, **parts)
+            left = deadline.remaining_seconds
+            answer = await find(self._connection, index, seconds=left, **parts)
             # It answers without the ranker: the ranker was what it would not do.
             self._reranker.refused(error)
             return answer
@@ -80,6 +90,7 @@ def _parts(facts: Facts, question: Question, found: tuple[str, ...], top: int) -
         "search_text": simple_query(found),
         "search_fields": [*SEARCHED],
         "search_mode": "any",
+        "scoring_statistics": "global",  # or the same words score otherwise in another replica
         "select": [*CHUNK_FIELDS, "embedded"],
         "top": top,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pydantic import SecretStr
 
@@ -9,7 +11,7 @@ from rag.errors import IndexMismatch, IndexUnavailable
 from rag.index.azure.credentials import credential_of
 from rag.index.azure.errors import IndexAbsent
 from rag.index.azure.index import AzureIndex
-from rag.index.azure.opening import SCHEMA, Opening, open_azure_index
+from rag.index.azure.opening import SCHEMA, open_azure_index
 from rag.index.azure.schema import definition
 from rag.types import Fingerprint
 from tests.contract.pages import ask, draft, page_ids, put
@@ -181,5 +183,19 @@ async def test_what_is_written_late_to_be_seen_does_no_harm(service: SearchServi
     assert len(service.documents(NAME)) == 5
 
 
-def test_what_the_settings_do_not_say_has_its_own_values() -> None:
-    assert Opening() == Opening(None, None, 60.0)
+async def test_an_address_with_a_slash_at_its_end_is_the_same(service: SearchService) -> None:
+    async with opened(service, azure_search_endpoint=f"{service.url}/") as index:
+        await put(index, VPN)
+
+        assert page_ids(await ask(index, "VPN")) == ["vpn"]
+
+
+async def test_what_is_known_of_the_index_outlives_a_moment_of_trouble(
+    service: SearchService, index: AzureIndex
+) -> None:
+    await put(index, VPN)
+    always = replace(QUICK, asked_every_seconds=0.0)
+    async with opened(service, create=False, opening=always) as reader:
+        service.faults.refuse("search", 503, times=4)
+
+        assert page_ids(await ask(reader, "VPN")) == ["vpn"]
