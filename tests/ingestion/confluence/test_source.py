@@ -271,17 +271,36 @@ async def test_everybodys_groups_are_everyone(wiki: Wiki) -> None:
     assert "'nosuch'" in listing.notes[0].reason
 
 
-async def test_a_page_moved_while_it_is_listed_is_under_both_places(wiki: Wiki) -> None:
+@pytest.mark.parametrize("when", ["marks IT", "heads IT"])
+async def test_a_page_moved_while_it_is_listed_is_under_both_places(wiki: Wiki, when: str) -> None:
     closed, later = wiki.page("Closed"), wiki.page("Later")
     page = wiki.page("Secret", parent=closed.id)
     wiki.restrict(closed.id, "bob")
 
     def change(request: str) -> None:
-        if request == "marks IT":
+        if request == when and "heads IT" in wiki.asked.asked:
             # Secret all the time: first there, then here.
             wiki.restrict(later.id, "bob")
             wiki.site.move(page.id, later.id)
             wiki.site.unrestrict(closed.id)
+
+    wiki.asked.before = change
+
+    assert not wiki.may_read("ann", (await listed(wiki, page.id)).readers)
+
+
+async def test_a_page_closed_by_the_space_and_then_by_itself_was_never_open(wiki: Wiki) -> None:
+    page = wiki.page("Secret")
+    wiki.restrict(page.id, "bob")
+    wiki.site.grant_space("IT", anonymous=True)
+    seen = []
+
+    def change(request: str) -> None:
+        seen.append(request)
+        if request == "heads IT" and seen.count(request) == 1:
+            # Secret all the time: first the page is closed, then the space.
+            wiki.site.revoke_space("IT", groups=["staff"], anonymous=True)
+            wiki.site.unrestrict(page.id)
 
     wiki.asked.before = change
 
