@@ -19,7 +19,7 @@ from ingestion.types import Block, Document, Heading, Paragraph
 TEXT_EXTENSIONS = frozenset({".md", ".mdx", ".txt", ".html", ".htm"})
 EXTENSIONS = TEXT_EXTENSIONS | {".pdf", ".docx"}
 _INDEX_NAMES = frozenset({"index", "_index", "readme"})
-CONVERTER = 1
+CONVERTER = 2
 """Counts up whenever the same bytes give other blocks, so that pages are converted again."""
 
 

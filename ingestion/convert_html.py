@@ -34,6 +34,11 @@ def blocks_of(source: str) -> tuple[Block, ...]:
     return () if root is None else tuple(_walk(_main(root)))
 
 
+def blocks_in(element: etree._Element) -> tuple[Block, ...]:
+    """Return the blocks inside an element of an HTML tree that others made."""
+    return tuple(_walk(element))
+
+
 def page_title(source: str) -> str | None:
     """Return the text of the ``title`` element."""
     root = parse(source)

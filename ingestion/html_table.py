@@ -1,4 +1,4 @@
-"""HTML tables to tables of clean cells, spans resolved so that each row stands alone. Pure."""
+"""HTML tables to tables of clean cells, spans resolved so that each cell stands alone. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable
 
 from lxml import etree
 
-from ingestion.html_inline import all_text, alternatives, hidden
+from ingestion.html_inline import all_text, alternatives, code_span, hidden
 from ingestion.render import markdown
-from ingestion.types import Block, ItemList, Table
+from ingestion.types import Block, Code, ItemList, Table
 
 _MOST_SPAN = 60
+_LONGEST_REPEATED = 500
+"""Characters; more is said once, else nested tables would grow beyond all bounds."""
 _PARTS = frozenset({"thead", "tbody", "tfoot"})
 
 Walk = Callable[..., list[Block]]
@@ -60,20 +62,22 @@ def _cells(row: etree._Element) -> Iterable[etree._Element]:
 
 
 def _grid(rows: list[etree._Element], walk: Walk) -> list[list[str]]:
-    """Resolve spans: text is repeated down a row span, left empty along a column span."""
+    """Resolve spans: text is repeated in each place, but for what fills its row alone."""
     hanging: dict[int, tuple[int, str]] = {}
     grid = []
     for row in rows:
         texts: list[str] = []
+        alone = len(list(_cells(row))) == 1
         for cell in _cells(row):
             _fill(texts, hanging)
             text = _text(cell, walk)
+            again = text if len(text) <= _LONGEST_REPEATED else ""
             for offset in range(_span(cell, "colspan")):
-                shown = text if offset == 0 else ""
                 down = _span(cell, "rowspan") - 1
+                along = "" if alone else again
                 if down:
-                    hanging[len(texts)] = (down, shown)
-                texts.append(shown)
+                    hanging[len(texts)] = (down, along if offset else again)
+                texts.append(along if offset else text)
         _fill(texts, hanging)
         grid.append(texts)
     return grid
@@ -102,10 +106,28 @@ def _text(cell: etree._Element, walk: Walk) -> str:
 
 
 def _parts(block: Block) -> Iterable[str]:
-    texts = block.items if isinstance(block, ItemList) else (markdown(block),)
-    for text in texts:
-        part = " ".join(text.split())
-        yield part.removeprefix("- ") if isinstance(block, ItemList) else part
+    if isinstance(block, Table):
+        yield from _said(block)
+    elif isinstance(block, ItemList):
+        yield from (_on_one_line(item).removeprefix("- ") for item in block.items)
+    elif isinstance(block, Code):
+        yield code_span(_on_one_line(block.text))
+    else:
+        yield _on_one_line(markdown(block))
+
+
+def _said(table: Table) -> Iterable[str]:
+    """Yield the rows of a table inside a cell as "column: text, column: text"."""
+    if not table.rows:
+        yield ", ".join(filter(None, table.header))
+    for row in table.rows:
+        header = table.header or ("",) * len(row)
+        named = zip(header, row, strict=True)
+        yield ", ".join(f"{name}: {text}" if name else text for name, text in named if text)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _join(before: str, part: str) -> str:

@@ -95,15 +95,40 @@ def test_nothing_is_loaded_from_the_network(monkeypatch: pytest.MonkeyPatch) -> 
     assert read('<!DOCTYPE html SYSTEM "http://127.0.0.1:9/x.dtd"><p>text</p>') == "text"
 
 
-def test_row_spans_are_repeated_so_that_each_row_stands_alone() -> None:
+def test_spans_are_repeated_so_that_each_cell_stands_alone() -> None:
     source = (
         "<table><thead><tr><th>Who<th colspan=2>What</thead><tr><td rowspan=2>HR<td>Pay<td>1"
         "<tr><td>Leave<td>2</table>"
     )
 
     assert read(source) == (
-        "| Who | What |  |\n| --- | --- | --- |\n| HR | Pay | 1 |\n| HR | Leave | 2 |"
+        "| Who | What | What |\n| --- | --- | --- |\n| HR | Pay | 1 |\n| HR | Leave | 2 |"
     )
+
+
+def test_what_fills_its_row_alone_is_said_once() -> None:
+    source = "<table><tr><td colspan=2>Section<tr><td>a<td>b</table>"
+
+    assert read(source) == "| Section |  |\n| a | b |"
+
+
+def test_a_table_inside_a_cell_is_said_row_by_row() -> None:
+    inner = "<table><tr><th>Port<th>Use<tr><td>22<td>SSH<tr><td>80<td></table>"
+
+    assert read(f"<table><tr><td>x<td>{inner}</table>") == "| x | Port: 22, Use: SSH; Port: 80 |"
+
+
+def test_code_inside_a_cell_stays_code() -> None:
+    assert read("<table><tr><td>x<td><pre>a |\n  b</pre></table>") == "| x | `a \\| b` |"
+
+
+def test_nested_spans_do_not_grow_beyond_all_bounds() -> None:
+    source = "text of some length"
+    for _ in range(12):
+        cell = f"<td rowspan=60 colspan=9>{source}</td><td>x</td>"
+        source = f"<table><tr>{cell}</tr>{'<tr></tr>' * 59}</table>"
+
+    assert len(read(source)) < 1_000_000
 
 
 def test_a_bold_first_row_is_a_header_and_a_plain_one_is_not() -> None:
