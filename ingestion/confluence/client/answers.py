@@ -98,16 +98,28 @@ def _date(text: str) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-def login_page(asked: str) -> WikiRefused:
-    """Return what it means when a page for people comes where JSON was due."""
-    return WikiRefused(
-        f"{asked} was answered with a web page: that is a login page. Check CONFLUENCE_URL, and "
-        "whether the token may be used without single sign-on."
-    )
+def not_json(content_type: str, asked: str) -> WikiRefused | WikiUnavailable | None:
+    """Return what it means when something else comes where JSON was due; None where it is JSON."""
+    if content_type.endswith("json"):
+        return None
+    if content_type in {"text/html", "application/xhtml+xml"}:
+        return WikiRefused(
+            f"{asked} was answered with a web page: that is a login page. Check CONFLUENCE_URL, "
+            "and whether the token may be used without single sign-on."
+        )
+    return WikiUnavailable(f"{asked} was answered with {content_type!r} where JSON is due.")
 
 
 def elsewhere(asked: str, host: str) -> WikiRefused:
     """Return what it means when the API sends to another site, where the token must not go."""
     return WikiRefused(
         f"{asked} was sent on to {host}: that is a login page. Check CONFLUENCE_URL."
+    )
+
+
+def no_spaces(base: str, error: NotVisible) -> WikiRefused:
+    """Return what it means when even the list of spaces is not there."""
+    return WikiRefused(
+        f"There is no Confluence at {base}, or the token may not use it. Check CONFLUENCE_URL, and "
+        f"what the token may read. {error}"
     )

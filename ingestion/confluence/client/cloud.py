@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from ingestion.confluence.client.answers import no_spaces
 from ingestion.confluence.client.cloud_pages import CloudPages
 from ingestion.confluence.client.downloading import download
 from ingestion.confluence.client.marking import Marking
 from ingestion.confluence.client.paging import items, parts
 from ingestion.confluence.client.people import People, by_email
 from ingestion.confluence.client.searching import attachments_in, including
-from ingestion.confluence.client.shapes import Group, in_cql, in_lots, in_path
+from ingestion.confluence.client.shapes import Group
 from ingestion.confluence.client.shapes_v2 import (
     AttachmentPart,
     PermissionPart,
@@ -21,7 +22,8 @@ from ingestion.confluence.client.shapes_v2 import (
     readers_of,
 )
 from ingestion.confluence.client.transport import Query, Transport
-from ingestion.confluence.errors import NotVisible, WikiRefused
+from ingestion.confluence.client.wording import in_cql, in_lots, in_path
+from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.types import (
     ChangedPages,
     PageHead,
@@ -47,13 +49,14 @@ class Cloud:
         self._pages = CloudPages(transport)
         self._marking = Marking(transport, labels_of=self._pages.labels)
         self._people = People(transport, by="accountId")
+        self._known: dict[str, WikiSpace] = {}
 
     async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
         wanted = None if keys is None else sorted(set(keys))
         try:
             found = [space async for space in self._spaces(wanted)]
         except NotVisible as error:
-            raise WikiRefused(f"The token may see no space at all. {error}") from error
+            raise no_spaces(str(self._transport.address.base), error) from error
         known = {space.id: space for space in found}
         return tuple(space for space in known.values() if wanted is None or space.key in wanted)
 
@@ -87,8 +90,10 @@ class Cloud:
         return await self._pages.ancestors(page_id)
 
     async def titled(self, space_key: str, title: str) -> PageHead | None:
-        spaces = await self.spaces([space_key])
-        return await self._pages.titled(spaces[0], title) if spaces else None
+        if space_key not in self._known:
+            self._known |= {space.key: space for space in await self.spaces([space_key])}
+        space = self._known.get(space_key)
+        return await self._pages.titled(space, title) if space else None
 
     async def space_readers(self, space: WikiSpace) -> Subjects:
         path = f"/api/v2/spaces/{in_path(space.id)}/permissions"

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import TypeVar
 
 from ingestion.confluence.client.paging import items, parts
-from ingestion.confluence.client.shapes import in_path, labels_of
 from ingestion.confluence.client.shapes_v2 import Ancestors, LabelPart, Page, PagePart, SpacePart
+from ingestion.confluence.client.telling import labels_of
 from ingestion.confluence.client.transport import Query, Transport
+from ingestion.confluence.client.wording import in_path
 from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.types import ChangedPages, Kind, PageHead, WikiPage, WikiSpace
 from ingestion.errors import PageUnreadable

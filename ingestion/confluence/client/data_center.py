@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from ingestion.confluence.client.answers import no_spaces
 from ingestion.confluence.client.data_center_pages import DataCenterPages
 from ingestion.confluence.client.data_center_shapes import (
     SpacePart,
@@ -17,15 +18,11 @@ from ingestion.confluence.client.marking import Marking
 from ingestion.confluence.client.paging import parts
 from ingestion.confluence.client.people import People
 from ingestion.confluence.client.searching import attachments_in, including
-from ingestion.confluence.client.shapes import (
-    ContentPart,
-    Group,
-    attachment_of,
-    in_lots,
-    in_path,
-)
+from ingestion.confluence.client.shapes import ContentPart, Group
+from ingestion.confluence.client.telling import attachment_of
 from ingestion.confluence.client.transport import Query, Transport
-from ingestion.confluence.errors import NotVisible, WikiRefused
+from ingestion.confluence.client.wording import in_lots, in_path
+from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.types import (
     ChangedPages,
     PageHead,
@@ -56,7 +53,7 @@ class DataCenter:
         try:
             found = [space async for space in self._spaces(wanted)]
         except NotVisible as error:
-            raise WikiRefused(f"The token may see no space at all. {error}") from error
+            raise no_spaces(str(self._transport.address.base), error) from error
         known = {space.key: space for space in found}
         return tuple(space for space in known.values() if wanted is None or space.key in wanted)
 

@@ -7,16 +7,10 @@ from datetime import datetime, timedelta
 
 from ingestion.confluence.client.paging import parts
 from ingestion.confluence.client.searching import SEARCH
-from ingestion.confluence.client.shapes import (
-    Content,
-    ContentPart,
-    head_of,
-    in_cql,
-    in_path,
-    kind_of,
-    labels_of,
-)
+from ingestion.confluence.client.shapes import Content, ContentPart
+from ingestion.confluence.client.telling import head_of, kind_of, labels_of
 from ingestion.confluence.client.transport import Query, Transport
+from ingestion.confluence.client.wording import in_cql, in_path
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.types import ChangedPages, PageHead, WikiPage, WikiSpace
 from ingestion.errors import PageUnreadable

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from ingestion.confluence.client.paging import Part
-from ingestion.confluence.client.shapes import ContentLinks, web
+from ingestion.confluence.client.shapes import ContentLinks
+from ingestion.confluence.client.wording import web
 from ingestion.confluence.types import Subjects, WikiSpace
 
 

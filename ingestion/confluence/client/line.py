@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import ssl
 from collections.abc import AsyncIterator
@@ -71,7 +70,7 @@ class Line:
             response = await self._followed(url, asked=asked, accept=accept, abroad=abroad)
             async with response:
                 yield response
-        except aiohttp.ClientSSLError as error:
+        except aiohttp.ClientConnectorCertificateError as error:
             raise WikiUnavailable(_untrusted(asked, self._address.base)) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise TryAgain(_no_answer(asked, self._address.base, error)) from error
@@ -126,10 +125,8 @@ class Line:
         return self._session
 
     async def close(self) -> None:
-        """End the session. TLS connections get a moment to close, as aiohttp advises."""
         if self._session is not None:
             await self._session.close()
-            await asyncio.sleep(0)
 
 
 def _untrusted(asked: str, base: URL) -> str:

@@ -13,15 +13,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from ingestion.confluence.client.paging import items
 from ingestion.confluence.client.patience import Patience, TryAgain
 from ingestion.confluence.client.searching import SEARCH
-from ingestion.confluence.client.shapes import (
-    Content,
-    ContentPart,
-    Named,
-    Restriction,
-    in_path,
-    marks_of,
-)
+from ingestion.confluence.client.shapes import Content, ContentPart, Named, Restriction
+from ingestion.confluence.client.telling import marks_of
 from ingestion.confluence.client.transport import Query, Transport
+from ingestion.confluence.client.wording import in_path
 from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.types import PageMarks, Subjects
 
@@ -76,8 +71,13 @@ class Marking:
         return {marks.id: marks for marks in marked if marks is not None and marks.id in ids}
 
     async def _singly(self, ids: Sequence[str]) -> list[PageMarks]:
-        read = await asyncio.gather(*(self._unless_hidden(each) for each in ids))
-        return [marks for marks in read if marks is not None]
+        reading = (self._unless_hidden(each) for each in ids)
+        # All are waited for: none goes on asking after another has failed.
+        read = await asyncio.gather(*reading, return_exceptions=True)
+        for error in read:
+            if isinstance(error, BaseException):
+                raise error
+        return [marks for marks in read if isinstance(marks, PageMarks)]
 
     async def _unless_hidden(self, page_id: str) -> PageMarks | None:
         try:

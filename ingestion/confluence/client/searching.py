@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from ingestion.confluence.client.paging import items, parts
-from ingestion.confluence.client.shapes import ContentPart, attachment_of, in_cql
+from ingestion.confluence.client.shapes import ContentPart
+from ingestion.confluence.client.telling import attachment_of
 from ingestion.confluence.client.transport import Query, Transport
+from ingestion.confluence.client.wording import in_cql
 from ingestion.confluence.types import WikiAttachment, WikiSpace
 
 SEARCH = "/rest/api/content/search"

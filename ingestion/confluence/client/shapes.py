@@ -1,26 +1,18 @@
-"""What both editions answer alike (REST v1): shapes to read, and what they are to us.
+"""The shapes of what both editions answer alike (REST v1).
 
 Unknown fields are ignored; what is needed and missing is an error that names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from urllib.parse import quote
-
 from pydantic import AwareDatetime, BaseModel, Field
 
 from ingestion.confluence.client.paging import Links, Part
 from ingestion.confluence.types import (
-    Kind,
-    PageHead,
-    PageMarks,
     Subjects,
-    WikiAttachment,
     WikiGroup,
     WikiUser,
 )
-from ingestion.errors import PageUnreadable
 
 
 class Person(BaseModel):
@@ -200,103 +192,5 @@ class Content(BaseModel):
     )
 
 
-KEYS_AT_ONCE = 50
-
 ContentPart = Part[Content]
 GroupPart = Part[Group]
-
-
-def labels_of(labels: tuple[Label, ...]) -> tuple[str, ...]:
-    """Return the labels that everybody sees, in order."""
-    return tuple(sorted({label.name for label in labels if label.prefix == "global"}))
-
-
-def kind_of(content_type: str) -> Kind | None:
-    """Return which kind of page it is; None for what is none."""
-    match content_type:
-        case "page":
-            return "page"
-        case "blogpost":
-            return "blogpost"
-        case _:
-            return None
-
-
-def marks_of(content: Content) -> PageMarks | None:
-    """Return restrictions and labels; None where the answer does not hold all of them."""
-    restrictions, metadata = content.restrictions, content.metadata
-    if restrictions is None or restrictions.read is None or metadata is None:
-        return None
-    named = restrictions.read.restrictions
-    if metadata.labels is None or not named.last or named.unnamed:
-        return None
-    return PageMarks(
-        id=content.id, readers=named.subjects(), labels=labels_of(metadata.labels.results)
-    )
-
-
-def head_of(content: Content, *, base: str) -> PageHead:
-    """Return a page's head. Raises PageUnreadable, which names what is missing."""
-    kind = kind_of(content.type)
-    if kind is None:
-        raise PageUnreadable(f"{content.id} is no page but {content.type!r}.")
-    if content.space is None or content.version is None or content.ancestors is None:
-        raise PageUnreadable(
-            f"Confluence does not say space, version and place of page {content.id}."
-        )
-    parent = content.ancestors[-1] if content.ancestors else None
-    return PageHead(
-        id=content.id,
-        kind=kind,
-        title=content.title,
-        space_key=content.space.key,
-        parent_id=parent.id if parent else None,
-        version=content.version.number,
-        updated_at=content.version.when,
-        url=web(content.links.base or base, content.links.webui),
-        parent_kind=parent.type if parent else "page",
-        updated_by=content.version.by.id if content.version.by else "",
-    )
-
-
-def attachment_of(content: Content, *, base: str, page_id: str = "") -> WikiAttachment | None:
-    """Return an attachment; None for one that is not current, or is on nothing."""
-    on = content.container.id if content.container else page_id
-    if content.status != "current" or content.version is None or not on:
-        return None
-    extensions = content.extensions or Extensions.model_validate({})
-    media_type = extensions.media_type or (content.metadata.media_type if content.metadata else "")
-    return WikiAttachment(
-        id=content.id,
-        page_id=on,
-        name=content.title,
-        media_type=media_type,
-        bytes=extensions.file_size,
-        version=content.version.number,
-        updated_at=content.version.when,
-        url=web(content.links.base or base, content.links.webui),
-        download=content.links.download,
-    )
-
-
-def web(base: str, webui: str) -> str:
-    """Return the address people open; ``webui`` is relative to the site's base."""
-    return f"{base.rstrip('/')}/{webui.lstrip('/')}"
-
-
-def in_path(value: str) -> str:
-    """Return an id or name as one segment of a path."""
-    return quote(value, safe="")
-
-
-def in_cql(value: str) -> str:
-    """Return a text in quotes, as CQL wants it."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def in_lots(keys: Sequence[str] | None) -> list[Sequence[str]]:
-    """Return the keys in lots that an address has room for; one empty lot asks for all."""
-    if keys is None:
-        return [()]
-    return [keys[at : at + KEYS_AT_ONCE] for at in range(0, len(keys), KEYS_AT_ONCE)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import AwareDatetime, BaseModel, Field
 
 from ingestion.confluence.client.paging import Part
-from ingestion.confluence.client.shapes import Body, ContentLinks, Label, web
+from ingestion.confluence.client.shapes import Body, ContentLinks, Label
+from ingestion.confluence.client.wording import web
 from ingestion.confluence.types import Kind, PageHead, Subjects, WikiAttachment, WikiSpace
 
 _ANONYMOUS = frozenset({"anonymous", "anonymous-users", "anonymous_users"})

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from yarl import URL
 
 from ingestion.confluence.client.address import Address
-from ingestion.confluence.client.answers import date_of, error_of, login_page
+from ingestion.confluence.client.answers import date_of, error_of, not_json
 from ingestion.confluence.client.line import Line
 from ingestion.confluence.client.pacing import Pace
 from ingestion.confluence.client.patience import Patience, TryAgain, patiently
@@ -32,6 +32,8 @@ Query: TypeAlias = Mapping[str, str | int | Sequence[str]]
 MOST_JSON_BYTES = 64 * 1024 * 1024
 _READ_BYTES = 256 * 1024
 _MB = 1024 * 1024
+_SLOWEST_BYTES_A_SECOND = _MB
+"""A file that comes slower than this is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,8 @@ class Transport:
         async with self._line.get(url, asked=asked, accept="application/json") as response:
             took = time.monotonic() - began
             self._check(response, asked)
-            if not response.content_type.endswith("json"):
-                raise login_page(asked)
+            if (other := not_json(response.content_type, asked)) is not None:
+                raise other
             raw = await _body(response, asked)
             asked_at = date_of(response.headers) - timedelta(seconds=took)
         return Answer(value=_read(raw, shape, asked), asked_at=asked_at, bytes=len(raw))
@@ -105,7 +107,7 @@ class Transport:
         None where it has more than ``most``; part of it may be written then, or on an error.
         """
         url = self.address.below(path)
-        deadline = Deadline(self._patience.deadline_seconds)
+        deadline = Deadline(self._patience.deadline_seconds + most / _SLOWEST_BYTES_A_SECOND)
 
         async def ask() -> int | None:
             async with self._pace.turn(deadline):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.confluence.client.answers import error_of, wait_of
+from ingestion.confluence.client.answers import error_of, not_json, wait_of
 from ingestion.confluence.client.patience import TryAgain
 from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
 
@@ -77,3 +77,16 @@ def test_a_wait_is_given_in_seconds_or_until_a_date_by_the_sites_clock(
     said: str, seconds: float | None
 ) -> None:
     assert wait_of({"Retry-After": said, "Date": NOON}) == seconds
+
+
+@pytest.mark.parametrize(
+    ("content_type", "kind"),
+    [
+        ("application/json", type(None)),
+        ("application/problem+json", type(None)),
+        ("text/html", WikiRefused),
+        ("text/plain", WikiUnavailable),
+    ],
+)
+def test_a_web_page_is_told_from_what_is_merely_no_json(content_type: str, kind: type) -> None:
+    assert type(not_json(content_type, ASKED)) is kind

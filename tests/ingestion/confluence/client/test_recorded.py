@@ -11,14 +11,9 @@ import pytest
 import yaml
 
 from ingestion.confluence.client.paging import Part
-from ingestion.confluence.client.shapes import (
-    Content,
-    ContentPart,
-    Reference,
-    attachment_of,
-    kind_of,
-)
+from ingestion.confluence.client.shapes import Content, ContentPart, Reference
 from ingestion.confluence.client.shapes_v2 import Page
+from ingestion.confluence.client.telling import attachment_of, kind_of
 from ingestion.confluence.client.urls import Named, named_by
 
 BASE = "https://querypie.atlassian.net/wiki"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.confluence.errors import NotVisible
+from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.types import PageMarks, Subjects, WikiSpace
 from ingestion.errors import PageUnreadable
@@ -256,6 +256,18 @@ async def test_a_page_whose_restrictions_cant_be_read_has_no_marks(
     assert page not in await marks(wiki)
 
 
+async def test_marks_are_not_told_in_part_while_confluence_is_away(
+    wiki: Wiki, site: Site, server: LocalConfluence
+) -> None:
+    site.create("IT", "Page")
+    it = await space(wiki)
+    server.faults.fail_always("restriction", Fault(status=503))
+    server.faults.fail_always("content-search", Fault(status=503))
+
+    with pytest.raises(WikiUnavailable, match="503"):
+        [each async for each in wiki.marks(it)]
+
+
 async def test_marks_of_what_the_token_may_not_see_are_not_told(wiki: Wiki, site: Site) -> None:
     page = site.create("HR", "Salaries").id
 
@@ -305,7 +317,7 @@ async def test_a_page_is_found_by_its_title(wiki: Wiki, site: Site) -> None:
     found = await wiki.titled("IT", 'Say "VPN" & + co')
 
     assert found is not None
-    assert found == await wiki.head(page)
+    assert found == await wiki.head(page) == await wiki.titled("IT", 'Say "VPN" & + co')
     assert await wiki.titled("IT", "Other") is None
     assert await wiki.titled("HR", "Other") is None
 
