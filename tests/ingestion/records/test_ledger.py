@@ -10,11 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from ingestion.errors import LedgerUnavailable
-from ingestion.records.database import sqlite_in
-from ingestion.records.ledger import Ledger
-from ingestion.records.types import Failure, FolderEntry, Run, Synced
+from ingestion.records.database import Database, sqlite_in
+from ingestion.records.ledger import SILENT_SECONDS, Ledger
+from ingestion.records.owners import owner_here
+from ingestion.records.tables import RUNS
+from ingestion.records.types import Failure, FolderEntry, Retry, Run, Synced
+from tests.ingestion.records.conftest import Opens
 
 WHEN = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 RUN = Run(
@@ -26,14 +30,17 @@ RUN = Run(
     state="running",
     created_at=WHEN,
     failures=(Failure("HR", "ü.md", "is broken", "Mend it."),),
+    extent="page",
+    page="https://wiki.example.com/1",
 )
 DEAD = """
 import asyncio, sys
-from pathlib import Path
-from ingestion.records.database import sqlite_in
+from ingestion.records.database import Database
 from ingestion.records.ledger import Ledger
 from tests.ingestion.records.test_ledger import RUN
-asyncio.run(Ledger(sqlite_in(Path(sys.argv[1])), "acme").write(RUN))
+database = Database(sys.argv[1])
+asyncio.run(Ledger(database, "acme").write(RUN))
+database.close()
 """
 
 
@@ -41,27 +48,53 @@ async def states(ledger: Ledger) -> Sequence[str]:
     return [run.state for run in await ledger.newest(10)]
 
 
-async def test_a_run_is_told_to_all_processes_as_it_was_written(tmp_path: Path) -> None:
-    ours, theirs = Ledger(sqlite_in(tmp_path), "acme"), Ledger(sqlite_in(tmp_path), "acme")
+class OnAHost(Ledger):
+    """The ledger of a process on a host of that name."""
+
+    def __init__(self, database: Database, host: str) -> None:
+        super().__init__(database, "acme")
+        self._owner = f"{host}/1/x"
+
+
+async def written_by_the_dead(address: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    dying = [sys.executable, "-c", DEAD, address]
+    await asyncio.to_thread(subprocess.run, dying, check=True, env=environment)
+
+
+async def test_a_run_is_told_to_all_processes_as_it_was_written(opens: Opens) -> None:
+    ours, theirs = Ledger(opens(), "acme"), Ledger(opens(), "acme")
 
     assert not await ours.write(RUN)
 
     assert await ours.newest(10) == [RUN]
-    assert await Ledger(sqlite_in(tmp_path), "other").newest(10) == []
+    assert await Ledger(opens(), "other").newest(10) == []
     assert await ours.get("r1") == RUN
     assert await theirs.get("gone") is None
 
 
-async def test_the_newest_come_first_and_the_oldest_are_forgotten(tmp_path: Path) -> None:
-    ledger = Ledger(sqlite_in(tmp_path), "acme")
-    for number in range(5):
+async def test_the_newest_come_first_and_the_oldest_are_forgotten(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingestion.records.ledger._KEPT_RUNS", 3)
+    await ledger.write(replace(RUN, id="still running"))
+    for number in range(6):
+        await ledger.write(replace(RUN, id=f"r{number}"))
         await ledger.write(replace(RUN, id=f"r{number}", state="done"))
 
-    assert [run.id for run in await ledger.newest(2)] == ["r4", "r3"]
+    assert [run.id for run in await ledger.newest(2)] == ["r5", "r4"]
+    assert [run.id for run in await ledger.newest(99)] == ["r5", "r4", "r3", "still running"]
 
 
-async def test_somebody_elsewhere_can_ask_for_the_end_of_a_run(tmp_path: Path) -> None:
-    ours, theirs = Ledger(sqlite_in(tmp_path), "acme"), Ledger(sqlite_in(tmp_path), "acme")
+async def test_a_run_with_nothing_to_tell_can_be_dropped(ledger: Ledger) -> None:
+    await ledger.write(RUN)
+    await ledger.drop("r1")
+
+    assert await ledger.newest(10) == []
+
+
+async def test_somebody_elsewhere_can_ask_for_the_end_of_a_run(opens: Opens) -> None:
+    ours, theirs = Ledger(opens(), "acme"), Ledger(opens(), "acme")
     await ours.write(RUN)
 
     await theirs.cancel("r1")
@@ -69,11 +102,10 @@ async def test_somebody_elsewhere_can_ask_for_the_end_of_a_run(tmp_path: Path) -
     assert await ours.write(RUN)
 
 
-async def test_a_run_of_a_process_that_died_is_interrupted_at_once(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    dying = [sys.executable, "-c", DEAD, str(tmp_path)]
-    await asyncio.to_thread(subprocess.run, dying, check=True, env=environment)
-    ledger = Ledger(sqlite_in(tmp_path), "acme")
+async def test_a_run_of_a_process_that_died_is_interrupted_at_once(
+    ledger: Ledger, address: str
+) -> None:
+    await written_by_the_dead(address)
 
     assert await states(ledger) == ["interrupted"]
     assert await ledger.active() == []
@@ -83,19 +115,57 @@ async def test_a_run_of_a_process_that_died_is_interrupted_at_once(tmp_path: Pat
     assert await ledger.get("r1") == replace(RUN, state="interrupted", resumed_as=("r2",))
 
 
-async def test_a_run_of_the_same_process_number_started_anew_is_interrupted(
-    tmp_path: Path,
+async def test_of_many_processes_one_takes_over_what_a_dead_one_left(
+    opens: Opens, address: str
 ) -> None:
+    await written_by_the_dead(address)
+    replicas = [OnAHost(opens(), f"host{number}") for number in range(6)]
+
+    taken = await asyncio.gather(*(each.interrupted() for each in replicas))
+
+    assert sorted(len(each) for each in taken) == [0, 0, 0, 0, 0, 1]
+
+
+async def test_a_process_that_was_taken_for_dead_is_told_to_stop(opens: Opens) -> None:
+    database = opens()
+    ours, theirs = Ledger(database, "acme"), Ledger(database, "acme")
+    await ours.write(RUN)
+    silent = update(RUNS).values(beat=RUNS.c.beat - SILENT_SECONDS - 1)
+    await database.run(lambda connection: connection.execute(silent))
+
+    (taken,) = await theirs.interrupted()
+
+    assert taken.id == "r1"
+    assert await ours.write(RUN)
+    assert await ours.write(replace(RUN, state="done"))
+    assert await theirs.get("r1") == RUN
+
+
+async def test_a_run_on_another_host_lives_as_long_as_it_is_told_of(opens: Opens) -> None:
+    database = opens()
+    elsewhere = update(RUNS).values(owner="elsewhere/1/x")
+    ledger = Ledger(database, "acme")
+    await ledger.write(RUN)
+    await database.run(lambda connection: connection.execute(elsewhere))
+
+    assert await states(Ledger(database, "acme")) == ["running"]
+
+
+async def test_a_run_of_the_same_process_number_started_anew_is_interrupted(opens: Opens) -> None:
     """In a container every server has the number 1."""
-    await Ledger(sqlite_in(tmp_path), "acme").write(RUN)
+    await Ledger(opens(), "acme").write(RUN)
 
-    assert await states(Ledger(sqlite_in(tmp_path), "acme")) == ["interrupted"]
+    assert await states(Ledger(opens(), "acme")) == ["interrupted"]
 
 
-async def test_it_remembers_what_fills_a_space_and_since_when(tmp_path: Path) -> None:
-    ledger = Ledger(sqlite_in(tmp_path), "acme")
+def test_a_process_is_never_called_twice_the_same() -> None:
+    assert owner_here() != owner_here()
+
+
+async def test_it_remembers_what_fills_a_space_and_since_when(ledger: Ledger) -> None:
     folder = FolderEntry("/srv/wiki", (("group:hr",),), "https://wiki.example.com/")
-    synced = Synced(WHEN, WHEN, RUN.failures)
+    again = (Retry("12345/att6", 2),)
+    synced = Synced(WHEN, WHEN, RUN.failures, whole_at=WHEN, watermark='{"at":1}', again=again)
 
     await ledger.note_folder("HR", folder)
     await ledger.note_synced("HR", synced)
@@ -107,6 +177,19 @@ async def test_it_remembers_what_fills_a_space_and_since_when(tmp_path: Path) ->
     assert await ledger.synced() == {}
 
 
+async def test_two_who_change_what_is_known_of_a_space_lose_nothing(opens: Opens) -> None:
+    ledgers = [Ledger(opens(), "acme") for _ in range(4)]
+    await ledgers[0].note_synced("HR", Synced(WHEN, WHEN))
+
+    def one_more(before: Synced | None) -> Synced:
+        assert before
+        return replace(before, again=(*before.again, Retry("p", 1)))
+
+    await asyncio.gather(*(each.change_synced("HR", one_more) for each in ledgers * 3))
+
+    assert len((await ledgers[0].synced())["HR"].again) == 12
+
+
 async def test_a_damaged_file_is_told_with_the_cure(tmp_path: Path) -> None:
     (tmp_path / "ingestion.sqlite").write_bytes(b"no database" * 1000)
 
@@ -114,8 +197,7 @@ async def test_a_damaged_file_is_told_with_the_cure(tmp_path: Path) -> None:
         await Ledger(sqlite_in(tmp_path), "acme").newest(1)
 
 
-async def test_what_is_told_late_does_not_begin_an_ended_run_again(tmp_path: Path) -> None:
-    ledger = Ledger(sqlite_in(tmp_path), "acme")
+async def test_what_is_told_late_does_not_begin_an_ended_run_again(ledger: Ledger) -> None:
     await ledger.write(RUN)
     await ledger.write(replace(RUN, state="done"))
     await ledger.write(RUN)
