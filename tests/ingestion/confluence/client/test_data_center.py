@@ -11,7 +11,7 @@ from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.types import Subjects, WikiAttachment
 from ingestion.errors import PageUnreadable
-from tests.confluence.call import Edition
+from tests.confluence.call import Edition, Options
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import Site
 
@@ -47,11 +47,11 @@ async def test_a_space_out_of_sight_is_not_taken_for_an_old_confluence(
     assert server.count("content") == 0
 
 
-@pytest.mark.parametrize("option", ["old", "permissions_for_admins"])
+@pytest.mark.parametrize("options", [Options(old=True), Options(permissions_for_admins=True)])
 async def test_a_space_that_cant_be_asked_has_no_readers(
-    wiki: Wiki, server: LocalConfluence, option: str
+    wiki: Wiki, server: LocalConfluence, options: Options
 ) -> None:
-    server.options[option] = True
+    server.options.update(options)
     (it,) = await wiki.spaces(["IT"])
 
     assert (await wiki.space_readers(it)).empty
