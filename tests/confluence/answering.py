@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote
 
 from tests.confluence import cloud_v1, cloud_v2, data_center, data_center_people
-from tests.confluence.call import Answer, Call, Edition, Json, Refusal, Route
+from tests.confluence.call import Answer, Call, Edition, Json, Options, Refusal, Route
 from tests.confluence.faults import Faults
 from tests.confluence.signing_in import Door
 from tests.confluence.site import Site
@@ -51,7 +50,7 @@ class Desk:
     site: Site
     edition: Edition
     faults: Faults
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
     revoked: set[str] = field(default_factory=set)
 
     def route(self, method: str, path: str, context: str) -> tuple[Route | None, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from tests.confluence.content import Content, Space
 from tests.confluence.people import Person
@@ -15,6 +15,27 @@ Json = dict[str, Any]
 Edition = Literal["cloud", "data-center"]
 Blindness = Literal[403, 404, "empty"]
 """How a space answers that a token lost sight of."""
+
+
+class Options(TypedDict, total=False):
+    """Oddities of a server.
+
+    ``shifting``: cursors are places in the list, which shift. ``search_lag``: seconds until
+    search finds what was changed. ``space_refusal``: 403 instead of 404 for spaces that the
+    caller may not view. ``near_limit``: answers say that the rate is nearly used up.
+    ``anonymous_principal``: how Cloud names those not signed in; None tells no principal.
+    ``old``: a Data Center before 9.1, without permissions of spaces; ``before_7_18``: without
+    scan; ``permissions_for_admins``: it tells them to admins alone.
+    """
+
+    shifting: bool
+    search_lag: float
+    space_refusal: Literal[403, 404]
+    near_limit: bool
+    anonymous_principal: Json | None
+    old: bool
+    before_7_18: bool
+    permissions_for_admins: bool
 
 
 def all_well(wanted: frozenset[str], contents: Sequence[Content]) -> None:
@@ -32,7 +53,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What is answered. ``location`` is where else it is; ``file`` is streamed over and over."""
+    """What is answered: JSON, or a ``file`` of so many bytes, streamed over and over."""
 
     body: Any = None
     status: int = 200
@@ -47,7 +68,7 @@ class Call:
     ``person`` is None for somebody not signed in. ``names`` are what the path names. ``sent``
     has each parameter once, several values of it joined by a comma. ``blind`` are spaces that the
     caller sees nothing of, and what is answered about them. ``oauth``: asked by the gateway.
-    ``options`` are the site's oddities, named where they are used.
+
     """
 
     site: Site
@@ -62,7 +83,7 @@ class Call:
     media: str = ""
     oauth: bool = False
     blind: Mapping[str, Blindness] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
     check: Callable[[frozenset[str], Sequence[Content]], None] = all_well
     """Refuses expansions that are broken."""
 
@@ -110,8 +131,9 @@ class Call:
         if space is None:
             raise Refusal(404, "No space found")
         if not self.views(space):
-            how = self.blind.get(space.key, self.options.get("space_refusal", 404))
-            raise Refusal(how, "No space found, or no permission to view it")
+            how = self.blind.get(space.key, "empty")
+            status = self.options.get("space_refusal", 404) if how == "empty" else how
+            raise Refusal(status, "No space found, or no permission to view it")
         return space
 
     def listed(self, name: str) -> list[str]:

@@ -41,7 +41,11 @@ class Fault:
 def too_many(retry_after: str = "") -> Fault:
     """Refuse as beyond the rate; ``retry_after`` is seconds or a date, and may be missing."""
     given = {"Retry-After": retry_after} if retry_after else {}
-    limits = {"X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "0"}
+    limits = {
+        "X-RateLimit-Limit": "100",
+        "X-RateLimit-Remaining": "0",
+        "X-RateLimit-Reset": "2026-11-23T10:00Z",
+    }
     return Fault(status=429, headers={**limits, **given})
 
 

@@ -14,7 +14,8 @@ from tests.confluence.site import Site
 SPACES = ("IT", "HR", "FIN", "ENG", "OPS", "LEGAL")
 GROUPS = ("staff", "it-ops", "people-team", "finance", "engineers", "board")
 LABELS = ("how-to", "policy", "runbook", "faq", "onboarding", "superseded", "draft-idea")
-BLOG_SHARE, FOLDER_SHARE, TOP_SHARE = 0.06, 0.03, 0.05
+BLOG_SHARE, FOLDER_SHARE, TOP_SHARE = 0.06, 0.03, 0.15
+DEEPEST = 8
 RESTRICTED_SHARE, LABEL_SHARE, FILE_SHARE, EDITED_SHARE = 0.04, 0.3, 0.05, 0.4
 
 
@@ -56,11 +57,11 @@ class _Grower:
             labels=self._labels(),
         )
         self._afterwards(made, author)
-        if not blog:
+        if not blog and len(self.site.ancestors(made.id)) < DEEPEST:
             parents.append(made)
 
     def _parent(self, parents: list[Content]) -> Content:
-        """Return where the next hangs: mostly beneath something new, so that it gets deep."""
+        """Return where the next hangs: mostly beneath something new, as people write in turn."""
         if self.random.random() < TOP_SHARE:
             return parents[0]
         return parents[-1 - min(int(self.random.expovariate(0.2)), len(parents) - 1)]

@@ -14,13 +14,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import format_datetime
-from typing import Any
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.confluence.answering import GATEWAY, Address, Desk, Request
-from tests.confluence.call import Answer, Edition
+from tests.confluence.call import Answer, Edition, Options
 from tests.confluence.faults import Fault, Faults
 from tests.confluence.media import MediaRequest, broken_off, cut_off, stream
 from tests.confluence.site import Site
@@ -38,16 +37,14 @@ NEARLY = {
 class LocalConfluence:
     """One edition of a site, at an address. Two servers may share a site.
 
-    ``options``: shifting (cursors are places in the list), search_lag (seconds until changes
-    are found), space_refusal (403 for spaces that the caller may not view), near_limit (answers
-    say that the rate is nearly used up), old (Data Center before 9.1), anonymous_principal.
+    ``options`` are its oddities, ``faults`` what goes wrong; both may change while it serves.
     ``revoked`` are people whose tokens are no longer taken.
     """
 
     site: Site
     edition: Edition = "cloud"
     context: str = "/confluence"
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
     faults: Faults = field(default_factory=Faults)
     requests: list[Request] = field(default_factory=list)
     media_requests: list[MediaRequest] = field(default_factory=list)

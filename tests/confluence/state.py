@@ -77,14 +77,13 @@ class State:
 
     def current(self, space: str | None = None) -> list[Content]:
         """Return current pages and blog posts, which is what is read and answered from."""
-        return [
-            content
-            for content in self.contents.values()
-            if content.status == "current"
-            and content.kind in {"page", "blogpost"}
-            and space in {None, content.space}
-            and self.spaces[content.space].status == "current"
-        ]
+        contents = self.contents.values()
+        return [c for c in contents if self.is_current(c) and space in {None, c.space}]
+
+    def is_current(self, content: Content) -> bool:
+        """Say whether it is a page or blog post that is there to be read."""
+        kept = content.status == "current" and content.kind in {"page", "blogpost"}
+        return kept and self.spaces[content.space].status == "current"
 
     def _titles(self) -> dict[tuple[str, str, str], Content]:
         return {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from aiohttp import ClientSession
 
 from tests.confluence.asking import Asker
+from tests.confluence.call import Json
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import Site
 
@@ -165,6 +167,15 @@ async def test_permissions_of_a_space_are_told_among_others(rita: Asker, site: S
     told = await rita.every(f"/api/v2/spaces/{site.spaces['PUB'].id}/permissions", limit="1")
     read = [p["principal"]["type"] for p in told if p["operation"]["key"] == "read"]
     assert (read, len(told)) == (["user", "role"], 4)
+
+
+@pytest.mark.parametrize("principal", [None, {"type": "access_class", "id": "anonymous-users"}])
+async def test_those_not_signed_in_may_be_named_otherwise(
+    rita: Asker, site: Site, principal: Json | None
+) -> None:
+    rita.server.options["anonymous_principal"] = principal
+    told = await rita.every(f"/api/v2/spaces/{site.spaces['PUB'].id}/permissions")
+    assert told[-1]["principal"] == principal
 
 
 async def test_somebodys_permission_can_be_checked(rita: Asker, site: Site) -> None:

@@ -84,6 +84,8 @@ async def test_permissions_of_a_space_are_told_since_9_1(pat: Asker, site: Site)
     heard = await pat.heard("/rest/api/space/IT/permissions")
     told = [p for p in heard.json() if p["operation"]["operationKey"] == "read"]
     assert [p["subject"]["type"] for p in told] == ["user", "group"]
+    pat.server.options["permissions_for_admins"] = True
+    assert await pat.status("/rest/api/space/IT/permissions") == 403
     pat.server.options["old"] = True
     assert await pat.status("/rest/api/space/IT/permissions") == 404
     assert site.unexpected == []

@@ -6,6 +6,7 @@ import asyncio
 import json
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from typing import Literal
 
 import pytest
 from aiohttp import ClientPayloadError, ClientSession, ServerDisconnectedError
@@ -136,3 +137,57 @@ async def test_no_token_is_kept_among_the_requests(rita: Asker) -> None:
     (request,) = rita.server.requests
     assert (request.person, request.kind, request.status) == ("rita", "spaces", 200)
     assert "Authorization" not in request.headers
+
+
+async def test_the_media_host_fails_on_its_own(rita: Asker, site: Site) -> None:
+    page = site.create("IT", "Page")
+    file = site.attach(page.id, "big.pdf", b"%PDF", size=50_000_000)
+    path = f"/rest/api/content/{page.id}/child/attachment/{file.id}/download"
+    rita.server.faults.fail("media", unavailable(500), cut(100_000))
+    where = (await rita.heard(path)).headers["Location"]
+    async with ClientSession() as stranger:
+        async with stranger.get(where) as answer:
+            assert answer.status == 500
+        async with stranger.get(where) as answer:
+            assert answer.content_length == 50_000_000
+            with pytest.raises(ClientPayloadError):
+                await answer.read()
+    assert rita.server.count("download") == 1
+
+
+async def test_answers_may_say_that_the_rate_is_nearly_used_up(rita: Asker) -> None:
+    rita.server.options["near_limit"] = True
+    assert (await rita.heard(SPACES)).headers["X-RateLimit-NearLimit"] == "true"
+
+
+@pytest.mark.parametrize("status", [403, 404])
+async def test_a_space_one_may_not_view_is_refused_by_either_status(
+    rita: Asker, pat: Asker, site: Site, status: Literal[403, 404]
+) -> None:
+    for asker in (rita, pat):
+        asker.server.options["space_refusal"] = status
+    assert await rita.status(f"{SPACES}/{site.spaces['HR'].id}/pages") == status
+    assert await pat.status("/rest/api/content", spaceKey="HR") == status
+
+
+async def test_an_old_data_center_has_no_scan(pat: Asker, site: Site) -> None:
+    pat.server.options["before_7_18"] = True
+    assert await pat.status("/rest/api/content/scan", spaceKey="IT") == 404
+    assert site.unexpected == []
+
+
+async def test_drafts_break_restrictions_of_ancestors(pat: Asker, site: Site) -> None:
+    site.create("IT", "Page")
+    asked = {
+        "cql": "space = IT",
+        "expand": "ancestors.restrictions.read.restrictions.user",
+    }
+    assert await pat.status("/rest/api/content/search", **asked) == 200
+    site.create("IT", "Draft", by="otto", status="draft")
+    assert await pat.status("/rest/api/content/search", **asked) == 404
+
+
+async def test_who_asks_at_once_is_counted(rita: Asker) -> None:
+    rita.server.faults.fail("spaces", slow(0.3), slow(0.3), slow(0.3))
+    await asyncio.gather(*(rita.get(SPACES) for _ in range(3)))
+    assert rita.server.most_at_once == 3
