@@ -1,0 +1,100 @@
+"""A space of Confluence brought into an index: what is written, and what an unchanged one costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from ingestion.confluence.rules import Rules
+from ingestion.confluence.source import ConfluenceSource
+from ingestion.progress import Silent
+from ingestion.sync import sync
+from ingestion.types import Extent, Report
+from rag.types import EVERYONE
+from tests.confluence.site import ADMIN, Site
+from tests.ingestion.confluence.fakes import SiteWiki
+from tests.ingestion.fakes import MemoryIndex
+
+
+@dataclass
+class Synced:
+    """A public space IT of ten pages, and the index that follows it."""
+
+    site: Site = field(default_factory=Site)
+    index: MemoryIndex = field(default_factory=MemoryIndex)
+    watermark: str = ""
+
+    def __post_init__(self) -> None:
+        self.site.add_space("IT", anonymous=True)
+        self.pages = [
+            self.site.create("IT", f"Page {number}", f"<p>Text of {number}.</p>").id
+            for number in range(10)
+        ]
+        self.site.pass_time(7200)
+
+    async def run(self, extent: Extent = "all") -> Report:
+        source = ConfluenceSource(SiteWiki(self.site), "IT", Rules(), now=lambda: self.site.now)
+        report = await sync(
+            source,
+            self.index,
+            None,
+            tenant="acme",
+            extent=extent,
+            watermark=self.watermark,
+            progress=Silent(),
+        )
+        self.watermark = report.watermark
+        return report
+
+
+@pytest.fixture
+async def synced() -> Synced:
+    made = Synced()
+    await made.run()
+    return made
+
+
+async def test_an_unchanged_space_writes_nothing(synced: Synced) -> None:
+    for extent in ("changes", "all", "changes"):
+        report = await synced.run(extent)  # type: ignore[arg-type]
+        assert (report.added, report.changed, report.removed, report.chunks) == ((), (), (), 0)
+
+
+async def test_an_edit_is_found_by_the_changes_and_written_once(synced: Synced) -> None:
+    synced.site.edit(synced.pages[3], "<p>Other words.</p>")
+
+    report = await synced.run("changes")
+
+    assert report.changed == (synced.pages[3],)
+    assert [chunk.text for chunk in synced.index.chunks(synced.pages[3])] == ["Other words."]
+    assert (await synced.run("changes")).changed == ()
+    assert (await synced.run("all")).changed == ()
+
+
+async def test_a_restriction_changes_readers_and_nothing_else(synced: Synced) -> None:
+    synced.site.restrict(synced.pages[0], users=[ADMIN])
+
+    report = await synced.run()
+
+    assert report.readers_changed == (synced.pages[0],)
+    assert (report.changed, report.chunks) == ((), 0)
+    (chunk,) = synced.index.chunks(synced.pages[0])
+    assert EVERYONE not in chunk.readers[0]
+
+
+async def test_a_deleted_page_goes_with_its_files(synced: Synced) -> None:
+    page = synced.pages[0]
+    file = synced.site.attach(page, "a.txt", b"Words.")
+    assert (await synced.run()).added == (f"{page}/{file.id}",)
+    synced.site.trash(page)
+
+    assert (await synced.run()).removed == (page, f"{page}/{file.id}")
+
+
+async def test_who_changed_it_comes_along(synced: Synced) -> None:
+    (chunk,) = synced.index.chunks(synced.pages[0])
+
+    assert chunk.updated_by == "Site Admin"
+    assert chunk.source_type == "confluence"
+    assert chunk.updated_at is not None
