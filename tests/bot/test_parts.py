@@ -16,7 +16,9 @@ from bot.types import NO_MODEL, Attached, Outcome, Policy, Reply, Stage
 from tests.bot.house import LIKELY, LOW, write_index
 from tests.bot.server import settings_for
 from tests.builders import inquiry, message
-from tests.rag.models.openai_server import KEY, OpenAIServer, openai_server, says
+from tests.rag.models.embedding_server import LENGTH as VECTOR
+from tests.rag.models.embedding_server import embeds
+from tests.rag.models.openai_server import KEY, OpenAIServer, fails, openai_server, says
 
 GROUNDED = json.dumps(
     {
@@ -136,3 +138,36 @@ async def test_a_file_is_read_by_the_model_as_it_is_served(
 def test_no_model_can_be_called_none(tmp_path: Path) -> None:
     with pytest.raises(SettingInvalid, match="stands for no model"):
         settings_for(tmp_path, openai_channel_models="small,none")
+
+
+async def test_search_embeds_by_the_server_that_is_set_and_routing_by_what_is_installed(
+    tmp_path: Path,
+) -> None:
+    async with openai_server(embeds(VECTOR)) as vectors:
+        settings = settings_for(
+            tmp_path / "data",
+            embedding_model="small",
+            embedding_base_url=vectors.url,
+            embedding_api_key=KEY,
+            embedding_dimensions=VECTOR,
+        )
+        async with open_parts(settings) as parts:
+            assert parts.embedder is not None
+            assert parts.embedder.name == f"small@{VECTOR}"
+            asked = inquiry(message("where is the canteen menu kept?", channel="c"))
+            await parts.desk.handle(asked, quiet)
+
+    assert len(vectors.seen) == 1
+
+
+async def test_search_is_by_keyword_when_the_server_that_embeds_refuses(tmp_path: Path) -> None:
+    async with openai_server(fails(401)) as vectors:
+        settings = settings_for(
+            tmp_path / "data",
+            embedding_model="small",
+            embedding_base_url=vectors.url,
+            embedding_api_key=KEY,
+        )
+        async with open_parts(settings) as parts:
+            assert parts.embedder is None
+            assert "EMBEDDING_API_KEY" in parts.embedder_trouble

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.startup import Part, doors, merged, slack, teams
+from bot.startup import Part, azure_search, doors, embedder, merged, slack, teams
 from tests.bot.server import TOKEN, settings_for
 
 PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs somebody to be let in
@@ -130,3 +130,53 @@ def test_lines_that_are_merged_tell_what_is_broken_or_else_all() -> None:
 
     assert merged(well) == Part("Teams", "ready", "signed in. none.", "Set it.")
     assert merged([*well, broken]) == Part("Teams", "failed", "nobody.", "Correct it.")
+
+
+REMOTE = {"embedding_model": "small", "embedding_base_url": "https://vectors.example/v1/"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "trouble", "state", "said"),
+    [
+        ({}, "minilm@1", "", "ready", "minilm@1"),
+        ({}, None, "files are absent", "absent", "by keyword alone: files are absent"),
+        (REMOTE, "small@8", "", "ready", "small@8 at vectors.example"),
+        (REMOTE, None, "it answered 401", "failed", "by keyword alone: it answered 401"),
+    ],
+    ids=["installed", "not installed", "server", "server away"],
+)
+def test_the_start_says_what_embeds(
+    tmp_path: Path,
+    changes: dict[str, object],
+    name: str | None,
+    trouble: str,
+    state: str,
+    said: str,
+) -> None:
+    part = embedder(settings_for(tmp_path, **changes), name, trouble)
+
+    assert (part.state, part.detail.endswith(said)) == (state, True)
+    assert part.vital or part.state == "failed"
+
+
+AZURE = {"azure_search_endpoint": "https://kb.search.windows.net"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "trouble", "state", "said"),
+    [
+        ({}, "", "absent", "one SQLite file"),
+        (AZURE, "", "ready", "confluence-chunks at kb.search.windows.net, by identity"),
+        (AZURE | {"azure_search_key": "k"}, "", "ready", "by key, semantic ranker off"),
+        (AZURE | {"azure_search_semantic": True}, "", "ready", "semantic ranker on"),
+        (AZURE, "it answered 403", "failed", "it answered 403"),
+    ],
+    ids=["embedded", "identity", "key", "semantic", "away"],
+)
+def test_the_start_says_which_index_is_searched(
+    tmp_path: Path, changes: dict[str, object], trouble: str, state: str, said: str
+) -> None:
+    part = azure_search(settings_for(tmp_path, **changes), trouble)
+
+    assert part.state == state
+    assert said in part.detail

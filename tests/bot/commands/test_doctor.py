@@ -11,9 +11,14 @@ import pytest
 
 from bot.commands.doctor import doctor
 from bot.config import Settings
+from rag.assembly import open_embedder
 from tests.bot.adapters.slack.server import TOKEN, FakeSlack
 from tests.bot.adapters.slack.workspace import names
 from tests.bot.server import settings_for
+from tests.rag.index.azure.opened import opened
+from tests.rag.models.embedding_server import LENGTH, embeds
+from tests.rag.models.openai_server import KEY, openai_server
+from tests.search_service.service import SearchService
 
 LINES = ("Slack", "Slack events", "Slack people", "Slack admins")
 
@@ -66,3 +71,48 @@ async def test_it_says_how_teams_is_set_up(
     assert code == 1
     assert "Broken: Teams." in told
     assert "MICROSOFT_APP_TENANT_ID is not set" in told
+
+
+async def test_it_asks_an_embedder_for_one_vector(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with openai_server(embeds(LENGTH)) as server:
+        settings = settings_for(
+            tmp_path,
+            embedding_model="small",
+            embedding_base_url=server.url,
+            embedding_api_key=KEY,
+            embedding_dimensions=LENGTH,
+        )
+        assert await doctor(settings) == 0
+        working = capsys.readouterr().out
+        server.key = "another"
+        assert await doctor(settings) == 1
+
+    told = capsys.readouterr().out
+    assert "  + embedder         small@8 at 127.0.0.1; a vector took" in working
+    assert "Broken: knowledge, embedder." in told
+    assert "check EMBEDDING_API_KEY" in told
+    assert KEY not in told
+
+
+async def test_it_tries_a_search_in_azure_and_says_which_rights_are_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with SearchService().serving() as service:
+        azure = {
+            "azure_search_endpoint": service.url,
+            "azure_search_key": service.access.query_key,
+        }
+        settings = settings_for(tmp_path, **azure)
+        assert await doctor(settings) == 1
+        absent = capsys.readouterr().out
+        async with open_embedder(settings) as (embedder, _), opened(service, embedder):
+            pass
+        assert await doctor(settings) == 0
+
+    told = capsys.readouterr().out
+    assert "run the ingestion" in absent
+    assert "  + Azure AI Search: search" in told
+    assert "`Search Index Data Contributor`" in told
+    assert "`Search Service Contributor`" in told
