@@ -195,7 +195,7 @@ class Site(Society):
         its page: ``ID/att…`` is taken too.
         """
         content = self.contents.get(page.partition("/")[0])
-        if content is None or content.status != "current":
+        if content is None or not self.is_current(content):
             return False
         return self.oracle.permits(person, content, everyone)
 

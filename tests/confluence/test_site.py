@@ -93,6 +93,13 @@ def test_nobody_reads_what_is_not_current(site: Site) -> None:
     assert not site.may_read("rita", f"{page.id}/{file.id}")
 
 
+def test_nobody_reads_an_archived_space(site: Site) -> None:
+    page = site.create("IT", "Page")
+    site.archive_space("IT")
+    assert not site.may_read("rita", page.id)
+    assert site.readable("rita") == set()
+
+
 NAMED = st.tuples(st.sets(st.sampled_from(PEOPLE)), st.sets(st.sampled_from(GROUPS)))
 
 
