@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
 
 from rag.errors import IndexUnavailable
-from rag.index.azure.errors import TryAgain, late, translated
+from rag.index.azure.errors import TryAgain, foreign, late, translated
 from rag.retrying import Deadline, RetryPolicy, with_retries
 
 Result = TypeVar("Result")
@@ -123,6 +124,8 @@ async def _one_try(index: str, ask: Callable[[], Awaitable[Result]], seconds: fl
             return await ask()
     except TimeoutError:
         raise TryAgain(str(late(seconds))) from None
+    except json.JSONDecodeError:
+        raise foreign() from None
     except AzureError as error:
         # From nothing: what the service wrote may repeat a filter, and that names people.
         raise translated(error, index) from None

@@ -57,10 +57,7 @@ class Refused(IndexUnavailable):
 def translated(error: AzureError, index: str) -> IndexUnavailable:
     """Return our error for the SDK's; a TryAgain where trying again may help."""
     if isinstance(error, DecodeError):
-        return IndexUnavailable(
-            "Azure AI Search answered with something that is not its own; check "
-            "AZURE_SEARCH_ENDPOINT (https://NAME.search.windows.net), and proxies on the way."
-        )
+        return foreign()
     if isinstance(error, ClientAuthenticationError) and error.status_code is None:
         return IndexUnavailable(
             "Azure gave no token for Azure AI Search. Set AZURE_SEARCH_KEY, or run `az login`, or "
@@ -85,6 +82,14 @@ def _answered(error: HttpResponseError, status: int, index: str) -> IndexUnavail
         return TryAgain(f"Azure AI Search answered {status} and is busy or broken.", wait)
     cure = _REDIRECT if status in range(300, 400) else _CURES.get(status, _CURES[400])
     return Refused(f"Azure AI Search answered {status} for index {index!r}: {cure}.", status)
+
+
+def foreign() -> IndexUnavailable:
+    """Return the error for an answer that the service does not give."""
+    return IndexUnavailable(
+        "Azure AI Search answered with something that is not its own; check "
+        "AZURE_SEARCH_ENDPOINT (https://NAME.search.windows.net), and proxies on the way."
+    )
 
 
 def late(seconds: float) -> IndexUnavailable:

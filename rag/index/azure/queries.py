@@ -11,6 +11,7 @@ from azure.search.documents.aio import SearchClient
 
 from rag.index.azure.connection import Connection
 from rag.index.azure.documents import Read
+from rag.index.azure.errors import foreign
 from rag.index.azure.filters import both
 from rag.retrying import RetryPolicy
 
@@ -33,8 +34,6 @@ class Found:
 
 class _Paged(Protocol):
     """What the SDK's pages of results are, beyond what it says of them."""
-
-    def __aiter__(self) -> AsyncIterator[AsyncIterator[Read]]: ...
 
     async def __anext__(self) -> AsyncIterator[Read]: ...
 
@@ -64,7 +63,7 @@ async def find(
                 found.partial = str(response.http_response.json().get(_REASON) or "partial")
 
         paged = await _paged(connection.documents(index), raw_response_hook=note, **parts)
-        async for page in paged:
+        while (page := await _next(paged)) is not None:
             found.documents += [document async for document in page]
         return found
 
@@ -105,7 +104,7 @@ async def count(connection: Connection, index: str, condition: str) -> int:
             include_total_count=True,
             top=0,
         )
-        await _first(paged)
+        await _next(paged)
         return await paged.get_count() or 0
 
     return await connection.call(index, ask)
@@ -122,7 +121,7 @@ async def counts(connection: Connection, index: str, condition: str, by: str) ->
             facets=[f"{by},count:{MOST_FACETS}"],
             top=0,
         )
-        await _first(paged)
+        await _next(paged)
         facets = (await paged.get_facets() or {}).get(by, [])
         return {str(facet["value"]): int(facet["count"]) for facet in facets}
 
@@ -135,6 +134,15 @@ async def _paged(client: SearchClient, **parts: object) -> _Paged:
     return cast("_Paged", results.by_page())
 
 
-async def _first(paged: _Paged) -> None:
-    """Fetch the answer; asked for counts before it is there, the SDK searches twice."""
-    await anext(aiter(paged))
+async def _next(paged: _Paged) -> AsyncIterator[Read] | None:
+    """Return the next page of results, or None after the last.
+
+    Fetched before it is asked for its counts: the SDK would search twice otherwise.
+    """
+    try:
+        return await anext(paged)
+    except StopAsyncIteration:
+        return None
+    except TypeError:
+        # The SDK's own, over JSON that has no results in it.
+        raise foreign() from None

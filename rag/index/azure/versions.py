@@ -7,6 +7,7 @@ either way.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -34,6 +35,9 @@ _KEPT = timedelta(minutes=10)
 """For so long the former version stays, for those who have not asked for the new one yet."""
 
 _SECONDS = 60.0
+
+_LOOKS, _LOOKED_EVERY_SECONDS = 20, 0.25
+"""How long what was written may take to be seen."""
 
 
 class Versions:
@@ -141,22 +145,33 @@ class Versions:
         try:
             facts = await self._facts(name)
         except Refused:
-            await self._check_ours(name)
+            await self._is_there(name)
             raise
-        if facts is None:
-            await self._check_ours(name)
+        if facts is None and await self._is_there(name):
+            # Made a moment ago: to write anew what can't be seen yet would undo a claim.
+            return await self._awaited(name)
         return facts
 
-    async def _check_ours(self, name: str) -> None:
+    async def _awaited(self, name: str) -> Facts | None:
+        for _ in range(_LOOKS):
+            await asyncio.sleep(_LOOKED_EVERY_SECONDS)
+            facts = await self._facts(name)
+            if facts is not None:
+                return facts
+        return None
+
+    async def _is_there(self, name: str) -> bool:
+        """Whether there is an index; raise IndexMismatch where it is not ours."""
         try:
             kept = await self._call(name, lambda client: client.get_index(name))
         except IndexAbsent:
-            return
+            return False
         if not _ours(kept):
             raise IndexMismatch(
                 f"There is an index {name!r} in Azure AI Search that Frontdesk did not make; set "
                 "AZURE_SEARCH_INDEX to another name."
             )
+        return True
 
     async def _sweep(self, name: str, facts: Facts) -> None:
         """Delete former versions, once nobody reads them any more."""

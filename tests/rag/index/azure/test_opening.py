@@ -173,13 +173,16 @@ async def test_a_key_that_is_set_is_what_is_used() -> None:
     assert getattr(credential, "key", None) == "k"
 
 
-async def test_what_is_written_late_to_be_seen_does_no_harm(service: SearchService) -> None:
-    service.indexes.visible_after = 0.05
-    async with opened(service) as index:
-        await put(index, VPN)
-        await index.set_readers("acme", "it", "vpn", ())
-        await put(index, draft("leave", "Annual leave"))
+async def test_what_can_not_be_seen_yet_is_not_written_anew(service: SearchService) -> None:
+    """Two open a new index at once; the first has claimed it for its embedder."""
+    service.indexes.visible_after = 0.3
+    async with opened(service) as first:
+        await put(first, VPN)
+        async with opened(service) as second:
+            await put(second, draft("leave", "Annual leave"))
 
+    (facts,) = (one for one in service.documents(NAME).values() if one["kind"] == "facts")
+    assert '"embedder": "words@1"' in str(facts["version"])
     assert len(service.documents(NAME)) == 5
 
 
