@@ -22,8 +22,9 @@ def name_of(element: etree._Element) -> str:
 
 def attribute(element: etree._Element, name: str) -> str:
     """Return an attribute named as ``ac:name`` or ``ri:value``; "" when it is missing."""
-    prefix, _, local = name.partition(":")
-    return element.get(f"{{{prefix}}}{local}") or element.get(local) or ""
+    prefix, _, local = name.rpartition(":")
+    own = element.get(f"{{{prefix}}}{local}") if prefix else None
+    return own or element.get(local) or ""
 
 
 def children_named(element: etree._Element, *names: str) -> Iterator[etree._Element]:
