@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from ingestion.errors import (
     DocumentInTheWay,
@@ -14,6 +15,7 @@ from ingestion.errors import (
     IngestionError,
     LedgerUnavailable,
     RunInProgress,
+    SpaceBlind,
     TooManyRemoved,
 )
 from ingestion.ports import Progress, Source
@@ -300,10 +302,14 @@ async def test_a_start_that_was_cut_off_leaves_what_it_resumes_to_the_next(
 
 
 class Unsettled(Ledger):
-    """A ledger whose process ends before what was interrupted is settled."""
+    """A ledger that can't be written when what was interrupted is to be settled."""
+
+    settled = False
 
     async def settle(self, interrupted: Sequence[Run]) -> None:
-        raise LedgerUnavailable("The process ended.")
+        if not self.settled:
+            raise LedgerUnavailable("The process ended.")
+        await super().settle(interrupted)
 
 
 async def test_what_was_to_be_cancelled_when_its_process_died_is_not_gone_on_with(
@@ -421,3 +427,89 @@ async def test_a_disk_that_takes_no_writes_is_waited_for(runs: Runs, work: Work)
 
     assert work.done == ["IT"]
     assert (await only(runs)).state == "done"
+
+
+async def test_a_run_over_one_page_finds_its_space_and_stands_in_nobodys_way(
+    runs: Runs, work: Work
+) -> None:
+    await runs.start("HR", by="anna")
+    await work.begun.wait()
+    over_page = await runs.start(None, by="bea", page="https://wiki.example.com/HR/7")
+    other = await runs.start("IT", by="bea")
+    work.on.set()
+    await runs.settled()
+
+    told = await runs.get(over_page)
+    assert told
+    assert (told.space, told.extent, told.page, told.state) == (
+        "HR",
+        "page",
+        "https://wiki.example.com/HR/7",
+        "done",
+    )
+    assert other in {run.id for run in await runs.newest(9)}
+    assert sorted(work.done) == ["HR", "HR", "IT"]
+    assert work.most == 1
+
+
+async def test_a_page_that_is_in_no_space_is_refused(runs: Runs) -> None:
+    with pytest.raises(DocumentUnknown, match="No page"):
+        await runs.start(None, by="bea", page="https://elsewhere.example.com/7")
+    assert await runs.find_space("https://elsewhere.example.com/7") is None
+    assert await runs.find_space("https://wiki.example.com/IT/7") == "IT"
+
+
+async def test_an_interrupted_run_over_one_page_is_resumed_as_that(
+    runs: Runs, work: Work, tmp_path: Path
+) -> None:
+    await runs.start("HR", by="anna", page="/HR/7")
+    await work.begun.wait()
+    await runs.stop()
+    work.on.set()
+
+    again = Runs(Ledger(sqlite_in(tmp_path), "acme"), Named("HR"), work)
+    await again.resume([])
+    await again.settled()
+
+    newest, _ = await again.newest(9)
+    assert (newest.extent, newest.page, newest.state) == ("page", "/HR/7", "done")
+
+
+@pytest.mark.parametrize("error", [TooManyRemoved("9 are gone."), SpaceBlind("All are gone.")])
+async def test_somebody_is_told_of_a_run_that_held_back(
+    ledger: Ledger, work: Work, error: TooManyRemoved
+) -> None:
+    told: list[tuple[str, str]] = []
+
+    async def tell(space: str, why: str) -> None:
+        told.append((space, why))
+        raise RuntimeError("nobody is there")
+
+    work.errors = [error]
+    runs = Runs(ledger, Named("HR"), work, on_held_back=tell)
+    with capture_logs() as logs:
+        await runs.start("HR", by="schedule")
+        await runs.settled()
+
+    assert told == [("HR", str(error))]
+    assert "reindex.held_back" in {log["event"] for log in logs}
+    assert (await only(runs)).failures[0].mass_delete
+
+
+async def test_what_was_taken_over_and_could_not_be_resumed_is_resumed_later(
+    runs: Runs, work: Work, tmp_path: Path
+) -> None:
+    await runs.start("HR", by="anna")
+    await work.begun.wait()
+    await runs.stop()
+    work.on.set()
+    ledger = Unsettled(sqlite_in(tmp_path), "acme")
+    again = Runs(ledger, Named("HR"), work)
+
+    with pytest.raises(LedgerUnavailable):
+        await again.resume([])
+    ledger.settled = True
+    await again.resume([])
+    await again.settled()
+
+    assert {run.state for run in await again.newest(9)} == {"done", "interrupted"}
