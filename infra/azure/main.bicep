@@ -9,8 +9,8 @@ param environmentName string
 @description('Region of everything. It must offer the models below.')
 param location string
 
-@description('Image of bot and ingestion. The first deployment may use a placeholder; azd replaces it.')
-param image string = 'mcr.microsoft.com/azuredocs/containerapps-helloworld:latest'
+@description('Image of bot and ingestion, REGISTRY/NAME:TAG. Empty, as the registry is at first: a placeholder, and no jobs.')
+param image string = ''
 
 @description('Your wiki: https://SITE.atlassian.net/wiki. Empty: no Confluence.')
 param confluenceUrl string = ''
@@ -60,6 +60,9 @@ param chatModel object = {
   capacity: 50
 }
 
+@description('Region of the models; empty: as all else.')
+param modelLocation string = ''
+
 @description('Embedding model. Changing it needs a rebuild of the index (docs/azure.md).')
 param embeddingModel object = {
   name: 'text-embedding-3-small'
@@ -99,11 +102,20 @@ param minReplicas int = 1
 @description('Most replicas of the bot.')
 param maxReplicas int = 3
 
+@description('Further settings of the bot, by their names in docs/settings.md; nothing secret.')
+param botSettings object = {}
+
+@allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS'])
+@description('Where copies of uploaded documents are kept.')
+param storageSku string = 'Standard_LRS'
+
 @description('On every resource.')
 param tags object = {}
 
 var token = take(toLower(uniqueString(subscription().id, environmentName, location)), 10)
 var allTags = union(tags, { 'azd-env-name': environmentName, application: 'frontdesk' })
+var readsConfluence = !empty(confluenceUrl) && !empty(confluenceToken)
+var hasSlack = !empty(slackBotToken) && !empty(slackSigningSecret)
 
 resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
   name: 'rg-frontdesk-${environmentName}'
@@ -159,7 +171,7 @@ module openai 'modules/openai.bicep' = {
   scope: group
   name: 'openai'
   params: {
-    location: location
+    location: empty(modelLocation) ? location : modelLocation
     tags: allTags
     token: token
     chatModel: chatModel
@@ -211,6 +223,7 @@ module environment 'modules/environment.bicep' = {
     token: token
     workspaceName: monitoring.outputs.workspaceName
     subnetId: network.outputs.applicationSubnetId
+    storageSku: storageSku
   }
 }
 
@@ -220,11 +233,14 @@ var shared = {
   OPENAI_BASE_URL: openai.outputs.baseUrl
   EMBEDDING_MODEL: embeddingModel.name
   EMBEDDING_DIMENSIONS: string(embeddingModel.dimensions)
+}
+// Without its token the address alone would be refused at the start.
+var wiki = readsConfluence ? {
   CONFLUENCE_URL: confluenceUrl
   CONFLUENCE_EMAIL: confluenceEmail
   CONFLUENCE_SPACES: confluenceSpaces
   CONFLUENCE_EVERYONE_GROUPS: confluenceEveryoneGroups
-}
+} : {}
 
 module bot 'modules/bot.bicep' = {
   scope: group
@@ -239,11 +255,11 @@ module bot 'modules/bot.bicep' = {
     registry: registry.outputs.server
     identity: identities.outputs.bot
     vaultUri: vault.outputs.uri
-    hasConfluence: !empty(confluenceUrl)
-    hasSlack: !empty(slackBotToken)
+    readsConfluence: readsConfluence
+    hasSlack: hasSlack
     minReplicas: minReplicas
     maxReplicas: maxReplicas
-    variables: union(shared, {
+    variables: union(botSettings, shared, wiki, {
       OPENAI_MODEL: chatModel.name
       SLACK_ESCALATION_CHANNEL: slackEscalationChannel
       TEAMS_ESCALATION_CHANNEL: teamsEscalationChannel
@@ -251,18 +267,19 @@ module bot 'modules/bot.bicep' = {
   }
 }
 
-module ingestion 'modules/ingestion.bicep' = if (!empty(confluenceUrl)) {
+module ingestion 'modules/ingestion.bicep' = if (readsConfluence && !empty(image)) {
   scope: group
   name: 'ingestion'
   params: {
     location: location
-    tags: union(allTags, { 'azd-service-name': 'ingestion' })
+    tags: allTags
     environmentId: environment.outputs.id
+    volume: environment.outputs.readOnlyVolume
     image: image
     registry: registry.outputs.server
     identity: identities.outputs.ingestion
     vaultUri: vault.outputs.uri
-    variables: shared
+    variables: union(shared, wiki)
   }
 }
 

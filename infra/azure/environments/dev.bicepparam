@@ -1,9 +1,11 @@
 using '../main.bicep'
 
 param environmentName = readEnvironmentVariable('AZURE_ENV_NAME', 'dev')
+param image = readEnvironmentVariable('FRONTDESK_IMAGE', '')
 param location = readEnvironmentVariable('AZURE_LOCATION', 'westeurope')
 param databasePassword = readEnvironmentVariable('FRONTDESK_DATABASE_PASSWORD')
 param adminToken = readEnvironmentVariable('FRONTDESK_ADMIN_TOKEN')
+param modelLocation = readEnvironmentVariable('FRONTDESK_MODEL_LOCATION', '')
 param confluenceUrl = readEnvironmentVariable('CONFLUENCE_URL', '')
 param confluenceEmail = readEnvironmentVariable('CONFLUENCE_EMAIL', '')
 param confluenceToken = readEnvironmentVariable('CONFLUENCE_TOKEN', '')

@@ -1,9 +1,11 @@
 using '../main.bicep'
 
 param environmentName = readEnvironmentVariable('AZURE_ENV_NAME', 'prod')
+param image = readEnvironmentVariable('FRONTDESK_IMAGE', '')
 param location = readEnvironmentVariable('AZURE_LOCATION', 'westeurope')
 param databasePassword = readEnvironmentVariable('FRONTDESK_DATABASE_PASSWORD')
 param adminToken = readEnvironmentVariable('FRONTDESK_ADMIN_TOKEN')
+param modelLocation = readEnvironmentVariable('FRONTDESK_MODEL_LOCATION', '')
 param confluenceUrl = readEnvironmentVariable('CONFLUENCE_URL', '')
 param confluenceEmail = readEnvironmentVariable('CONFLUENCE_EMAIL', '')
 param confluenceToken = readEnvironmentVariable('CONFLUENCE_TOKEN', '')
@@ -19,5 +21,6 @@ param searchReplicas = 2
 param semanticRanker = 'standard'
 param databaseSku = { name: 'Standard_D2ds_v5', tier: 'GeneralPurpose' }
 param databaseZoneRedundant = true
+param storageSku = 'Standard_GRS'
 param minReplicas = 2
 param maxReplicas = 6

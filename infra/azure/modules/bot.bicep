@@ -8,7 +8,7 @@ param image string
 param registry string
 param identity object
 param vaultUri string
-param hasConfluence bool
+param readsConfluence bool
 param hasSlack bool
 param minReplicas int
 param maxReplicas int
@@ -27,7 +27,7 @@ var slack = [
   { name: 'slack-bot-token', variable: 'SLACK_BOT_TOKEN' }
   { name: 'slack-signing-secret', variable: 'SLACK_SIGNING_SECRET' }
 ]
-var secrets = concat(always, hasConfluence ? wiki : [], hasSlack ? slack : [])
+var secrets = concat(always, readsConfluence ? wiki : [], hasSlack ? slack : [])
 
 var settings = union(variables, {
   HOST: '0.0.0.0'
@@ -42,6 +42,33 @@ var settings = union(variables, {
   CONFLUENCE_SYNC_MINUTES: '0'
   CONFLUENCE_RECONCILE_MINUTES: '0'
 })
+var plain = [for one in items(settings): { name: one.key, value: one.value }]
+var referenced = [for one in secrets: { name: one.variable, secretRef: one.name }]
+
+// The very first deployment has no image yet: what runs then has nothing that could be probed.
+var isPlaceholder = empty(image)
+var probes = [
+  {
+    type: 'Startup'
+    httpGet: { path: '/health', port: 3978 }
+    periodSeconds: 3
+    failureThreshold: 40
+  }
+  {
+    type: 'Liveness'
+    httpGet: { path: '/health', port: 3978 }
+    periodSeconds: 20
+    timeoutSeconds: 5
+    failureThreshold: 3
+  }
+  {
+    type: 'Readiness'
+    httpGet: { path: '/ready', port: 3978 }
+    periodSeconds: 10
+    timeoutSeconds: 5
+    failureThreshold: 3
+  }
+]
 
 resource app 'Microsoft.App/containerApps@2024-03-01' = {
   name: name
@@ -69,35 +96,12 @@ resource app 'Microsoft.App/containerApps@2024-03-01' = {
       containers: [
         {
           name: 'bot'
-          image: image
-          resources: { cpu: json('1.0'), memory: '2Gi' }
-          env: concat(
-            map(items(settings), one => { name: one.key, value: one.value }),
-            map(secrets, one => { name: one.variable, secretRef: one.name })
-          )
+          image: isPlaceholder ? 'mcr.microsoft.com/azuredocs/containerapps-helloworld:latest' : image
+          // An upload is read in a process of its own, which may take 2 GB.
+          resources: { cpu: json('2.0'), memory: '4Gi' }
+          env: concat(plain, referenced)
           volumeMounts: [{ volumeName: 'data', mountPath: '/data' }]
-          probes: [
-            {
-              type: 'Startup'
-              httpGet: { path: '/health', port: 3978 }
-              periodSeconds: 3
-              failureThreshold: 40
-            }
-            {
-              type: 'Liveness'
-              httpGet: { path: '/health', port: 3978 }
-              periodSeconds: 20
-              timeoutSeconds: 5
-              failureThreshold: 3
-            }
-            {
-              type: 'Readiness'
-              httpGet: { path: '/ready', port: 3978 }
-              periodSeconds: 10
-              timeoutSeconds: 5
-              failureThreshold: 3
-            }
-          ]
+          probes: isPlaceholder ? [] : probes
         }
       ]
       scale: {
@@ -108,7 +112,16 @@ resource app 'Microsoft.App/containerApps@2024-03-01' = {
           { name: 'cpu', custom: { type: 'cpu', metadata: { type: 'Utilization', value: '70' } } }
         ]
       }
-      volumes: [{ name: 'data', storageType: 'AzureFile', storageName: volume }]
+      volumes: [
+        {
+          name: 'data'
+          storageType: 'AzureFile'
+          storageName: volume
+          // The image's user owns what it sees. Locks of SQLite are not what SMB means by a lock:
+          // without `nobrl` every upload would be told that another one is under way.
+          mountOptions: 'uid=10001,gid=10001,dir_mode=0700,file_mode=0600,nobrl'
+        }
+      ]
     }
   }
 }

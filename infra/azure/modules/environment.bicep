@@ -4,6 +4,7 @@ param tags object
 param token string
 param workspaceName string
 param subnetId string
+param storageSku string
 
 resource workspace 'Microsoft.OperationalInsights/workspaces@2023-09-01' existing = {
   name: workspaceName
@@ -32,14 +33,16 @@ resource account 'Microsoft.Storage/storageAccounts@2023-05-01' = {
   location: location
   tags: tags
   kind: 'StorageV2'
-  sku: { name: 'Standard_LRS' }
+  sku: { name: storageSku }
+  // checkov:skip=CKV_AZURE_206: a parameter; production has GRS
+  // checkov:skip=CKV_AZURE_43: the name is computed: 21 lower-case letters and digits
   properties: {
     allowBlobPublicAccess: false
     minimumTlsVersion: 'TLS1_2'
     supportsHttpsTrafficOnly: true
     networkAcls: {
       defaultAction: 'Deny'
-      bypass: 'None'
+      bypass: 'AzureServices'
       virtualNetworkRules: [{ id: subnetId, action: 'Allow' }]
     }
   }
@@ -55,6 +58,20 @@ resource share 'Microsoft.Storage/storageAccounts/fileServices/shares@2023-05-01
   parent: files
   name: 'frontdesk'
   properties: { shareQuota: 32, enabledProtocols: 'SMB' }
+}
+
+// The jobs see which spaces uploads fill, so that they leave them alone.
+resource readOnly 'Microsoft.App/managedEnvironments/storages@2024-03-01' = {
+  parent: environment
+  name: 'frontdesk-read'
+  properties: {
+    azureFile: {
+      accountName: account.name
+      accountKey: account.listKeys().keys[0].value
+      shareName: share.name
+      accessMode: 'ReadOnly'
+    }
+  }
 }
 
 resource mounted 'Microsoft.App/managedEnvironments/storages@2024-03-01' = {
@@ -73,3 +90,4 @@ resource mounted 'Microsoft.App/managedEnvironments/storages@2024-03-01' = {
 output id string = environment.id
 output domain string = environment.properties.defaultDomain
 output volume string = mounted.name
+output readOnlyVolume string = readOnly.name

@@ -2,6 +2,7 @@
 param location string
 param tags object
 param environmentId string
+param volume string
 param image string
 param registry string
 param identity object
@@ -24,6 +25,15 @@ var settings = union(variables, {
   AZURE_CLIENT_ID: identity.clientId
   FRONTDESK_DATA_DIR: '/data'
 })
+var plain = [for one in items(settings): { name: one.key, value: one.value }]
+var referenced = [for one in secrets: { name: one.variable, secretRef: one.name }]
+var references = [
+  for one in secrets: {
+    name: one.name
+    keyVaultUrl: '${vaultUri}secrets/${one.name}'
+    identity: identity.id
+  }
+]
 
 resource job 'Microsoft.App/jobs@2024-03-01' = [
   for one in jobs: {
@@ -38,15 +48,10 @@ resource job 'Microsoft.App/jobs@2024-03-01' = [
         triggerType: 'Schedule'
         scheduleTriggerConfig: { cronExpression: one.cron, parallelism: 1, replicaCompletionCount: 1 }
         replicaTimeout: one.seconds
-        replicaRetryLimit: 1
+        // What failed is tried again by the next run of the schedule.
+        replicaRetryLimit: 0
         registries: [{ server: registry, identity: identity.id }]
-        secrets: [
-          for secret in secrets: {
-            name: secret.name
-            keyVaultUrl: '${vaultUri}secrets/${secret.name}'
-            identity: identity.id
-          }
-        ]
+        secrets: references
       }
       template: {
         containers: [
@@ -55,15 +60,20 @@ resource job 'Microsoft.App/jobs@2024-03-01' = [
             image: image
             command: ['python', '-m', 'ingestion']
             args: concat(['sync', '--all'], one.arguments)
-            resources: { cpu: json('1.0'), memory: '2Gi' }
-            env: concat(
-              map(items(settings), each => { name: each.key, value: each.value }),
-              map(secrets, each => { name: each.variable, secretRef: each.name })
-            )
+            // An attachment is read in a process of its own, which may take 2 GB.
+            resources: { cpu: json('2.0'), memory: '4Gi' }
+            env: concat(plain, referenced)
             volumeMounts: [{ volumeName: 'data', mountPath: '/data' }]
           }
         ]
-        volumes: [{ name: 'data', storageType: 'EmptyDir' }]
+        volumes: [
+          {
+            name: 'data'
+            storageType: 'AzureFile'
+            storageName: volume
+            mountOptions: 'uid=10001,gid=10001,dir_mode=0500,file_mode=0400,nobrl'
+          }
+        ]
       }
     }
   }

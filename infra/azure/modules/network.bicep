@@ -3,6 +3,8 @@ param location string
 param tags object
 param token string
 param addresses string = '10.41.0.0/16'
+param applicationAddresses string = '10.41.0.0/23'
+param databaseAddresses string = '10.41.4.0/28'
 
 resource network 'Microsoft.Network/virtualNetworks@2024-01-01' = {
   name: 'vnet-frontdesk-${token}'
@@ -14,7 +16,7 @@ resource network 'Microsoft.Network/virtualNetworks@2024-01-01' = {
       {
         name: 'application'
         properties: {
-          addressPrefix: cidrSubnet(addresses, 23, 0)
+          addressPrefix: applicationAddresses
           serviceEndpoints: [{ service: 'Microsoft.Storage' }]
           delegations: [
             { name: 'container-apps', properties: { serviceName: 'Microsoft.App/environments' } }
@@ -24,7 +26,7 @@ resource network 'Microsoft.Network/virtualNetworks@2024-01-01' = {
       {
         name: 'database'
         properties: {
-          addressPrefix: cidrSubnet(addresses, 28, 64)
+          addressPrefix: databaseAddresses
           delegations: [
             {
               name: 'postgresql'

@@ -12,6 +12,8 @@ resource registry 'Microsoft.ContainerRegistry/registries@2023-07-01' = {
   location: location
   tags: tags
   sku: { name: 'Standard' }
+  // checkov:skip=CKV_AZURE_139: private endpoints need Premium; nobody pulls without a role
+  // checkov:skip=CKV_AZURE_166: quarantine needs Premium and something that scans
   properties: {
     adminUserEnabled: false
     anonymousPullEnabled: false

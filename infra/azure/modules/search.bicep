@@ -25,6 +25,7 @@ resource search 'Microsoft.Search/searchServices@2023-11-01' = {
   location: location
   tags: tags
   sku: { name: sku }
+  // checkov:skip=CKV_AZURE_208: a parameter; while an update waits, answers go on
   properties: {
     replicaCount: replicas
     partitionCount: 1
