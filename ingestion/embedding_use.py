@@ -92,14 +92,15 @@ def use_line(use: EmbeddingUse | None, *, pages: int, dry_run: bool) -> str:
     if use is None:
         return ""
     if not dry_run:
-        return f"Embedding took {use.tokens:,} tokens in {use.requests:,} requests{_paid(use)}."
+        requests = _counted(use.requests, "request")
+        return f"Embedding took {_counted(use.tokens, 'token')} in {requests}{_paid(use)}."
     if not pages:
         return ""
     if not use.tokens:
-        return (
-            f"Embedding {pages:,} pages takes tokens; how many can be told once some are indexed."
-        )
-    return f"Embedding {pages:,} pages would take about {use.tokens:,} tokens{_paid(use)}."
+        told = "takes tokens; how many can be told once some are indexed"
+        return f"Embedding {_counted(pages, 'page')} {told}."
+    tokens = _counted(use.tokens, "token")
+    return f"Embedding {_counted(pages, 'page')} would take about {tokens}{_paid(use)}."
 
 
 def _cut(use: EmbeddingUse | None) -> str:
@@ -110,6 +111,10 @@ def _cut(use: EmbeddingUse | None) -> str:
         f"{use.cut} {texts} longer than the model sees; the ends are found by their words alone. "
         "Lower EMBEDDING_MAX_TOKENS to what the model sees, and index the space anew."
     )
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _paid(use: EmbeddingUse) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Protocol, runtime_checkable
 
 from ingestion.types import Document, Listing, SourcePage
+from rag.types import EmbeddingUse
 
 
 class Source(Protocol):
@@ -76,3 +77,12 @@ class Progress(Protocol):
         ...
 
     def end(self) -> None: ...
+
+
+@runtime_checkable
+class TellsUse(Protocol):
+    """Optional capability of who is told: wants to know beforehand what embedding will take."""
+
+    def expect(self, pages: int, use: EmbeddingUse) -> None:
+        """Say what the pages that are to be written will about take."""
+        ...

@@ -7,7 +7,9 @@ from typing import NoReturn, TextIO
 
 from tqdm import tqdm
 
+from ingestion.embedding_use import use_line
 from ingestion.ports import Progress
+from rag.types import EmbeddingUse
 
 _FORMAT = "{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} pages{postfix}, {remaining} left"
 _SECONDS_BETWEEN_LINES = 5.0
@@ -33,6 +35,9 @@ class Bar:
         self._bar: tqdm[NoReturn] | None = None
         self._chunks = 0
         self._started = 0.0
+
+    def expect(self, pages: int, use: EmbeddingUse) -> None:
+        _say_expected(self._stream, pages, use)
 
     def begin(self, space: str, pages: int) -> None:
         self._chunks, self._started = 0, time.monotonic()
@@ -67,6 +72,9 @@ class Lines:
         self._total = self._pages = self._chunks = 0
         self._started = self._last = 0.0
 
+    def expect(self, pages: int, use: EmbeddingUse) -> None:
+        _say_expected(self._stream, pages, use)
+
     def begin(self, space: str, pages: int) -> None:
         self._space, self._total, self._pages, self._chunks = space, pages, 0, 0
         self._started = self._last = time.monotonic()
@@ -93,6 +101,12 @@ class Lines:
             left = round(elapsed / self._pages * (self._total - self._pages))
             line += f", {left // 60}:{left % 60:02d} left"
         return line
+
+
+def _say_expected(stream: TextIO, pages: int, use: EmbeddingUse) -> None:
+    line = use_line(use, pages=pages, dry_run=True)
+    if line:
+        print(line, file=stream, flush=True)
 
 
 def progress_on(stream: TextIO) -> Progress:

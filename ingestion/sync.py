@@ -21,7 +21,7 @@ from ingestion.plan import (
     plan_run,
     what_stops,
 )
-from ingestion.ports import FindsPages, ListsChanges, Progress, Source
+from ingestion.ports import FindsPages, ListsChanges, Progress, Source, TellsUse
 from ingestion.types import Extent, Finding, Listing, Plan, Report, SourcePage
 from rag.ports import Embedder, Index
 from rag.types import Page
@@ -83,18 +83,13 @@ async def sync(
     plan = plan_run(listing, indexed, versions)
     stops = what_stops(plan, listing, source.space)
     told = _Told(source.space, extent, listing, plan, started, embedder is not None)
-    if dry_run:
-        use = await expected_use(
-            plan,
-            index,
-            embedder,
-            tenant=tenant,
-            space=source.space,
-            chunk_tokens=measure.target,
-        )
-        return replace(told.planned(str(stops or "")), use=use)
-    if stops is not None and not allow_mass_delete:
+    if stops is not None and not allow_mass_delete and not dry_run:
         raise stops
+    expected = await expected_use(
+        plan, index, embedder, tenant=tenant, space=source.space, chunk_tokens=measure.target
+    )
+    if dry_run:
+        return replace(told.planned(str(stops or "")), use=expected)
     await _restrict_and_remove(index, tenant, source.space, plan, indexed, confirm)
     pipeline = Pipeline(
         source=source,
@@ -107,6 +102,8 @@ async def sync(
         confirm=confirm,
     )
     before = use_of(embedder)
+    if isinstance(progress, TellsUse) and expected is not None:
+        progress.expect(len(plan.to_write), expected)
     progress.begin(source.space, len(plan.to_write))
     for finding in listing.failed:
         progress.fail(finding.page, finding.reason)

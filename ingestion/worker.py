@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,7 +24,7 @@ from ingestion import errors
 from ingestion.config import Settings, load_settings
 from ingestion.errors import IngestionError, RunInProgress
 from ingestion.opening import open_sources
-from ingestion.ports import Progress
+from ingestion.ports import Progress, TellsUse
 from ingestion.records.leases import Leases
 from ingestion.records.noting import to_look_at_again
 from ingestion.records.opening import Records, records_of
@@ -34,6 +35,7 @@ from ingestion.types import Extent, Report
 from rag.assembly import open_embedder, open_search_index
 from rag.errors import RagError
 from rag.ports import Embedder, SearchIndex
+from rag.types import EmbeddingUse
 
 _ROOT = Path(__file__).parents[1]
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -108,6 +110,9 @@ async def _worker(job: Job) -> AsyncIterator[asyncio.StreamReader]:
 def _heard(said: Mapping[str, Any], progress: Progress) -> Report | None:
     """Pass on what a worker says; return its report, the last of it. Raises its error."""
     match said:
+        case {"expect": pages, "use": use}:
+            if isinstance(progress, TellsUse):
+                progress.expect(pages, EmbeddingUse(**use))
         case {"begin": pages, "space": space}:
             progress.begin(space, pages)
         case {"pages": pages, "chunks": chunks}:
@@ -128,6 +133,9 @@ class Spoken:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+
+    def expect(self, pages: int, use: EmbeddingUse) -> None:
+        self.say(expect=pages, use=asdict(use))
 
     def begin(self, space: str, pages: int) -> None:
         self.say(begin=pages, space=space)

@@ -12,13 +12,14 @@ from ingestion.commands.opened import kept_records
 from ingestion.config import Settings
 from ingestion.folder import LARGEST_FILE
 from ingestion.opening import open_sources
-from ingestion.ports import Progress
+from ingestion.ports import Progress, TellsUse
 from ingestion.progress import progress_on
 from ingestion.records.types import Run
 from ingestion.report import report_lines
 from ingestion.runs import Runs, SyncSpace
 from ingestion.types import Report
 from ingestion.worker import in_a_process
+from rag.types import EmbeddingUse
 
 BY = "command line"
 
@@ -93,6 +94,11 @@ class _Both:
 
     def __init__(self, *told: Progress) -> None:
         self._told = told
+
+    def expect(self, pages: int, use: EmbeddingUse) -> None:
+        for each in self._told:
+            if isinstance(each, TellsUse):
+                each.expect(pages, use)
 
     def begin(self, space: str, pages: int) -> None:
         for each in self._told:

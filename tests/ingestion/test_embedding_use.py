@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 
 import pytest
 
 from ingestion.embedding_use import since, together, use_line
 from ingestion.folder import FolderSource
-from ingestion.progress import Silent
+from ingestion.progress import Lines, Silent
 from ingestion.report import report_lines
 from ingestion.sync import sync
 from ingestion.types import Report
+from ingestion.worker import Spoken, _heard
 from rag.ports import Embedder, Index
 from rag.types import EVERYONE, EmbeddingUse
 from tests.fakes import WordEmbedder
@@ -47,7 +50,7 @@ async def test_a_dry_run_tells_what_embedding_would_take_and_a_run_what_it_took(
 
     assert unknown.use == EmbeddingUse()
     assert first.use == EmbeddingUse(tokens=3, requests=1)
-    assert "Embedding took 3 tokens in 1 requests; their price is not known." in report_lines(first)
+    assert "Embedding took 3 tokens in 1 request; their price is not known." in report_lines(first)
     assert planned.use is not None
     assert planned.use.requests == 0
     assert planned.use.tokens >= 9 * 3
@@ -89,7 +92,7 @@ async def test_an_embedder_that_costs_nothing_tells_nothing(tmp_path: Path) -> N
     ("use", "said"),
     [
         (EmbeddingUse(1_500_000, 80, 30_000), "1,500,000 tokens in 80 requests, $0.03."),
-        (EmbeddingUse(1_500, 1, 30), "1,500 tokens in 1 requests, less than $0.01."),
+        (EmbeddingUse(1_500, 1, 30), "1,500 tokens in 1 request, less than $0.01."),
         (EmbeddingUse(1_500, 1, None), "their price is not known"),
     ],
 )
@@ -112,3 +115,27 @@ def test_two_runs_together_cost_what_both_do() -> None:
     assert together(one, other) == EmbeddingUse(150, 3, 3)
     assert together(one, None) == one
     assert together(one, EmbeddingUse(50, 1, None)) == EmbeddingUse(150, 3, None)
+
+
+async def test_what_embedding_will_take_is_said_before_the_first_page(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"page-{number}.md").write_text(f"# Page {number}\n\nText.\n")
+    stream = io.StringIO()
+    async with (
+        embedding(embeds(LENGTH)) as (embedder, _),
+        SearchService().serving() as service,
+        opened(service, embedder) as index,
+    ):
+        source = FolderSource(tmp_path, space="IT", readers=ALL)
+        await sync(source, index, embedder, tenant="acme", progress=Lines(stream))
+
+    assert stream.getvalue().startswith("Embedding 3 pages takes tokens; how many can be told once")
+
+
+def test_a_worker_tells_its_server_what_embedding_will_take() -> None:
+    said = io.StringIO()
+    Spoken(said).expect(2, EmbeddingUse(500, 0, 10))
+    shown = io.StringIO()
+
+    assert _heard(json.loads(said.getvalue()), Lines(shown)) is None
+    assert "2 pages would take about 500 tokens, less than $0.01." in shown.getvalue()
