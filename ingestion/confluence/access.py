@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.permissions import all_of, readers_of
 from ingestion.confluence.ports import Wiki
+from ingestion.confluence.setbacks import Setbacks
 from ingestion.confluence.types import PageMarks, Subjects, WikiSpace
 from ingestion.errors import PageUnreadable
 from rag.types import Readers
-
-_MOST_IN_A_ROW = 20
-"""So many answers that fail one after the other are no trouble of single pages."""
 
 NOT_TOLD = (
     "its restrictions can't be read, so nobody is shown it; see that the token's account may view "
@@ -55,7 +53,7 @@ class Access:
         self._everyone: dict[str, str | None] | None = None
         self._spaces: dict[str, tuple[Subjects, ...]] = {}
         self._marks: dict[str, PageMarks | None] = {}
-        self._failed_in_a_row = 0
+        self._setbacks = Setbacks()
 
     async def know_marks_of(self, space: WikiSpace) -> Collection[str]:
         """Ask for the marks of a whole space, many a request; return the pages' ids."""
@@ -114,14 +112,11 @@ class Access:
 
     async def _asked(self, page_id: str) -> PageMarks | None:
         try:
-            marks = await self._wiki.marks_of(page_id)
+            marks: PageMarks | None = await self._wiki.marks_of(page_id)
         except PageUnreadable:
-            self._failed_in_a_row = 0
+            marks = None
+        except WikiUnavailable as error:
+            self._setbacks.bear(error)
             return None
-        except WikiUnavailable:
-            self._failed_in_a_row += 1
-            if self._failed_in_a_row >= _MOST_IN_A_ROW:
-                raise
-            return None
-        self._failed_in_a_row = 0
+        self._setbacks.over()
         return marks

@@ -8,12 +8,13 @@ from datetime import datetime
 
 from ingestion.confluence.access import Access
 from ingestion.confluence.bodies import Bodies
-from ingestion.confluence.errors import NotVisible
+from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.includes import Includes, Wanted
 from ingestion.confluence.offers import Offer, Offers
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.seen import Seen
+from ingestion.confluence.setbacks import Setbacks
 from ingestion.confluence.survey import Survey, lost_sight, survey
 from ingestion.confluence.tree import Chain
 from ingestion.confluence.types import PageHead, WikiSpace
@@ -50,6 +51,7 @@ class Looks:
         self._access = Access(
             wiki, everyone_groups=rules.everyone_groups, space_readers=rules.space_readers
         )
+        self._setbacks = Setbacks()
         self.whereabouts = Whereabouts(wiki, space.key)
         self.bodies = Bodies(wiki)
         includes = Includes(wiki, self._access, self.whereabouts, self.bodies, wanted)
@@ -94,15 +96,30 @@ class Looks:
             raise group.exceptions[0] from group
 
     async def _take(self, seen: Seen, head: PageHead) -> None:
+        """Look at one page; where Confluence fails, what is indexed of it stays for now."""
         try:
             chain = await self._chain(head.id)
             found = await self._offers.of(head, [chain], includes=True)
             seen.page(found)
-            if isinstance(found, Offer) and self._rules.largest:
-                for attachment in await self._wiki.attachments(head.id):
-                    seen.attachment(attachment, self._rules.largest)
+            if isinstance(found, Offer):
+                await self._files_of(seen, head)
         except NotVisible:
             seen.forget(head.id)
+        except WikiUnavailable as error:
+            self._setbacks.bear(error)
+            seen.failed.append(Finding(head.id, str(error)))
+        else:
+            self._setbacks.over()
+
+    async def _files_of(self, seen: Seen, head: PageHead) -> None:
+        try:
+            found = await self._wiki.attachments(head.id) if self._rules.largest else ()
+        except WikiUnavailable as error:
+            self._setbacks.bear(error)
+            seen.failed.append(Finding(f"{head.id}/", f"its files can't be listed: {error}"))
+            return
+        for attachment in found:
+            seen.attachment(attachment, self._rules.largest)
 
     async def _chain(self, page_id: str) -> Chain:
         try:
@@ -110,6 +127,9 @@ class Looks:
         except NotVisible:
             raise
         except PageUnreadable:
+            return None
+        except WikiUnavailable as error:
+            self._setbacks.bear(error)
             return None
 
     async def _surveyed(

@@ -27,6 +27,7 @@ class Seen:
     files: dict[str, Attached] = field(default_factory=dict)
     pages: dict[str, SourcePage] = field(default_factory=dict)
     skipped: list[Finding] = field(default_factory=list)
+    failed: list[Finding] = field(default_factory=list)
     notes: dict[Finding, None] = field(default_factory=dict)
 
     def page(self, found: Offer | Finding) -> None:
@@ -67,6 +68,7 @@ class Seen:
         return Listing(
             pages=tuple(self.pages[key] for key in sorted(self.pages) if _of(key, asked)),
             skipped=tuple(one for one in self.skipped if _of(one.page, asked)),
+            failed=tuple(one for one in self.failed if _of(one.page, asked)),
             notes=tuple(self.notes),
             within=within,
             watermark=watermark,

@@ -15,6 +15,7 @@ from ingestion.confluence.reading import Reader
 from ingestion.confluence.references import wanted
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.seen import Attached, Seen
+from ingestion.confluence.setbacks import Setbacks
 from ingestion.confluence.survey import head_in, lost_sight, still_seen, visible
 from ingestion.confluence.types import PageHead, WikiSpace
 from ingestion.confluence.watermark import Watermark
@@ -26,7 +27,6 @@ KIND = "confluence"
 _MANY = 200
 """So many changed pages are looked at faster by looking at all."""
 
-_MOST_IN_A_ROW = 20
 _AHEAD = timedelta(days=1)
 
 
@@ -60,7 +60,7 @@ class ConfluenceSource:
         self._files = Files(wiki, rules.largest)
         self._reader: Reader | None = None
         self._seen = Seen()
-        self._failed_in_a_row = 0
+        self._setbacks = Setbacks()
 
     async def list(self) -> Listing:
         """Return every page and file. Raises SourceUnavailable where some might be missing."""
@@ -87,7 +87,7 @@ class ConfluenceSource:
         except NotVisible as error:
             raise lost_sight(mark.space) from error
         heads = {one.id: one for one in changed.heads if mark.seen.get(one.id) != one.version}
-        asked = heads.keys() | {one.partition("/")[0] for one in again if not one.endswith("/")}
+        asked = heads.keys() | {one.partition("/")[0] for one in again}
         found = await self._found(mark.space, asked, heads)
         newer = str(Watermark.after(changed.asked_at, mark.space, changed.heads))
         return await self._some(mark.space, asked, found, newer)
@@ -116,11 +116,9 @@ class ConfluenceSource:
         try:
             document = await self._read(page)
         except WikiUnavailable as error:
-            self._failed_in_a_row += 1
-            if self._failed_in_a_row >= _MOST_IN_A_ROW:
-                raise
+            self._setbacks.bear(error)
             raise PageUnreadable(str(error)) from error
-        self._failed_in_a_row = 0
+        self._setbacks.over()
         return document
 
     async def _read(self, page: SourcePage) -> Document:

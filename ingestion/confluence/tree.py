@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ingestion.confluence.errors import WikiUnavailable
 from ingestion.confluence.ports import Wiki
+from ingestion.confluence.setbacks import Setbacks
 from ingestion.confluence.types import PageHead
 from ingestion.errors import PageUnreadable
 
@@ -23,6 +25,7 @@ class Tree:
         self._wiki = wiki
         self._heads = heads
         self._above: dict[str, Chain] = {}
+        self._setbacks = Setbacks()
 
     async def chain(self, page_id: str) -> Chain:
         """Return what a listed page hangs under."""
@@ -47,6 +50,9 @@ class Tree:
         try:
             chain = await self._wiki.ancestors(child)
         except PageUnreadable:
+            return None
+        except WikiUnavailable as error:
+            self._setbacks.bear(error)
             return None
         # A page that was moved meanwhile hangs under both, to be safe.
         return chain if parent in chain else (*chain, parent)

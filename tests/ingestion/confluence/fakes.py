@@ -57,7 +57,7 @@ class SiteWiki:
         self._ask(f"{request} {content_id}")
         content = self.site.contents.get(content_id)
         seen = content and content.status == "current" and not self.blind
-        if content is None or not seen or not self.site.may_read(self.person, content_id):
+        if content is None or not seen or not self.site.oracle.permits(self.person, content):
             raise NotVisible(f"{content_id} is not there")
         return content
 

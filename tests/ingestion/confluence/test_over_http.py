@@ -152,3 +152,17 @@ async def test_looking_at_all_needs_few_requests(joined: Joined) -> None:
 
     assert len(listing.pages) == 1001
     assert len(joined.server.requests) <= 1001 / 15
+
+
+async def test_reading_what_did_not_change_asks_for_the_page_and_its_author(joined: Joined) -> None:
+    kind: ContentKind = "folder" if joined.server.edition == "cloud" else "page"
+    closed = joined.site.create("IT", "Board", kind=kind)
+    home = joined.site.create("IT", "Home", parent=closed.id)
+    page = joined.site.create("IT", "VPN", "<p>Install it.</p>", parent=home.id)
+    found = by_id(await joined.source.list())
+    joined.server.requests.clear()
+
+    await joined.source.read(found[page.id])
+
+    asked = {one.kind for one in joined.server.requests}
+    assert asked <= {"page", "content", "ancestors", "user", "spaces"}

@@ -474,6 +474,46 @@ async def test_very_many_changes_are_looked_at_by_looking_at_all(wiki: Wiki) -> 
     assert len(wiki.asked.asked) < 100
 
 
+@pytest.mark.parametrize("what", ["ancestors", "head"])
+async def test_one_page_that_fails_does_not_hide_what_else_changed(wiki: Wiki, what: str) -> None:
+    home = wiki.page("Home")
+    page, other = wiki.page("A", parent=home.id), wiki.page("B")
+    wiki.site.pass_time(7200)
+    source = wiki.source
+    before = await source.list()
+    for each in (page, other):
+        wiki.site.edit(each.id, "<p>New</p>")
+    wiki.asked.broken.add(f"ancestors {page.id}" if what == "ancestors" else f"head {home.id}")
+
+    listing = await source.changes(before.watermark, [])
+
+    assert by_id(listing)[other.id].readers == (wiki.staff(),)
+    if what == "ancestors":
+        assert by_id(listing)[page.id].readers == ()
+    else:
+        assert [finding.page for finding in listing.failed] == [page.id]
+
+
+async def test_files_that_cannot_be_listed_are_kept_as_they_are(wiki: Wiki) -> None:
+    page = wiki.page("A")
+    wiki.asked.broken.add(f"attachments {page.id}")
+
+    listing = await wiki.source.only(page.id)
+
+    assert set(by_id(listing)) == {page.id}
+    assert [finding.page for finding in listing.failed] == [f"{page.id}/"]
+
+
+async def test_a_folder_that_fails_hides_what_is_in_it_alone(wiki: Wiki) -> None:
+    folder = wiki.page("Things", kind="folder")
+    page, other = wiki.page("A", parent=folder.id), wiki.page("B")
+    wiki.asked.broken.add(f"ancestors {page.id}")
+
+    found = by_id(await wiki.source.list())
+
+    assert (found[page.id].readers, found[other.id].readers) == ((), (wiki.staff(),))
+
+
 # One page
 
 

@@ -57,7 +57,7 @@ async def synced() -> Synced:
 
 async def test_an_unchanged_space_writes_nothing(synced: Synced) -> None:
     for extent in ("changes", "all", "changes"):
-        report = await synced.run(extent)  # type: ignore[arg-type]
+        report = await synced.run(extent)
         assert (report.added, report.changed, report.removed, report.chunks) == ((), (), (), 0)
 
 
