@@ -14,6 +14,7 @@ import structlog
 
 from ingestion.commands.codes import FAILED, INTERRUPTED, REFUSED
 from ingestion.commands.folder import sync_folder_now
+from ingestion.commands.rebuild import rebuild_index
 from ingestion.commands.spaces import forget_space, list_spaces
 from ingestion.commands.standing import cancel_runs, show_status
 from ingestion.commands.sync import sync_spaces
@@ -73,6 +74,10 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("status", help="say what runs do, and how the last ones ended")
     cancel = commands.add_parser("cancel", help="stop a run, in whichever process")
     cancel.add_argument("target", metavar="ID|SPACE", help="its id, or its space, or all")
+    rebuild = commands.add_parser(
+        "rebuild", help="read all into a new version of the index in Azure, then use that"
+    )
+    rebuild.add_argument("--in-part", action="store_true", help="also when a page can't be read")
     return parser
 
 
@@ -117,6 +122,7 @@ _COMMANDS = {
     "forget": forget_space,
     "status": show_status,
     "cancel": cancel_runs,
+    "rebuild": rebuild_index,
 }
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -241,7 +241,7 @@ class Counting(WordEmbedder):
         self._file = file
         self._slow = slow
 
-    async def embed(self, texts: list[str]) -> Vectors:  # type: ignore[override]  # as it is called
+    async def embed(self, texts: Sequence[str]) -> Vectors:
         with self._file.open("a") as out:
             out.writelines(f"{text.splitlines()[-1]}\n" for text in texts)
         if self._slow:

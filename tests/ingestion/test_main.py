@@ -298,3 +298,58 @@ def test_uploads_are_not_dropped_by_a_folder_and_go_with_their_space(
     assert uploaded.exists()
     assert main(["forget", "HR", "--yes"]) == 0
     assert not uploaded.exists()
+
+
+def test_a_folder_that_is_known_is_synced_again_with_all_that_is_known(
+    docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["folder", str(docs), "--space", "HR"])
+    (docs / "leave.md").write_text("# Leave\n\nThirty-one days.\n")
+    (docs / "broken.pdf").write_bytes(b"%PDF-broken")
+    capsys.readouterr()
+
+    assert main(["sync", "--all"]) == 1
+    told = capsys.readouterr().out
+    assert "Space HR: 0 added, 1 changed" in told
+    assert "Failed: broken.pdf" in told
+    assert main(["status"]) == 0
+    told = capsys.readouterr().out
+    assert "all spaces, by command line: done; 0 added, 1 changed" in told
+    assert "HR: looked at" in told
+    assert "1 failures" in told
+
+
+def test_a_sync_that_held_back_is_exit_code_2_until_it_is_allowed(
+    docs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["folder", str(docs), "--space", "HR"])
+    for file in docs.iterdir():
+        file.unlink()
+
+    assert main(["sync", "HR"]) == 2
+    told = capsys.readouterr().err
+    assert "shows none of the 4 pages of space 'HR'" in told
+    assert "--allow-mass-delete" in told
+    assert main(["sync", "HR", "--allow-mass-delete"]) == 0
+    assert "4 removed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["sync", "NONE"], "not known what fills"),
+        (["sync", "--page", "https://elsewhere.example.com/7"], "Look at the address"),
+        (["cancel", "HR"], "No run is under way"),
+        (["rebuild"], "The index is one file"),
+    ],
+)
+def test_what_is_not_there_is_exit_code_2(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_status_of_nothing_names_the_next_step(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status"]) == 0
+    assert "sync --all" in capsys.readouterr().out

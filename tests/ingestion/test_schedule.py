@@ -100,7 +100,7 @@ def test_a_space_that_is_being_read_has_nothing_due(
 
 def test_each_failure_doubles_the_pause() -> None:
     failed: list[tuple[str, Extent]] = [("HR", "changes")]
-    whole = {("HR", "all"): ago(1000)}
+    whole: Begun = {("HR", "all"): ago(1000)}
 
     def after(seconds: float, failures: int) -> list[tuple[str, str]]:
         return found(begun={**whole, ("HR", "changes"): ago(seconds, failures)}, failed=failed)
@@ -126,8 +126,8 @@ def test_the_longest_overdue_comes_first() -> None:
 def test_no_pass_is_late_unless_it_failed_and_then_by_a_bounded_pause(
     space: str, since: float, failures: int, every: int
 ) -> None:
-    cadence, begun = Cadence(0, every), {(space, "all"): ago(since, failures)}
     over: tuple[str, Extent] = (space, "all")
+    cadence, begun = Cadence(0, every), {over: ago(since, failures)}
 
     on_time = due([space], begun=begun, failed=(), synced={}, active=(), cadence=cadence, now=NOW)
     after_failures = due(

@@ -1,0 +1,136 @@
+"""``rebuild``: the next version of the index in Azure, filled while the present one is read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+
+from ingestion.commands.codes import FAILED, REFUSED
+from ingestion.commands.opened import kept_records, opened_index
+from ingestion.config import Settings
+from ingestion.opening import open_sources
+from ingestion.pipeline import Confirm
+from ingestion.plan import Versions, plan_run, what_stops
+from ingestion.progress import progress_on
+from ingestion.records.opening import Records
+from ingestion.report import report_lines
+from ingestion.sources import KnownSources, note_report
+from ingestion.sync import sync
+from ingestion.types import Listing, Report, SourcePage
+from rag.assembly import open_embedder
+from rag.ports import Embedder, Index
+from rag.types import Fingerprint
+
+_ONE_FILE = (
+    "The index is one file, which is brought up to date where it is: python -m ingestion sync --all"
+)
+
+
+async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
+    """Read all spaces into a new version of the index, then put it in place of the present one.
+
+    All spaces are held until then: what another run wrote meanwhile would be lost with the former
+    version. When anything could not be read, or too much is missing, the former version stays;
+    what is meant to go is removed from that one first (``sync --allow-mass-delete``).
+    """
+    if not settings.azure_search_configured:
+        print(_ONE_FILE, file=sys.stderr)
+        return REFUSED
+    # What is not configured is not imported.
+    from rag.index.azure.opening import SCHEMA, open_azure_rebuild
+
+    async with AsyncExitStack() as closing:
+        records = closing.enter_context(kept_records(settings))
+        sources = await closing.enter_async_context(open_sources(settings, records))
+        embedder, trouble = await closing.enter_async_context(open_embedder(settings))
+        if embedder is None:
+            print(trouble, file=sys.stderr)
+            return FAILED
+        spaces = await sources.spaces()
+        if orphans := await _orphans(settings, spaces):
+            print(_unfilled(orphans), file=sys.stderr)
+            return REFUSED
+        expected = Fingerprint(embedder.name, embedder.dimensions, SCHEMA)
+        rebuild = await open_azure_rebuild(settings, expected)
+        closing.push_async_callback(rebuild.close)
+        held = [await closing.enter_async_context(records.leases.held(one)) for one in spaces]
+
+        async def confirm() -> None:
+            for lease in held:
+                await lease.confirm()
+
+        filling = _Filling(sources, rebuild.index, embedder, settings.tenant, confirm)
+        begun = datetime.now(UTC)
+        reports = [await filling.fill(space) for space in spaces]
+        await _refuse_losses(settings, rebuild.index, spaces)
+        if any(report.failed for report in reports) and not options.in_part:
+            print("Not all could be read, so the former version stays.", file=sys.stderr)
+            return FAILED
+        await confirm()
+        print(f"In use is now {await rebuild.finish()}.")
+        await _note(records, reports, begun)
+    return 0
+
+
+class _Filling:
+    """Fills a new index, space by space."""
+
+    def __init__(
+        self,
+        sources: KnownSources,
+        index: Index,
+        embedder: Embedder,
+        tenant: str,
+        confirm: Confirm,
+    ) -> None:
+        self._sources = sources
+        self._index = index
+        self._embedder = embedder
+        self._tenant = tenant
+        self._confirm = confirm
+
+    async def fill(self, space: str) -> Report:
+        report = await sync(
+            await self._sources.of(space),
+            self._index,
+            self._embedder,
+            tenant=self._tenant,
+            confirm=self._confirm,
+            progress=progress_on(sys.stderr),
+        )
+        print("\n".join(report_lines(report)))
+        return report
+
+
+async def _orphans(settings: Settings, known: Sequence[str]) -> Sequence[str]:
+    """Return the spaces that would be lost: indexed, and nothing is known that fills them."""
+    async with opened_index(settings, None) as index:
+        return sorted(set(await index.spaces(settings.tenant)) - set(known))
+
+
+async def _refuse_losses(settings: Settings, new: Index, spaces: Sequence[str]) -> None:
+    """Hold the new version to what a run is held to: a wiki that went blind empties no space."""
+    async with opened_index(settings, None) as former:
+        for space in spaces:
+            there = (await new.pages(settings.tenant, space)).values()
+            listing = Listing(tuple(SourcePage(p.id, p.version, p.readers, "") for p in there))
+            plan = plan_run(listing, await former.pages(settings.tenant, space), Versions(""))
+            stops = what_stops(plan, listing, space)
+            if stops is not None:
+                raise stops
+
+
+def _unfilled(spaces: Sequence[str]) -> str:
+    return (
+        f"It is not known what fills {', '.join(spaces)}, so that a new version would not have it. "
+        "Name the folder once more (python -m ingestion folder PATH --space KEY), or remove it "
+        "(python -m ingestion forget KEY --yes)."
+    )
+
+
+async def _note(records: Records, reports: Sequence[Report], begun: datetime) -> None:
+    for report in reports:
+        await note_report(records.ledger, report, begun)
