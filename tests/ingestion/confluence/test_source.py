@@ -738,3 +738,20 @@ async def test_an_included_page_edited_meanwhile_waits_for_the_next_run(wiki: Wi
 
     assert "Own." in text
     assert "Secret." not in text
+
+
+async def test_a_page_of_another_space_is_included_for_readers_of_both_spaces(wiki: Wiki) -> None:
+    wiki.site.add_space("HR", groups=["board"])
+    inner = wiki.site.create("HR", "Inner", "<p>Innermost.</p>")
+    wiki.site.create("HR", "Terms", f"<p>Pay in time.</p>{INCLUDE.format('Inner')}")
+    elsewhere = INCLUDE.replace("<ri:page ", '<ri:page ri:space-key="HR" ')
+    page = wiki.page("VPN", elsewhere.format("Terms"))
+
+    offer, text = await included(wiki, page)
+
+    assert "Pay in time." in text
+    assert "Innermost." in text
+    assert wiki.may_read("bob", offer.readers)
+    assert not wiki.may_read("ann", offer.readers)
+    wiki.site.restrict(inner.id, users=[ADMIN])
+    assert not wiki.may_read("bob", (await listed(wiki, page.id)).readers)
