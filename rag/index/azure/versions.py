@@ -35,6 +35,7 @@ _KEPT = timedelta(minutes=10)
 """For so long the former version stays, for those who have not asked for the new one yet."""
 
 _SECONDS = 60.0
+_FORBIDDEN = 403
 
 _LOOKS, _LOOKED_EVERY_SECONDS = 20, 0.25
 """How long what was written may take to be seen."""
@@ -51,12 +52,13 @@ class Versions:
     async def create(self, name: str, expected: Fingerprint | None) -> Facts:
         """Make the index where there is none; add the fields that it lacks where there is one.
 
-        Raises IndexMismatch where the name is that of an index that is not ours.
+        Who may write documents but change no definitions (no `Search Service Contributor`) takes
+        an index that is there as it is. Raises IndexMismatch where the name is that of an index
+        that is not ours.
         """
         facts = await self._own_facts(name)
         if facts is not None:
-            await self._define(facts.index, facts.dimensions)
-            await self._sweep(name, facts)
+            await self._maintain(name, facts)
             return facts
         dimensions = expected.dimensions if expected else 0
         first = Facts(version_name(name, FIRST), dimensions=dimensions, schema=SCHEMA)
@@ -115,6 +117,14 @@ class Versions:
         if facts is None:
             raise IndexAbsent(f"The index {name!r} in Azure AI Search does not say what it is.")
         return facts
+
+    async def _maintain(self, name: str, facts: Facts) -> None:
+        try:
+            await self._define(facts.index, facts.dimensions)
+            await self._sweep(name, facts)
+        except Refused as refused:
+            if refused.status != _FORBIDDEN or facts.schema != SCHEMA:
+                raise
 
     async def _give(self, name: str, facts: Facts) -> None:
         alias = SearchAlias(name=name, indexes=[facts.index])

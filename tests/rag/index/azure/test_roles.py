@@ -20,6 +20,7 @@ from tests.search_service.service import SearchService
 from tests.search_service.tls import Certificate, make_certificate
 
 VPN = draft("vpn", "VPN needs a token.")
+LEAVE = draft("leave", "Annual leave is requested in the portal.")
 
 
 class Identity:
@@ -86,6 +87,19 @@ async def test_whoever_answers_needs_to_read_documents_and_no_more(
     assert reading.scopes == {"https://search.azure.com/.default"}
     assert reading.closed
     assert writing.closed
+
+
+async def test_whoever_may_write_documents_alone_writes_to_an_index_that_is_there(
+    secure: SearchService, certificate: Certificate
+) -> None:
+    secure.access.grant("bot", "Search Index Data Contributor")
+    async with opened(secure, opening=known_as(Identity("writer"), certificate)) as writer:
+        await put(writer, VPN)
+
+    async with opened(secure, opening=known_as(Identity("bot"), certificate)) as bot:
+        await put(bot, LEAVE)
+
+        assert set(await bot.pages("acme", "it")) == {"vpn", "leave"}
 
 
 async def test_whoever_may_only_read_can_not_make_an_index(
