@@ -1,0 +1,104 @@
+"""A new version of the index in Azure takes the place of the former one, or leaves it there."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from ingestion.commands.folder import sync_folder_now
+from ingestion.commands.opened import opened_index
+from ingestion.commands.rebuild import rebuild_index
+from ingestion.commands.spaces import forget_space
+from ingestion.config import Settings
+from ingestion.errors import SpaceBlind
+from ingestion.run import ALL
+from tests.search_service.service import SearchService
+
+WHOLE = Namespace(in_part=False)
+
+
+@pytest.fixture
+async def settings(tmp_path: Path) -> AsyncIterator[Settings]:
+    async with SearchService().serving() as service:
+        yield Settings(  # type: ignore[call-arg]  # the other settings have defaults
+            _env_file=None,
+            data_dir=tmp_path / "state",
+            tenant="acme",
+            azure_search_endpoint=service.url,
+            azure_search_key=SecretStr(service.access.admin_key),
+        )
+
+
+@pytest.fixture
+async def docs(tmp_path: Path, settings: Settings) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in ("leave", "pay", "vpn"):
+        (folder / f"{name}.md").write_text(f"# {name}\n\nAll about {name}.\n")
+    options = Namespace(
+        path=folder,
+        space="HR",
+        readers=ALL,
+        base_url=None,
+        dry_run=False,
+        allow_mass_delete=False,
+    )
+    assert await sync_folder_now(options, settings) == 0
+    return folder
+
+
+async def pages(settings: Settings) -> set[str]:
+    async with opened_index(settings, None) as index:
+        return set(await index.pages("acme", "HR"))
+
+
+async def test_all_is_read_into_the_version_that_is_used_from_then_on(
+    docs: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (docs / "travel.md").write_text("# Travel\n\nBy train.\n")
+
+    assert await rebuild_index(WHOLE, settings) == 0
+
+    assert "In use is now" in capsys.readouterr().out
+    assert await pages(settings) == {"leave.md", "pay.md", "vpn.md", "travel.md"}
+
+
+async def test_a_source_that_went_blind_leaves_the_former_version(
+    docs: Path, settings: Settings
+) -> None:
+    for file in docs.iterdir():  # noqa: ASYNC240 - a small folder
+        file.unlink()
+
+    with pytest.raises(SpaceBlind):
+        await rebuild_index(WHOLE, settings)
+
+    assert await pages(settings) == {"leave.md", "pay.md", "vpn.md"}
+
+
+async def test_a_page_that_can_not_be_read_leaves_the_former_version_unless_told_otherwise(
+    docs: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (docs / "pay.md").unlink()
+    (docs / "broken.pdf").write_bytes(b"%PDF-broken")
+
+    assert await rebuild_index(WHOLE, settings) == 1
+    assert "the former version stays" in capsys.readouterr().err
+    assert "pay.md" in await pages(settings)
+
+    assert await rebuild_index(Namespace(in_part=True), settings) == 0
+    assert await pages(settings) == {"leave.md", "vpn.md"}
+
+
+async def test_a_space_that_nothing_is_known_to_fill_is_not_lost(
+    docs: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (settings.data_dir / "ingestion.sqlite").unlink()
+
+    assert await rebuild_index(WHOLE, settings) == 2
+    assert "not known what fills HR" in capsys.readouterr().err
+    assert await forget_space(Namespace(space="HR", yes=True), settings) == 0
+    assert await pages(settings) == set()
