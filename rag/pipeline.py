@@ -7,9 +7,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import structlog
+
 from rag import telemetry
 from rag.confidence import features
 from rag.embedding import embed_question
+from rag.errors import ModelUnavailable
 from rag.ports import (
     Composer,
     Composition,
@@ -20,8 +23,10 @@ from rag.ports import (
     Vocabulary,
 )
 from rag.telemetry import Attributes, describe, span
-from rag.types import Answer, Passage, Principal, Question
+from rag.types import Answer, Passage, Principal, Question, Vectors
 from rag.words import content_words
+
+log = structlog.get_logger(__name__)
 
 NEIGHBOURS_OF = 2
 """How many of the best passages are read together with the text around them."""
@@ -83,7 +88,11 @@ class Pipeline:
         self._floor = similarity_floor
 
     async def retrieve(self, question: str, scope: Scope, *, k: int | None = None) -> Retrieval:
-        """Return the passages for a question. Raises IndexUnavailable or ModelUnavailable."""
+        """Return the passages for a question. Raises IndexUnavailable.
+
+        An embedder that does not answer leaves search to the words alone, which the gate sees by
+        the signals that are absent.
+        """
         wanted = k or self._top_k
         with span(telemetry.RETRIEVAL, _searched(wanted)) as current:
             retrieval = await self._search(question, scope, wanted)
@@ -92,7 +101,7 @@ class Pipeline:
 
     async def _search(self, question: str, scope: Scope, k: int) -> Retrieval:
         started = time.perf_counter()
-        vector, tokens = await embed_question(self._embedder, question)
+        vector, tokens = await self._embedded(question)
         embedded = time.perf_counter()
         passages = await self._index.search(
             replace(scope.question(question), vector=vector, tokens=tokens),
@@ -104,6 +113,13 @@ class Pipeline:
             "search": (time.perf_counter() - embedded) * 1000,
         }
         return Retrieval(question=question, passages=passages, timings_ms=timings)
+
+    async def _embedded(self, question: str) -> tuple[Vectors | None, Vectors | None]:
+        try:
+            return await embed_question(self._embedder, question)
+        except ModelUnavailable as error:
+            log.warning("retrieval.by_words_alone", why=str(error))
+            return None, None
 
     def speaks(self, retrieval: Retrieval) -> bool:
         """Whether anything found is worth reading."""

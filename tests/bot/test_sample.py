@@ -9,6 +9,8 @@ from bot.parts import Parts, open_parts
 from rag.types import Page
 from tests.bot.server import settings_for
 from tests.builders import ALL, chunk
+from tests.rag.models.openai_server import KEY, fails, openai_server
+from tests.search_service.service import SearchService
 
 
 async def put(parts: Parts, space: str) -> None:
@@ -42,3 +44,32 @@ async def test_a_fresh_installation_has_nothing_that_failed(tmp_path: Path) -> N
     settings = settings_for(tmp_path)
     async with open_parts(settings) as parts:
         assert "failed" not in {part.state for part in await status(settings, parts)}
+
+
+async def test_the_sample_is_not_written_without_the_vectors_that_are_wanted(
+    tmp_path: Path,
+) -> None:
+    async with openai_server(fails(401)) as server:
+        settings = settings_for(
+            tmp_path, embedding_model="small", embedding_base_url=server.url, embedding_api_key=KEY
+        )
+        async with open_parts(settings, fills=True) as parts:
+            (said,) = await reindex_sample(settings, parts)
+
+            assert dict(await parts.index.spaces("default")) == {}
+    assert "left as it is" in said
+    assert "EMBEDDING_API_KEY" in said
+
+
+async def test_the_sample_goes_into_an_index_in_azure_as_well(tmp_path: Path) -> None:
+    async with SearchService().serving() as service:
+        settings = settings_for(
+            tmp_path,
+            azure_search_endpoint=service.url,
+            azure_search_key=service.access.admin_key,
+        )
+        async with open_parts(settings, fills=True) as parts:
+            lines = await reindex_sample(settings, parts)
+
+            assert set(await parts.index.spaces("default")) == {"SAMPLE-IT", "SAMPLE-HR"}
+    assert not [line for line in lines if line.startswith(("Failed", "Warning"))]
