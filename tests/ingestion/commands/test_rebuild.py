@@ -24,7 +24,7 @@ WHOLE = Namespace(in_part=False)
 @pytest.fixture
 async def settings(tmp_path: Path) -> AsyncIterator[Settings]:
     async with SearchService().serving() as service:
-        yield Settings(  # type: ignore[call-arg]  # the other settings have defaults
+        yield Settings(
             _env_file=None,
             data_dir=tmp_path / "state",
             tenant="acme",
