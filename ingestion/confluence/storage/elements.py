@@ -16,8 +16,8 @@ def name_of(element: etree._Element) -> str:
     """Return an element's name as it is written, ``ac:link`` or ``p``; "" for what is none."""
     if not is_tag(element):
         return ""
-    space, closing, local = str(element.tag).rpartition("}")
-    return f"{space[1:]}:{local}" if closing else local
+    tag = str(element.tag)
+    return tag[1:].replace("}", ":") if tag.startswith("{") else tag
 
 
 def attribute(element: etree._Element, name: str) -> str:

@@ -48,6 +48,11 @@ def leads_to(target: etree._Element, out: Writer) -> tuple[str, str | None]:
     return _other(target)
 
 
+def may_be_followed(url: str) -> bool:
+    """Whether an address is of a kind that is shown: a page or a mailbox, nothing that runs."""
+    return url.strip().lower().startswith(("http://", "https://", "mailto:"))
+
+
 def mention(person: str, out: Writer) -> None:
     """Write a person's name."""
     out.text(_named(person, out))
@@ -61,7 +66,7 @@ def _named(person: str, out: Writer) -> str:
 def _other(target: etree._Element) -> tuple[str, str | None]:
     """Return words for a web address, a space or a short form of another site."""
     url = attribute(target, "ri:value")
-    if url:
+    if may_be_followed(url):
         return url, url
     return attribute(target, "ri:space-key") or attribute(target, "ri:parameter"), None
 

@@ -16,7 +16,7 @@ from ingestion.confluence.storage.elements import (
     plain_body,
 )
 from ingestion.confluence.storage.includes import include
-from ingestion.confluence.storage.links import leads_to, mention
+from ingestion.confluence.storage.links import leads_to, may_be_followed, mention
 from ingestion.confluence.storage.properties import details
 from ingestion.confluence.storage.references import file_of, user_of
 from ingestion.confluence.storage.writer import Rule, Writer
@@ -143,7 +143,7 @@ def _address(element: etree._Element, out: Writer) -> None:
     for one in parameters(element, "url", "src", "link", ""):
         targets = [each for each in one if name_of(each).startswith("ri:")]
         shown, url = leads_to(targets[0], out) if targets else (None, all_text(one).strip())
-        if url:
+        if url and may_be_followed(url):
             with out.element("p"):
                 out.link(parameter(element, "title", "label") or shown or url, url)
             return

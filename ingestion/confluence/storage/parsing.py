@@ -12,8 +12,8 @@ from ingestion.confluence.storage.mending import mended
 from ingestion.errors import PageUnreadable
 
 MOST_CHARACTERS = 10_000_000
-MOST_TAGS = 1_000_000
-"""Opening and closing ones; a page of 5 MB has about 300,000."""
+MOST_TAGS = 600_000
+"""Opening and closing ones; a page of 5 MB has about 400,000."""
 
 _PREFIXES = {"ac": "ac", "ri": "ri", "at": "at"}
 _OPENING = "<r " + " ".join(f'xmlns:{prefix}="{name}"' for prefix, name in _PREFIXES.items()) + ">"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lxml import etree
 
@@ -15,7 +15,7 @@ from ingestion.confluence.storage.tasks import adf_extension, adf_node, task, ta
 from ingestion.confluence.storage.writer import Rule, Writer
 from ingestion.html_inline import all_text
 
-_KEPT = ("href", "colspan", "rowspan", "start", "value", "class", "style", "hidden", "role")
+_KEPT = frozenset("href colspan rowspan start value class style hidden role".split())
 _DROPPED = frozenset(
     """
     ac:placeholder ac:parameter ac:default-parameter ac:adf-mark ac:adf-attribute ac:adf-fallback
@@ -35,13 +35,15 @@ def write(element: etree._Element, out: Writer) -> None:
     elif ":" in name:
         out.inside(element)
     elif name:
-        with out.element(name, _attributes(element)):
-            out.inside(element)
+        out.copy(element, _attributes(element))
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:
-    found = ((name, element.get(name)) for name in _KEPT)
-    return {name: value for name, value in found if value is not None}
+    return {name: value for name, value in _given(element) if name in _KEPT}
+
+
+def _given(element: etree._Element) -> Iterable[tuple[str, str]]:
+    return ((str(name), str(value)) for name, value in element.items())
 
 
 def _date(element: etree._Element, out: Writer) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from lxml import etree
 
-from ingestion.confluence.storage.elements import body
+from ingestion.confluence.storage.elements import body, name_of
 from ingestion.confluence.storage.parsing import xml_text
 from ingestion.confluence.storage.types import FileRef, PageRef, Resolve
 from ingestion.html_inline import all_text
@@ -19,6 +19,9 @@ MOST_INCLUDED = 5_000_000
 
 _DEEPEST = 100
 """Levels; what is nested deeper keeps its text and loses its form."""
+
+_PARTED = frozenset("ul ol table thead tbody tfoot tr".split())
+"""Text may stand in their parts only."""
 
 
 class Rule(Protocol):
@@ -54,12 +57,16 @@ class Writer:
     @contextmanager
     def element(self, tag: str, attributes: dict[str, str] | None = None) -> Iterator[None]:
         """Write an element around what is written meanwhile."""
-        given: dict[str | bytes, str | bytes] = {
-            name: xml_text(value) for name, value in (attributes or {}).items()
-        }
-        self._tree.start(tag, given)
+        given = attributes or {}
+        self._tree.start(tag, {name: xml_text(value) for name, value in given.items()})
         yield
         self._tree.end(tag)
+
+    def copy(self, element: etree._Element, attributes: dict[str, str]) -> None:
+        """Write an HTML element as it is, with these attributes, and what is inside it."""
+        self._tree.start(element.tag, dict(attributes))
+        self.inside(element)
+        self._tree.end(element.tag)
 
     def text(self, text: str | None) -> None:
         """Write running text."""
@@ -98,14 +105,14 @@ class Writer:
 
     def inside(self, element: etree._Element) -> None:
         """Write what is inside an element."""
-        if self._depth > _DEEPEST:
+        if self._depth > _DEEPEST and name_of(element) not in _PARTED:
             self.text(all_text(element))
             return
         self._depth += 1
-        self.text(element.text)
+        self._tree.data(element.text or "")
         for child in element:
             self.write(child)
-            self.text(child.tail)
+            self._tree.data(child.tail or "")
         self._depth -= 1
 
     def body(self, macro: etree._Element) -> None:
