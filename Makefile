@@ -8,7 +8,7 @@ DEV := $(VENV)/.installed-dev
 EVALS := $(VENV)/.installed-evals
 PLAYGROUND := tests/playground/node_modules
 
-.PHONY: run test check format evals bench chaos train lock clean help
+.PHONY: run test check format evals bench chaos train infra lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -43,13 +43,16 @@ train: $(EVALS) ## Train the router's classifier and the gate again
 	@$(BIN)/python -m bot.routing.intents.training
 	@$(BIN)/python -m tests.evals.run --train
 
+infra: $(VENV)-infra/.installed ## Look over what describes Frontdesk on Azure (docs/azure.md)
+	@$(VENV)-infra/bin/checkov --directory infra/azure --framework bicep --compact --quiet --skip-download
+
 lock: $(DEV) ## Resolve requirements*.in into exact, hashed requirements*.txt
-	@for name in requirements requirements-dev requirements-evals; do \
+	@for name in requirements requirements-dev requirements-evals requirements-infra; do \
 	  $(BIN)/uv pip compile $$name.in -o $$name.txt --universal --generate-hashes \
 	    --python-version 3.11 --quiet || exit 1; done
 
 clean: ## Remove what was made; keeps data/
-	rm -rf $(VENV) $(PLAYGROUND) .build .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache .coverage
+	rm -rf $(VENV) $(VENV)-infra $(PLAYGROUND) .build .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -71,6 +74,12 @@ $(DEV): requirements-dev.txt $(RUN)
 $(EVALS): requirements-evals.txt $(DEV)
 	@echo "Installing what measuring needs (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-evals.txt
+	@touch $@
+
+$(VENV)-infra/.installed: requirements-infra.txt
+	@$(PYTHON) -m venv $(VENV)-infra
+	@echo "Installing what looks over the infrastructure (once)"
+	@$(VENV)-infra/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-infra.txt
 	@touch $@
 
 # Microsoft's own client for the Teams tests. Without its key it reports nothing to anybody.

@@ -85,9 +85,9 @@ param searchReplicas int = 1
 @description('Semantic ranker: standard is charged a request; free ends at 1,000 a month.')
 param semanticRanker string = 'disabled'
 
-@description('Size of the database server.')
+@description('Size of the database server. A replica of the bot holds up to 25 connections; B1ms has 35.')
 param databaseSku object = {
-  name: 'Standard_B1ms'
+  name: 'Standard_B2s'
   tier: 'Burstable'
 }
 

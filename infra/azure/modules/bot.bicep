@@ -35,6 +35,7 @@ var settings = union(variables, {
   PUBLIC_URL: url
   FRONTDESK_DATA_DIR: '/data'
   AZURE_CLIENT_ID: identity.clientId
+  AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential'
   MICROSOFT_APP_ID: identity.clientId
   MICROSOFT_APP_TYPE: 'UserAssignedMSI'
   MICROSOFT_APP_TENANT_ID: identity.tenantId

@@ -23,6 +23,7 @@ var secrets = [
 
 var settings = union(variables, {
   AZURE_CLIENT_ID: identity.clientId
+  AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential'
   FRONTDESK_DATA_DIR: '/data'
 })
 var plain = [for one in items(settings): { name: one.key, value: one.value }]

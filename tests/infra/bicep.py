@@ -1,0 +1,85 @@
+"""Reads Bicep by a grammar of its language; nothing is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import tree_sitter_bicep
+from tree_sitter import Language, Node, Parser
+
+ROOT = Path(__file__).parents[2]
+AZURE = ROOT / "infra" / "azure"
+FILES = (AZURE / "main.bicep", *sorted((AZURE / "modules").glob("*.bicep")))
+
+
+@dataclass(frozen=True, slots=True)
+class Bicep:
+    """One file, parsed."""
+
+    path: Path
+    root: Node
+
+    @property
+    def broken(self) -> bool:
+        return self.root.has_error
+
+    def params(self) -> Mapping[str, bool]:
+        """Return the parameters, and of each whether it has to be given."""
+        found = {}
+        for node in self.root.children:
+            if node.type == "parameter_declaration":
+                # Its name and its type, and what it is unless it is given.
+                found[words(node.named_children[0])] = len(node.named_children) == 2
+        return found
+
+    def declared(self, kind: str) -> Mapping[str, Node]:
+        """Return the declarations of a kind (``module``, ``resource``, ``output``) by name."""
+        wanted = f"{kind}_declaration"
+        return {
+            words(node.named_children[0]): node
+            for node in self.root.children
+            if node.type == wanted
+        }
+
+    def variable(self, name: str) -> Node:
+        return next(
+            node.named_children[1]
+            for node in self.root.children
+            if node.type == "variable_declaration" and words(node.named_children[0]) == name
+        )
+
+
+def read(path: Path) -> Bicep:
+    """Parse a file; what the grammar does not know is there as an error."""
+    return Bicep(
+        path, Parser(Language(tree_sitter_bicep.language())).parse(path.read_bytes()).root_node
+    )
+
+
+def words(node: Node) -> str:
+    """Return a node's text, a string's without its quotes."""
+    return (node.text or b"").decode().strip("'")
+
+
+def within(node: Node, kind: str) -> Iterator[Node]:
+    """Yield the nodes of a kind at and below a node."""
+    if node.type == kind:
+        yield node
+    for child in node.children:
+        yield from within(child, kind)
+
+
+def properties(node: Node) -> Iterator[tuple[str, Node]]:
+    """Yield every name and value of the objects at and below a node."""
+    for each in within(node, "object_property"):
+        named = each.named_children
+        if len(named) == 2:
+            yield words(named[0]), named[1]
+
+
+def entries(node: Node) -> Iterator[dict[str, str]]:
+    """Yield the objects of a list as text."""
+    for each in within(node, "object"):
+        yield {name: words(value) for name, value in properties(each)}

@@ -1,0 +1,210 @@
+"""The Bicep that describes Frontdesk on Azure, as far as it can be judged without Azure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tree_sitter import Node
+
+from bot.config import load_settings
+from ingestion.__main__ import main as ingestion
+from tests.infra.bicep import AZURE, FILES, ROOT, Bicep, entries, properties, read, within, words
+from tests.infra.named import BOT, ELSEWHERE, INGESTION
+
+MAIN = read(AZURE / "main.bicep")
+BOTS = read(AZURE / "modules" / "bot.bicep")
+JOBS = read(AZURE / "modules" / "ingestion.bicep")
+OPENAI = read(AZURE / "modules" / "openai.bicep")
+GUIDE = ROOT / "docs" / "azure.md"
+VARIABLE = re.compile(r"^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$")
+ROLE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+ROLES = {
+    "8ebe5a00-799e-43f5-93ac-243d3dce84a7": "Search Index Data Contributor",
+    "7ca78c08-252a-4471-8644-bb5ff32d4ba0": "Search Service Contributor",
+    "5e0bd9bd-7b93-4f28-af87-19fc36ad61bd": "Cognitive Services OpenAI User",
+    "4633458b-17de-408a-b874-0445c86b69e6": "Key Vault Secrets User",
+    "7f951dda-4ed3-4680-a7ca-43fe172d538d": "AcrPull",
+}
+BLOCKED_FROM = {"Hate": "Low", "Violence": "Medium", "Selfharm": "High", "Sexual": "High"}
+
+
+def variables(*nodes: Node) -> Iterator[tuple[str, Node]]:
+    """Yield what containers are given: settings by name, and secrets by ``variable``."""
+    for node in nodes:
+        for name, value in properties(node):
+            if name == "variable":
+                yield words(value), value
+            elif VARIABLE.match(name):
+                yield name, value
+
+
+def given_to_jobs() -> Iterator[tuple[str, Node]]:
+    return variables(MAIN.variable("shared"), MAIN.variable("wiki"), JOBS.root)
+
+
+def given_to_the_bot() -> Iterator[tuple[str, Node]]:
+    its_own = MAIN.declared("module")["bot"]
+    return variables(MAIN.variable("shared"), MAIN.variable("wiki"), its_own, BOTS.root)
+
+
+@pytest.mark.parametrize("bicep", [read(path) for path in FILES], ids=lambda one: one.path.name)
+def test_every_file_is_bicep(bicep: Bicep) -> None:
+    assert not bicep.broken
+
+
+def test_what_is_no_bicep_is_found_out(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.bicep"
+    broken.write_text(
+        (AZURE / "main.bicep").read_text().replace("location: location\n", "location:\n", 1)
+    )
+
+    assert read(broken).broken
+
+
+@pytest.mark.parametrize("path", sorted(AZURE.rglob("*.bicepparam")), ids=lambda path: path.name)
+def test_every_environment_gives_what_has_to_be_given(path: Path) -> None:
+    given = set(re.findall(r"^param (\w+) =", path.read_text(), flags=re.MULTILINE))
+
+    assert given <= MAIN.params().keys()
+    assert {name for name, needed in MAIN.params().items() if needed} <= given
+
+
+def test_azd_gives_what_has_to_be_given() -> None:
+    given = json.loads((AZURE / "main.parameters.json").read_text())["parameters"].keys()
+
+    assert given <= MAIN.params().keys()
+    assert {name for name, needed in MAIN.params().items() if needed} <= given
+
+
+def test_every_module_is_given_its_parameters_and_no_others() -> None:
+    for name, module in MAIN.declared("module").items():
+        known = read(AZURE / words(module.named_children[1])).params()
+        body = next(value for key, value in properties(module) if key == "params")
+        given = {words(each.named_children[0]) for each in direct(body)}
+
+        assert given <= known.keys(), name
+        assert {key for key, needed in known.items() if needed} <= given, name
+
+
+def test_every_output_that_is_asked_for_is_there() -> None:
+    for name, wanted in re.findall(r"(\w+)\.outputs\.(\w+)", text_of(MAIN)):
+        module = MAIN.declared("module")[name]
+        outputs = read(AZURE / words(module.named_children[1])).declared("output")
+
+        assert wanted in outputs, name
+
+
+def test_the_jobs_are_given_settings_that_ingestion_has() -> None:
+    assert {name for name, _ in given_to_jobs()} - ELSEWHERE <= INGESTION
+
+
+def test_the_bot_is_given_settings_that_it_has() -> None:
+    given = {name for name, _ in given_to_the_bot()}
+
+    assert given - ELSEWHERE <= BOT | INGESTION
+    assert given >= {"DATABASE_URL", "AZURE_SEARCH_ENDPOINT", "PUBLIC_URL", "SLACK_BOT_TOKEN"}
+
+
+def test_what_is_written_there_is_taken_by_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in given_to_the_bot():
+        if name in BOT and value.type == "string" and not list(within(value, "interpolation")):
+            monkeypatch.setenv(name, words(value))
+    monkeypatch.setenv("MICROSOFT_APP_ID", "an-id")
+    monkeypatch.delenv("DATABASE_URL")
+    for secret in ("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET"):
+        monkeypatch.delenv(secret)
+
+    settings = load_settings()
+
+    assert (settings.host, settings.port) == ("0.0.0.0", 3978)  # noqa: S104 - what a container listens to
+    assert settings.microsoft_app_type == "UserAssignedMSI"
+
+
+def test_the_probes_ask_where_the_server_listens() -> None:
+    probes = text_of(BOTS)
+    ports = set(re.findall(r"(?:port|targetPort|PORT): '?(\d+)", probes, flags=re.IGNORECASE))
+
+    assert ports == {"3978"}
+    assert set(re.findall(r"path: '([^']+)'", probes)) == {"/health", "/ready"}
+
+
+@pytest.mark.parametrize("job", list(entries(JOBS.variable("jobs"))), ids=lambda job: job["name"])
+def test_the_jobs_order_what_ingestion_understands(
+    job: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["sync", "--all", *re.findall(r"--[a-z-]+", job["arguments"]), "--help"]
+
+    with pytest.raises(SystemExit) as ended:
+        ingestion(asked)
+
+    assert ended.value.code == 0
+    assert all(flag in capsys.readouterr().out for flag in asked[1:2])
+
+
+def test_every_role_is_one_that_the_guide_gives_a_reason_for() -> None:
+    used = {role for path in FILES for role in ROLE.findall(path.read_text())}
+    guide = GUIDE.read_text()
+
+    assert used == ROLES.keys()
+    for role, name in ROLES.items():
+        assert re.search(rf"\| {name} \| `{role}` \| [^|]{{10,}} \| [^|]{{20,}} \|", guide), name
+
+
+def test_the_bot_may_not_change_definitions() -> None:
+    granted = list(entries(read(AZURE / "modules" / "search.bicep").variable("granted")))
+    definers = [one["principal"] for one in granted if one["role"] == "serviceContributor"]
+
+    assert definers == ["ingestionPrincipal"]
+
+
+def test_the_content_policy_is_what_was_asked_for() -> None:
+    thresholds = {one["name"]: one["severity"] for one in entries(OPENAI.variable("thresholds"))}
+    ways = [next(entries(OPENAI.variable(name)))["source"] for name in ("prompt", "completion")]
+    chat = dict(properties(OPENAI.declared("resource")["chat"]))
+
+    assert thresholds == BLOCKED_FROM
+    assert ways == ["Prompt", "Completion"]
+    assert words(chat["raiPolicyName"]) == "policy.name"
+
+
+@pytest.mark.parametrize("name", ["search", "openai", "registration"])
+def test_nothing_takes_keys(name: str) -> None:
+    assert "disableLocalAuth: true" in (AZURE / "modules" / f"{name}.bicep").read_text()
+
+
+def test_no_secret_is_an_output_or_has_a_default() -> None:
+    assert not re.search(
+        r"^output .*(password|token|secret)", all_text(), re.IGNORECASE | re.MULTILINE
+    )
+    for decorated in re.findall(r"@secure\(\)\n(?:@.*\n)*param (.+)", all_text()):
+        assert re.fullmatch(r"\w+ string(?: = '')?", decorated)
+
+
+def test_every_parameter_says_what_it_is() -> None:
+    main = text_of(MAIN)
+    described = set(re.findall(r"@description\('[^\n]+'\)\nparam (\w+)", main))
+
+    assert MAIN.params().keys() - described == {"tags"} - described
+
+
+def test_every_finding_of_the_linter_that_is_let_go_has_its_reason() -> None:
+    skipped = re.findall(r"checkov:skip=(.*)", all_text())
+
+    assert skipped
+    assert all(re.fullmatch(r"CKV_AZURE_\d+: \S.{8,}", each) for each in skipped)
+
+
+def direct(node: Node) -> Iterator[Node]:
+    return (each for each in node.children if each.type == "object_property")
+
+
+def text_of(bicep: Bicep) -> str:
+    return bicep.path.read_text()
+
+
+def all_text() -> str:
+    return "\n".join(path.read_text() for path in FILES)
