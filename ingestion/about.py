@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import uuid
@@ -83,5 +84,9 @@ def flush(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        # Not every share knows what that is for a folder.
+        if error.errno != errno.EINVAL:
+            raise
     finally:
         os.close(handle)

@@ -8,6 +8,7 @@ import hmac
 import os
 import secrets
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from bot.errors import SettingInvalid
@@ -82,5 +83,15 @@ def _make_key(path: Path) -> None:
         os.link(draft, path)
     except FileExistsError:
         pass
+    except OSError:
+        _copy(Path(draft), path)
     finally:
         Path(draft).unlink()
+
+
+def _copy(draft: Path, path: Path) -> None:
+    """Do it where there are no hard links, as on a share over SMB; still the first one wins."""
+    with suppress(FileExistsError):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(draft.read_bytes())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -44,6 +46,23 @@ def test_the_key_is_made_once_and_only_we_may_read_it(tmp_path: Path) -> None:
     assert signing_key(path) == key
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [file.name for file in path.parent.iterdir()] == ["cookie.key"]
+
+
+def test_a_share_without_hard_links_holds_a_key_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    path = tmp_path / "cookie.key"
+
+    key = signing_key(path)
+
+    assert len(key) == KEY_BYTES
+    assert signing_key(path) == key
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [file.name for file in tmp_path.iterdir()] == ["cookie.key"]
 
 
 def test_processes_that_start_together_get_the_same_key(tmp_path: Path) -> None:
