@@ -222,7 +222,7 @@ class Source:
 
     ``relevance`` is 0..1 and comparable within one answer only. ``updated_at`` is when the page was
     changed last, None where that is not known, and ``updated_by`` the name of who did it;
-    ``labels`` are the page's own.
+    ``labels`` are the page's own; ``superseded`` is the one of them that says so, or "".
     """
 
     chunk_id: str
@@ -239,6 +239,7 @@ class Source:
     updated_at: datetime | None = None
     labels: tuple[str, ...] = ()
     updated_by: str = ""
+    superseded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,15 @@ def build(
     notes = store.notes
     platforms = [(adapter, adapter.connect(settings, notes)) for adapter in adapters(settings)]
     channels = [channel for _, channel in platforms]
-    working = working_of(settings, parts, store, engine, channels=channels, observers=(metrics,))
+    working = working_of(
+        settings,
+        parts,
+        store,
+        engine,
+        channels=channels,
+        observers=(metrics,),
+        superseded=() if ingestion is None else ingestion.confluence_superseded_labels,
+    )
     metrics.watch(lambda: working.inbox.busy)
     check_parts = app[STATUS] = checking(settings, parts, store, working.keeper, channels=channels)
     shelves = shelves_of(settings, parts, ingestion)

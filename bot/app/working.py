@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -31,9 +31,10 @@ from bot.limits.notices import Notices
 from bot.limits.usage import use_limits
 from bot.observing.audit import Observes
 from bot.parts import Parts
-from bot.ports import Channel
+from bot.ports import AnswersInquiries, Channel
 from bot.records.sums import Swept
 from bot.store import Store, database_url, prepare
+from bot.superseded import MarksSuperseded
 from bot.types import Policy
 
 log = structlog.get_logger(__name__)
@@ -77,9 +78,11 @@ def working_of(
     *,
     channels: Sequence[Channel],
     observers: Sequence[Observes],
+    superseded: Collection[str] = (),
 ) -> Working:
-    """Join it; nothing is started."""
-    opened = _inbox(settings, parts, store, engine, channels=channels, observers=observers)
+    """Join it; nothing is started. ``superseded`` are the labels of pages that are warned of."""
+    desk = MarksSuperseded(parts.desk, superseded)
+    opened = _inbox(settings, desk, store, engine, channels=channels, observers=observers)
     news = _news(store, parts, channels, opened.keeper)
     cases = AnnouncedCases(store.escalations, news.hint)
     return Working(opened.inbox, opened.keeper, news, cases)
@@ -92,7 +95,7 @@ def executor_of(settings: Settings) -> str:
 
 def _inbox(
     settings: Settings,
-    parts: Parts,
+    desk: AnswersInquiries,
     store: Store,
     engine: DurableEngine,
     *,
@@ -103,7 +106,7 @@ def _inbox(
         store,
         engine,
         admission=_admission(settings, store, channels),
-        desk=parts.desk,
+        desk=desk,
         channels={each.platform: each for each in channels},
         limits=Limits(concurrency=settings.concurrency, waiting=settings.waiting),
         surroundings=Surroundings(

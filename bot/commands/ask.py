@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.admission import audience_of
+from bot.app import load_ingestion_settings
 from bot.config import Settings
 from bot.parts import open_parts
 from bot.rendering.rendering import Rendered, SourceLine, render
+from bot.superseded import MarksSuperseded
 from bot.types import Inquiry, Message, Person, Policy, Stage, Thread
 from rag.types import EVERYONE, Principal
 
@@ -26,8 +28,9 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
         private=True,
     )
     inquiry = Inquiry(message, (), audience_of(message), Policy(spaces=settings.index_spaces))
+    superseded = load_ingestion_settings().confluence_superseded_labels
     async with open_parts(settings) as parts:
-        outcome = await parts.desk.handle(inquiry, _quiet)
+        outcome = await MarksSuperseded(parts.desk, superseded).handle(inquiry, _quiet)
     print(_printed(render(outcome.response, private=True, remarks=outcome.remarks)))
     return 0 if outcome.response.kind == "reply" else 1
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import assert_never
 from urllib.parse import quote, urlsplit
 
+from bot.rendering.ages import SIGN, warnings_of
 from bot.rendering.amounts import counted
 from bot.rendering.markdown import clip, disarm
 from bot.types import (
@@ -53,7 +54,7 @@ class SourceLine:
 
     ``number`` is the mark in the text, None for a page that is only offered. ``url`` is None
     unless it is absolute http(s); then only the label is shown. ``space`` is plain text too;
-    ``updated_at`` is when the page was last changed, where that is known (bot.rendering.ages).
+    ``updated_at``, ``updated_by`` and ``superseded`` are the page's, told by bot.rendering.ages.
     """
 
     number: int | None
@@ -62,13 +63,16 @@ class SourceLine:
     quote: str
     space: str = ""
     updated_at: datetime | None = None
+    updated_by: str = ""
+    superseded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
     """What is shown. ``text`` is Markdown in which nothing is live; ``footer`` may be empty.
 
-    ``remarks`` stand below text and pages: a line of plain text each, nothing escaped yet.
+    ``remarks`` stand below text and pages: a line of plain text each, nothing escaped yet. Those
+    that warn of a superseded page come first.
     """
 
     text: str
@@ -100,7 +104,10 @@ def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) ->
     ``remarks`` are those of its outcome; a reply for the asker alone has none.
     """
     shown = _rendered(response, private=private)
-    return replace(shown, remarks=tuple(clip(each, _REMARK_LENGTH) for each in remarks))
+    cited = response.sources if isinstance(response, Reply) else ()
+    warnings = (f"{SIGN} {each}" for each in warnings_of(cited))
+    told = tuple(clip(each, _REMARK_LENGTH) for each in (*warnings, *remarks))
+    return replace(shown, remarks=told)
 
 
 def _rendered(response: Response, *, private: bool) -> Rendered:
@@ -175,6 +182,8 @@ def _line(source: Source, number: int | None) -> SourceLine:
         quote=source.quote,
         space=clip(source.space, _SPACE_LENGTH),
         updated_at=source.updated_at,
+        updated_by=source.updated_by,
+        superseded=source.superseded,
     )
 
 

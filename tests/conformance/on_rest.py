@@ -185,8 +185,10 @@ def _read(answer: dict[str, Any]) -> str:
         f"[{number}] {page['title']} {_link(page['url'])}"
         for number, page in enumerate(answer["sources"], start=1)
     ]
-    pages = [f"(not confirmed) {page['title']}" for page in answer["suggestions"]]
-    return "\n".join([answer["answer"], *sources, *pages, *answer["remarks"]])
+    pages = [
+        f"(not confirmed) {page['title']} {page['updated_by']}" for page in answer["suggestions"]
+    ]
+    return "\n".join([answer["answer"], *sources, *pages, *answer["warnings"], *answer["remarks"]])
 
 
 def _link(url: str) -> str:

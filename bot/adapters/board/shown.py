@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from markupsafe import Markup
 
@@ -12,17 +12,22 @@ from bot.adapters.board import words
 from bot.adapters.board.sight import Sight, sources_of
 from bot.escalations.finding import leans_on_talk
 from bot.pages.markup import answer_html, quote_html
+from bot.rendering.ages import freshness
 from bot.types import Clarification, Interaction, Response, Source
 
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page that was cited or offered; ``href`` is empty where there is none to open."""
+    """A page that was cited or offered; ``href`` is empty where there is none to open.
+
+    ``age`` says when and by whom it was changed, and whether it is superseded.
+    """
 
     title: str
     section: str
     quote: Markup
     href: str
+    age: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,4 +111,5 @@ def quoted_page(source: Source) -> PageView:
         section=source.section if source.section != source.title else "",
         quote=quote_html(source.quote) if source.quote else Markup(),
         href=source.url if opens else "",
+        age=freshness(source, datetime.now(UTC)),
     )

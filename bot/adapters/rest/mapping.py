@@ -9,6 +9,7 @@ from typing import Literal
 
 from bot.adapters.rest import wire
 from bot.outcomes import AnswerType, answer_type
+from bot.rendering.ages import warnings_of
 from bot.rendering.links import OWN_PAGES
 from bot.types import Clarification, Escalation, Outcome, Reply, Response, Source, Trace
 
@@ -24,6 +25,7 @@ def answer_of(
     response = outcome.response
     kind = answer_type(outcome)
     status = _status(outcome, kind)
+    cited = response.sources if isinstance(response, Reply) and kind == "RAG" else ()
     return wire.Answer(
         interaction_id=interaction_id,
         status=status,
@@ -32,9 +34,10 @@ def answer_of(
         answer=_answer(outcome, not_found if status == "unknown" else _text(response)),
         confidence=_share(response.confidence),
         requires_escalation=kind == "ESCALATION_REQUIRED",
-        sources=_sources(response.sources if isinstance(response, Reply) and kind == "RAG" else ()),
+        sources=_sources(cited),
         suggestions=_sources(() if isinstance(response, Reply) else response.suggestions),
         remarks=list(outcome.remarks),
+        warnings=list(warnings_of(cited)),
         conversation_id=conversation_id,
     )
 

@@ -86,6 +86,10 @@ class Source(BaseModel):
     relevance: float = Field(description="0 to 1; comparable within one answer only.")
     source_type: str
     source_id: str
+    space: str
+    updated_at: datetime | None = Field(description="When the page was changed last, or null.")
+    updated_by: str = Field(description="The name of who changed it last; empty when unknown.")
+    superseded: str = Field(description="The label by which it is marked as superseded, or empty.")
 
 
 class Routed(BaseModel):
@@ -167,6 +171,9 @@ class Answer(BaseModel):
     sources: list[Source]
     suggestions: list[Source] = Field(description="Pages that may help, not confirmed.")
     remarks: list[str] = Field(description="Plain sentences to show below the answer.")
+    warnings: list[str] = Field(
+        description="Plain sentences to show next to the answer: pages marked as superseded."
+    )
     conversation_id: str
     pipeline: Pipeline | None = Field(None, description="Only when it was asked for.")
 

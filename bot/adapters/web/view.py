@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
@@ -13,6 +14,7 @@ from bot.adapters.web.cases import CaseView
 from bot.adapters.web.thumbs import VotesView, votes_view
 from bot.judging import can_be_judged
 from bot.pages.markup import answer_html, quote_html
+from bot.rendering.ages import freshness, warnings_of
 from bot.rendering.amounts import counted
 from bot.types import (
     Activity,
@@ -50,13 +52,17 @@ _ENDING_MARK = re.compile(r" \[(\d{1,2})\]$")
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A source as listed; ``href`` is empty where there is no page to open."""
+    """A source as listed; ``href`` is empty where there is no page to open.
+
+    ``age`` says when and by whom it was changed, as far as that is known.
+    """
 
     title: str
     section: str
     document_page: int | None
     quote: Markup
     href: str
+    age: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,7 @@ class ExchangeView:
     sources: tuple[SourceView, ...] = ()
     numbered: bool = False
     sources_label: str = ""
+    warnings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     rateable: bool = False
     can_ask_person: bool = False
@@ -135,6 +142,7 @@ def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> E
         sources=_source_views(response, shown),
         numbered=cited,
         sources_label=_sources_label(response, shown),
+        warnings=warnings_of(shown) if cited else (),
         remarks=outcome.remarks,
         rateable=can_be_judged(outcome),
         can_ask_person=_can_ask_person(response),
@@ -201,8 +209,9 @@ def _can_ask_person(response: Response) -> bool:
 
 def _source_views(response: Response, shown: Sequence[Source]) -> tuple[SourceView, ...]:
     quoted = quoted_lines(response.text) if _quotes(response) else {}
+    now = datetime.now(UTC)
     return tuple(
-        _source_view(source, quoted.get(number, [source.quote]))
+        _source_view(source, quoted.get(number, [source.quote]), now)
         for number, source in enumerate(shown, start=1)
     )
 
@@ -226,13 +235,14 @@ def quoted_lines(text: str) -> Mapping[int, Sequence[str]]:
     return quoted
 
 
-def _source_view(source: Source, quotes: Sequence[str]) -> SourceView:
+def _source_view(source: Source, quotes: Sequence[str], now: datetime) -> SourceView:
     return SourceView(
         title=source.title,
         section=source.section if source.section != source.title else "",
         document_page=source.document_page,
         quote=quote_html("\n".join(quotes)),
         href=_href(source, quotes),
+        age=freshness(source, now),
     )
 
 

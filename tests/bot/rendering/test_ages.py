@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.rendering.ages import updated
+from bot.rendering.ages import freshness, updated, warnings_of
+from tests.bot.adapters.outcomes import LOCAL, VPN
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -34,6 +36,28 @@ def test_the_age_of_a_page_is_said_as_a_person_would(days: int, words: str) -> N
 
 def test_of_a_page_without_a_date_nothing_is_said() -> None:
     assert updated(None, NOW) == ""
+    assert updated(None, NOW, "Ana Silva") == ""
+
+
+def test_who_changed_a_page_is_said_on_one_line() -> None:
+    at = NOW - timedelta(days=95)
+    assert updated(at, NOW, "Ana\n Silva ") == "updated 3 months ago by Ana Silva"
+    assert updated(at, NOW, " ") == "updated 3 months ago"
+
+
+def test_that_a_page_is_superseded_is_said_beside_its_age() -> None:
+    page = replace(VPN, updated_at=NOW, updated_by="Ana", superseded="obsolete")
+    assert freshness(page, NOW) == "updated today by Ana, marked as obsolete"
+    assert freshness(replace(VPN, superseded="obsolete"), NOW) == "marked as obsolete"
+    assert freshness(VPN, NOW) == ""
+
+
+def test_each_superseded_page_is_warned_of_once() -> None:
+    old = replace(VPN, superseded="archived")
+    found = warnings_of((LOCAL, old, replace(old, chunk_id="c9")))
+    assert found == (
+        "The page \u201cVPN guide\u201d is marked as archived: it may hold no longer.",
+    )
 
 
 @given(st.integers(min_value=2, max_value=40_000))

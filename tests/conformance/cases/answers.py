@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from bot.types import Clarification, Reply
 from tests.bot.adapters.outcomes import ANSWER, LOCAL, VPN
@@ -19,6 +20,8 @@ RESTART = "Restart the client [1]."
 A_PERSON = re.compile(r"human|Ask a person")
 REMARKS = ("I could not read plan.docx.", "I read 2 pages of guide.pdf.")
 READ = (r"I could not read `?plan\.docx`?\.", r"I read 2 pages of `?guide\.pdf`?\.")
+SUPERSEDED = "VPN guide\u201d is marked as superseded"
+BY_ANA = replace(VPN, updated_at=datetime(2026, 3, 9, tzinfo=UTC), updated_by="Ana Silva")
 FULLER = Reply("Your own plan covers it [1].", "answer", (VPN,), 0.9)
 
 ANSWERS = (
@@ -47,6 +50,16 @@ ANSWERS = (
         "remarks below the answer",
         says(ANSWER, None, *REMARKS),
         Asks("vpn, see my plan", (RESTART, "VPN guide", *map(re.compile, READ))),
+    ),
+    Case(
+        "a page that is superseded: said next to the answer",
+        says(replace(ANSWER, sources=(replace(VPN, superseded="superseded"),))),
+        Asks("vpn down?", (RESTART, SUPERSEDED)),
+    ),
+    Case(
+        "who changed a page, and when",
+        says(Clarification("Which one?", suggestions=(BY_ANA,))),
+        Asks("vpn down?", ("Which one?", "VPN guide", "Ana Silva")),
     ),
     Case(
         "clarified",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -15,6 +16,7 @@ from bot.errors import DeliveryFailed, DeliveryRefused, SettingInvalid
 from bot.escalations.types import Case, Notice
 from bot.escalations.wording import as_plain, said
 from bot.ports import Notes
+from bot.rendering.ages import freshness
 from bot.rendering.markdown import split
 from bot.rendering.rendering import HandOver, Rendered, SourceLine, hand_over, render
 from bot.types import Activity, Delivery, InteractionId, Message, PostedRef, Reply
@@ -184,7 +186,9 @@ def _line(line: SourceLine) -> str:
     """Return a source; the double brackets are Pigeon's notation of a link."""
     mark = "-" if line.number is None else f"[{line.number}]"
     label = plain(line.label)
-    return f"{mark} [[{line.url}|{label}]]" if line.url else f"{mark} {label}"
+    page = f"[[{line.url}|{label}]]" if line.url else label
+    told = plain(freshness(line, datetime.now(UTC)))
+    return f"{mark} {page}, {told}" if told else f"{mark} {page}"
 
 
 def _card(asked: HandOver, message: Message) -> Note:

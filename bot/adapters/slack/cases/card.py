@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from bot.adapters.slack.showing.blocks import (
@@ -145,14 +145,7 @@ def _lines(finding: Finding, ways: Ways) -> Sequence[SourceLine]:
 
 
 def _linked(line: SourceLine, url: str) -> SourceLine:
-    return SourceLine(
-        number=None,
-        label=line.label,
-        url=web_url(url),
-        quote=line.quote,
-        space=line.space,
-        updated_at=line.updated_at,
-    )
+    return replace(line, number=None, url=web_url(url))
 
 
 def _before(exchanges: Sequence[Exchange]) -> list[str]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from bot.adapters.slack.showing.blocks import SECTION_LIMIT, Block, context, section
 from bot.adapters.slack.showing.buttons import NONE, Buttons, more_button
 from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
-from bot.rendering.ages import updated
+from bot.rendering.ages import freshness
 from bot.rendering.code import plain_code, without_code
 from bot.rendering.markdown import disarm, split
 from bot.rendering.rendering import Rendered, SourceLine
@@ -134,8 +134,8 @@ def _line(line: SourceLine, now: datetime) -> str:
     mark = "\u2022" if line.number is None else f"[{line.number}]"
     label = escaped_label(without_code(line.label))
     page = f"<{line.url}|{label}>" if line.url else _inert(line.label)
-    space = _inert(line.space)
-    about = ", ".join(part for part in (page, space, updated(line.updated_at, now)) if part)
+    told = (_inert(line.space), _inert(freshness(line, now)))
+    about = ", ".join(part for part in (page, *told) if part)
     return f"{mark} {about}"
 
 

@@ -19,7 +19,7 @@ from bot.escalations.life import called
 from bot.escalations.offering import HISTORY, acts, since, stands
 from bot.escalations.types import CaseStep
 from bot.escalations.view import CaseView
-from bot.rendering.ages import updated
+from bot.rendering.ages import freshness
 from bot.rendering.links import reachable
 from bot.rendering.markdown import clip, split
 from bot.rendering.rendering import REASONS, SourceLine, offered, web_url
@@ -136,7 +136,7 @@ def _page(page: SourceLine, source: Source, ways: Ways, now: datetime) -> Json:
     url = web_url(reachable(source.url, ways.public_url))
     label = without_functions(teams_label(page.label))
     name = text_block(f"[{label}]({url})") if url else plain(page.label)
-    about = ", ".join(part for part in (page.space, updated(page.updated_at, now)) if part)
+    about = ", ".join(part for part in (page.space, freshness(page, now)) if part)
     return _together([name, plain(about, **_SUBTLE)] if about else [name])
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from bot.adapters.teams.showing.sizes import size
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_label, teams_plain
-from bot.rendering.ages import updated
+from bot.rendering.ages import freshness, marked, updated
 from bot.rendering.markdown import clip
 from bot.rendering.rendering import SourceLine
 from bot.rendering.wording import readable
@@ -58,7 +58,8 @@ def _opens_otherwise(line: SourceLine) -> bool:
 def _citation(number: int, line: SourceLine, now: datetime) -> Json:
     name = clip(line.label, _NAME_LENGTH)
     abstract = clip(readable(line.quote), _ABSTRACT_LENGTH) or name
-    words = (line.space, updated(line.updated_at, now))
+    who = f"by {line.updated_by}" if line.updated_at and line.updated_by else ""
+    words = (line.space, updated(line.updated_at, now), marked(line.superseded) or who)
     keywords = [clip(word, _KEYWORD_LENGTH) for word in words if word]
     appearance = {"@type": "DigitalDocument", "name": name, "abstract": abstract}
     opened: Json = {"url": line.url} if line.url else {}
@@ -69,5 +70,5 @@ def _citation(number: int, line: SourceLine, now: datetime) -> Json:
 def _line(line: SourceLine, now: datetime) -> str:
     mark = "- " if line.number is None else f"- \\[{line.number}\\] "
     page = f"[{teams_label(line.label)}]({line.url})" if line.url else teams_plain(line.label)
-    about = (page, teams_plain(line.space), updated(line.updated_at, now))
+    about = (page, teams_plain(line.space), teams_plain(freshness(line, now)))
     return mark + ", ".join(part for part in about if part)

@@ -25,6 +25,7 @@ KEYS = {
     "sources",
     "suggestions",
     "remarks",
+    "warnings",
     "conversation_id",
 }
 USER = {"id": "anna", "email": "anna@acme.example", "groups": ["hr"]}

@@ -86,7 +86,25 @@ def test_a_source_keeps_all_its_parts() -> None:
         "relevance": 0.9,
         "source_type": "folder",
         "source_id": "vpn.md",
+        "space": "",
+        "updated_at": None,
+        "updated_by": "",
+        "superseded": "",
     }
+
+
+def test_a_page_that_is_superseded_is_warned_of_where_it_is_cited_only() -> None:
+    old = replace(replies.FOUND.sources[0], superseded="obsolete")
+    cited = replies.outcome(replace(replies.FOUND, sources=(old, replace(old, chunk_id="c2"))))
+    offered = replies.outcome(replace(replies.UNSURE, suggestions=(old,)))
+
+    told = answer_of("i1", "c1", cited, NOT_FOUND)
+
+    assert told.warnings == [
+        "The page \u201cVPN\u201d is marked as obsolete: it may hold no longer."
+    ]
+    assert told.sources[0].superseded == "obsolete"
+    assert answer_of("i1", "c1", offered, NOT_FOUND).warnings == []
 
 
 @pytest.mark.parametrize(
