@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from ingestion.config import Settings
 from ingestion.confluence.client.opening import open_wiki
+from ingestion.confluence.client.patience import Patience
 from ingestion.confluence.known import ConfluenceSources
-from ingestion.confluence.ports import Wiki
+from ingestion.confluence.ports import WikiSite
 from ingestion.confluence.rules import rules_of
 
 
-def wiki_of(settings: Settings) -> Wiki | None:
+def wiki_of(settings: Settings, patience: Patience | None = None) -> WikiSite | None:
     """Return the Confluence that is set, which the caller closes; None without one.
 
-    Raises SettingInvalid.
+    ``patience`` is how long a request may take, if not the usual time. Raises SettingInvalid.
     """
     if settings.confluence_url is None or settings.confluence_token is None:
         return None
@@ -22,6 +23,7 @@ def wiki_of(settings: Settings) -> Wiki | None:
         email=settings.confluence_email,
         edition=settings.confluence_edition,
         ca_file=settings.confluence_ca_file,
+        patience=patience,
     )
 
 

@@ -12,6 +12,7 @@ from ingestion.confluence.types import (
     PageHead,
     PageMarks,
     Subjects,
+    WikiAbout,
     WikiAttachment,
     WikiGroup,
     WikiPage,
@@ -109,3 +110,11 @@ class Wiki(Protocol):
     async def group_named(self, name: str) -> WikiGroup | None: ...
 
     async def close(self) -> None: ...
+
+
+class WikiSite(Wiki, Protocol):
+    """A Wiki that tells of itself; for those who set it up."""
+
+    async def about(self) -> WikiAbout:
+        """Return edition, version, account and time."""
+        ...

@@ -123,3 +123,18 @@ class ChangedPages:
 
     heads: tuple[PageHead, ...]
     asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WikiAbout:
+    """What a site says of itself, and who it takes the token for.
+
+    ``version`` is "" where it is not told: by Cloud, which has none, and by Data Center before
+    9.1. ``account`` is None where the token counts for nobody. ``asked_at`` is the site's own time.
+    """
+
+    edition: Literal["cloud", "data-center"]
+    base: str
+    version: str
+    account: WikiUser | None
+    asked_at: datetime

@@ -79,6 +79,14 @@ def memberof(call: Call) -> Answer:
     return _groups(call, groups)
 
 
+def server_information(call: Call) -> Answer:
+    """What is installed (9.1 and later); its shape is the documentation's."""
+    if call.options.get("old"):
+        raise Refusal(404, f"null for uri: {call.base}{call.path}")
+    told: Json = {"baseUrl": call.base, "version": "9.2.3", "buildNumber": 9111}
+    return Answer({**told, "marketplaceBuildNumber": 9111, "buildDate": "2025-04-01"})
+
+
 def groups(call: Call) -> Answer:
     return _groups(call, [group for _, group in sorted(call.site.groups.items())])
 
@@ -143,6 +151,7 @@ ROUTES = (
     route("space-permissions", "/rest/api/space/{key}/permissions", space_permissions),
     route("user", "/rest/api/user", user, WHO),
     route("current-user", "/rest/api/user/current", current_user, "expand"),
+    route("server-information", "/rest/api/server-information", server_information),
     route("memberof", "/rest/api/user/memberof", memberof, f"{WHO} start limit"),
     route("groups", "/rest/api/group", groups, PIECES),
     route("group", "/rest/api/group/{name}", group, "expand"),

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from ingestion.confluence.client.about import about
 from ingestion.confluence.client.answers import no_spaces
 from ingestion.confluence.client.cloud_pages import CloudPages
 from ingestion.confluence.client.downloading import download
@@ -29,6 +30,7 @@ from ingestion.confluence.types import (
     PageHead,
     PageMarks,
     Subjects,
+    WikiAbout,
     WikiAttachment,
     WikiGroup,
     WikiPage,
@@ -42,7 +44,7 @@ _SEARCH_PEOPLE = "/rest/api/search/user"
 
 
 class Cloud:
-    """Implements ingestion.confluence.ports.Wiki for Confluence Cloud."""
+    """Implements ingestion.confluence.ports.WikiSite for Confluence Cloud."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -151,6 +153,9 @@ class Cloud:
         except NotVisible:
             return None
         return answer.value.group()
+
+    async def about(self) -> WikiAbout:
+        return await about(self._transport)
 
     async def close(self) -> None:
         await self._transport.close()

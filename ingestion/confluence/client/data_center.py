@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from ingestion.confluence.client.about import about
 from ingestion.confluence.client.answers import no_spaces
 from ingestion.confluence.client.data_center_pages import DataCenterPages
 from ingestion.confluence.client.data_center_shapes import (
@@ -28,6 +29,7 @@ from ingestion.confluence.types import (
     PageHead,
     PageMarks,
     Subjects,
+    WikiAbout,
     WikiAttachment,
     WikiGroup,
     WikiPage,
@@ -40,7 +42,7 @@ _MOST = 100
 
 
 class DataCenter:
-    """Implements ingestion.confluence.ports.Wiki for Confluence Data Center."""
+    """Implements ingestion.confluence.ports.WikiSite for Confluence Data Center."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -140,6 +142,9 @@ class DataCenter:
         except NotVisible:
             return None
         return answer.value.group()
+
+    async def about(self) -> WikiAbout:
+        return await about(self._transport)
 
     async def close(self) -> None:
         await self._transport.close()

@@ -12,7 +12,7 @@ from ingestion.confluence.client.pacing import Pace
 from ingestion.confluence.client.patience import Patience
 from ingestion.confluence.client.proxies import Proxies
 from ingestion.confluence.client.transport import Transport
-from ingestion.confluence.ports import Wiki
+from ingestion.confluence.ports import WikiSite
 
 
 def open_wiki(
@@ -23,7 +23,7 @@ def open_wiki(
     edition: Literal["auto", "cloud", "data-center"] = "auto",
     ca_file: str | None = None,
     patience: Patience | None = None,
-) -> Wiki:
+) -> WikiSite:
     """Return the Confluence at ``url``; the caller closes it. Nothing is asked of it yet.
 
     Raises SettingInvalid for an address or a file of certificates that can't be used.
