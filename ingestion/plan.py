@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from ingestion.chunk import CHUNKER, Ruler
@@ -89,6 +89,22 @@ def removes_too_much(plan: Plan) -> bool:
     return any(_too_much(loss) for loss in plan.losses)
 
 
+def readers_meanwhile(plan: Plan, indexed: Mapping[str, Page]) -> Sequence[SourcePage]:
+    """Return the pages whose readers change before any text does, with those.
+
+    A text that is still to be replaced was for its old readers alone: until then it is for those
+    who may read both, else what was taken out before all were let in would be shown to all.
+    """
+    rewritten = {page.id for page in plan.changed}
+    found = []
+    for page in plan.readers_changed:
+        old = indexed[page.id].readers
+        readers = _both(old, page.readers) if page.id in rewritten else page.readers
+        if readers != old:
+            found.append(replace(page, readers=readers))
+    return found
+
+
 def narrowed_first(
     pages: Iterable[SourcePage], indexed: Mapping[str, Page]
 ) -> tuple[Sequence[SourcePage], Sequence[SourcePage]]:
@@ -99,6 +115,10 @@ def narrowed_first(
         only_wider = _lets_in_all(page.readers, indexed[page.id].readers)
         (widened if only_wider else narrowed).append(page)
     return narrowed, widened
+
+
+def _both(old: Readers, new: Readers) -> Readers:
+    return tuple(dict.fromkeys((*old, *new))) if old and new else ()
 
 
 def _lets_in_all(new: Readers, old: Readers) -> bool:

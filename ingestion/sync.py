@@ -19,6 +19,7 @@ from ingestion.plan import (
     chunking_of,
     narrowed_first,
     plan_run,
+    readers_meanwhile,
     what_stops,
 )
 from ingestion.ports import FindsPages, ListsChanges, Progress, Source, TellsUse
@@ -141,7 +142,7 @@ async def _restrict_and_remove(
     confirm: Confirm,
 ) -> None:
     """First what fewer may read, and what is gone; then what more may read."""
-    narrowed, widened = narrowed_first(plan.readers_changed, indexed)
+    narrowed, widened = narrowed_first(readers_meanwhile(plan, indexed), indexed)
     await _set_readers(index, tenant, space, narrowed, confirm)
     if plan.removed:
         await confirm()

@@ -1,9 +1,15 @@
-"""What an index holds, to be compared with another."""
+"""What an index holds, to be compared with another.
+
+Where links in a text lead is no part of it: they are as of when that text was read. A page that
+was renamed is still found there, and one that is gone is so for who reads the wiki, too.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 from ingestion.progress import Silent
@@ -12,6 +18,8 @@ from rag.index.embedded import fingerprint_of, open_index
 from rag.ports import SearchIndex
 from rag.types import Chunk, Page, Principal, Readers
 from tests.syncing.follower import TENANT, Follower
+
+_LINK = re.compile(r" \(https?://[^)\s]*\)")
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,7 @@ async def held(index: SearchIndex, spaces: Sequence[str]) -> dict[tuple[str, str
     for space in spaces:
         for page in (await index.pages(TENANT, space)).values():
             chunks = await index.page(TENANT, space, page.id, _some_of(page.readers))
-            found[space, page.id] = Held(page, chunks)
+            found[space, page.id] = Held(page, tuple(map(_without_links, chunks)))
     return found
 
 
@@ -50,5 +58,29 @@ async def held_afresh(
         await index.close()
 
 
+def _without_links(chunk: Chunk) -> Chunk:
+    return replace(chunk, text=_LINK.sub("", chunk.text))
+
+
 def _some_of(readers: Readers) -> frozenset[Principal]:
     return frozenset[Principal]().union(*readers)
+
+
+def differences(
+    mine: dict[tuple[str, str], Held], fresh: dict[tuple[str, str], Held]
+) -> list[str]:
+    """Say what differs, page by page."""
+    found = [f"{key} is only indexed" for key in sorted(mine.keys() - fresh.keys())]
+    found += [f"{key} is not indexed" for key in sorted(fresh.keys() - mine.keys())]
+    for key in sorted(mine.keys() & fresh.keys()):
+        if mine[key] != fresh[key]:
+            found += [f"{key}:", *_unlike(mine[key], fresh[key])]
+    return found
+
+
+def _unlike(mine: Held, fresh: Held) -> list[str]:
+    told = [] if mine.page == fresh.page else [f"  {mine.page}", f"  {fresh.page}"]
+    for one, other in zip_longest(mine.chunks, fresh.chunks):
+        if one != other:
+            told += [f"  {one}", f"  {other}"]
+    return told

@@ -17,7 +17,7 @@ from tests.confluence.call import Blindness
 from tests.confluence.faults import ANY, too_many, unavailable
 from tests.syncing.asking import Tally, ask
 from tests.syncing.follower import Follower
-from tests.syncing.sameness import held, held_afresh
+from tests.syncing.sameness import differences, held, held_afresh
 from tests.syncing.world import SPACES, World
 
 BLINDNESS: tuple[Blindness, ...] = (403, 404, "empty")
@@ -64,7 +64,8 @@ class Story:
         assert (self.tally.leaks, self.tally.stale) == ([], 0), self._so_far()
         mine = await held(self.follower.index, SPACES)
         fresh = await held_afresh(self.follower, SPACES, directory)
-        assert mine == fresh, self._so_far()
+        unlike = differences(mine, fresh)
+        assert unlike == [], "\n".join([*unlike, self._so_far()])
 
     async def _pass(self, *, kills: bool) -> None:
         ways: list[tuple[Callable[[], object], int]] = [
@@ -75,6 +76,7 @@ class Story:
             (self._blind, 2),
             (self._storm, 2),
             (self._broken, 2),
+            (self._unread, 2),
             (self._cancelled, 2),
             (self._killed, 2 if kills else 0),
         ]
@@ -133,6 +135,12 @@ class Story:
         pages = random.choice(([], [self.world.page().id]))
         self.world.server.faults.break_expansion(random.choice(EXPANSIONS), *pages)
         await self._run(random.choice(("all", "changes")))
+
+    async def _unread(self) -> None:
+        """Let the text of many pages not be read, whatever is known of them."""
+        kind = "page" if self.world.server.edition == "cloud" else "content"
+        self.world.server.faults.fail(kind, *([unavailable()] * self.world.random.randint(6, 60)))
+        await self._run(self.world.random.choice(("all", "changes")))
 
     async def _cancelled(self) -> None:
         run = await self._begin("all")
@@ -202,7 +210,7 @@ class Story:
         return content.space == space and (not file or file in content.attachments)
 
     def _so_far(self) -> str:
-        return "\n".join([*self.tally.leaks, *self.log[-80:]])
+        return "\n".join([*self.tally.leaks[:5], *self.log[-60:]])
 
 
 def _kill_workers() -> None:
