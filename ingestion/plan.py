@@ -118,7 +118,10 @@ def narrowed_first(
 
 
 def _both(old: Readers, new: Readers) -> Readers:
-    return tuple(dict.fromkeys((*old, *new))) if old and new else ()
+    if not (old and new):
+        return ()
+    asked = dict.fromkeys(names for names in (*old, *new) if EVERYONE not in names)
+    return tuple(asked) or new
 
 
 def _lets_in_all(new: Readers, old: Readers) -> bool:
