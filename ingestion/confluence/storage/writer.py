@@ -64,7 +64,7 @@ class Writer:
 
     def copy(self, element: etree._Element, attributes: dict[str, str]) -> None:
         """Write an HTML element as it is, with these attributes, and what is inside it."""
-        self._tree.start(element.tag, dict(attributes))
+        self._tree.start(element.tag, dict(attributes.items()))
         self.inside(element)
         self._tree.end(element.tag)
 
