@@ -15,7 +15,7 @@ from bot.escalations.handover import EscalationWording
 from bot.finishing import finished
 from bot.grounding import Gates, Grounding
 from bot.observing.explaining import Grounded, explained, noted, of_route, with_calls
-from bot.ports import ReportStage
+from bot.ports import ReportStage, StillReadable
 from bot.rendering.wording import refusal_of, reply_of, suggestions_of
 from bot.types import (
     Escalation,
@@ -49,6 +49,7 @@ class Desk:
         gate: Judges how sure an answer is.
         wording: What is said when a person takes over.
         others: What takes the place of the first three where a channel names another model.
+        still: Takes a last look at the pages behind a reply; without it the index is believed.
     """
 
     def __init__(
@@ -60,9 +61,10 @@ class Desk:
         gate: Gates,
         wording: EscalationWording,
         others: Mapping[str, Way] | None = None,
+        still: StillReadable | None = None,
     ) -> None:
         self._ways = Ways(Way(router=router, generic=generic, pipeline=pipeline), others or {})
-        self._grounding = Grounding(gate)
+        self._grounding = Grounding(gate, still)
         self._wording = wording
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:

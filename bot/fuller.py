@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
 
 from bot.escalations.finding import is_open
 from bot.escalations.reading import Readable
+from bot.ports import StillReadable
 from bot.rendering.links import reachable_from_afar
 from bot.types import Interaction, Reply, Source
 from rag.errors import RagError
@@ -35,11 +36,19 @@ class Fuller:
 class FullerReplies:
     """Hands out what was kept for an asker, whole or not at all.
 
-    ``public_url`` makes links to this server's own pages open from anywhere.
+    ``public_url`` makes links to this server's own pages open from anywhere. ``still`` takes a
+    last look at the pages themselves.
     """
 
-    def __init__(self, readable: Readable, *, public_url: str | None = None) -> None:
+    def __init__(
+        self,
+        readable: Readable,
+        *,
+        public_url: str | None = None,
+        still: StillReadable | None = None,
+    ) -> None:
         self._readable = readable
+        self._still = still
         self._public_url = public_url
 
     async def of(self, interaction: Interaction, reader: frozenset[Principal]) -> Fuller:
@@ -59,7 +68,17 @@ class FullerReplies:
             return Fuller(None, UNSURE)
         if not private.sources or not all(_holds(each, may_read) for each in private.sources):
             return Fuller(None, CHANGED)
+        if not await self._are_still_readable(tenant, list(may_read.values()), reader):
+            return Fuller(None, CHANGED)
         return Fuller(reachable_from_afar(outcome, self._public_url).private)
+
+    async def _are_still_readable(
+        self, tenant: str, chunks: Sequence[Chunk], reader: frozenset[Principal]
+    ) -> bool:
+        if self._still is None:
+            return True
+        readable = await self._still.still(tenant, chunks, reader)
+        return all(chunk.id in readable for chunk in chunks)
 
 
 def _holds(source: Source, may_read: Mapping[str, Chunk]) -> bool:

@@ -9,8 +9,9 @@ from typing import Protocol
 import structlog
 
 from bot.asking import Asked
+from bot.last_look import LastLook, after, cited, shown, without
 from bot.observing.explaining import Grounded, of_gate
-from bot.ports import ReportStage
+from bot.ports import ReportStage, StillReadable
 from bot.rendering.wording import reply_of
 from bot.types import Reply, Stage
 from rag import telemetry
@@ -31,23 +32,24 @@ class Gates(Protocol):
 
 
 class Grounding:
-    """Answers from the pages, and has the gate judge each answer by what composed it."""
+    """Answers from the pages, and has the gate judge each answer by what composed it.
 
-    def __init__(self, gate: Gates) -> None:
+    With ``still``, no page is quoted or named that fails a last look at it: the question is asked
+    once more without such pages, and what then still fails is kept back.
+    """
+
+    def __init__(self, gate: Gates, still: StillReadable | None = None) -> None:
         self._gate = gate
+        self._last = LastLook(still)
 
     async def ground(self, pipeline: Pipeline, asked: Asked, report: ReportStage) -> Grounded:
         """Search, compose and judge. Raises RagError when the search itself fails."""
-        await report(Stage.SEARCHING)
-        retrieval = await pipeline.retrieve(asked.question, asked.scope)
-        await report(Stage.READING, len({each.chunk.page_id for each in retrieval.passages}))
-        try:
-            answer = await pipeline.compose(retrieval, asked.scope, asked.attached)
-        except RagError:
-            _log.exception("composing_failed")
-            return Grounded(retrieval, None, 0.0, 1.0)
-        await report(Stage.CHECKING)
-        return self._judged(retrieval, answer)
+        grounded = await self._grounded(pipeline, asked, report)
+        failing = await self._last.failing(grounded, asked.scope)
+        if not failing:
+            return grounded
+        again = await self._grounded(pipeline, without(asked, failing), report)
+        return after(grounded, failing, await self._last.kept(again, asked.scope))
 
     async def fuller(
         self, pipeline: Pipeline, asked: Asked, public: Grounded, own: frozenset[Principal]
@@ -66,17 +68,38 @@ class Grounding:
     async def _fuller(
         self, pipeline: Pipeline, asked: Asked, public: Grounded, own: frozenset[Principal]
     ) -> tuple[Reply | None, tuple[ModelCall, ...]]:
-        scope = replace(asked.scope, readers=own)
-        retrieval = await pipeline.retrieve(asked.question, scope)
-        shown = {passage.chunk.id for passage in public.retrieval.passages}
-        if all(passage.chunk.id in shown for passage in retrieval.passages):
-            return None, ()
-        answer = await pipeline.compose(retrieval, scope, asked.attached)
-        cited = {citation.chunk_id for claim in answer.claims for citation in claim.citations}
-        judged = self._judged(retrieval, answer)
-        if not judged.passes or cited <= shown:
-            return None, answer.calls
-        return reply_of(answer, judged.probability), answer.calls
+        theirs = replace(asked, scope=replace(asked.scope, readers=own))
+        found = await self._more(pipeline, theirs, public)
+        failing = await self._last.failing(found, theirs.scope) if found else frozenset()
+        if found and failing:
+            again = await self._more(pipeline, without(theirs, failing), public)
+            found = after(found, failing, await self._last.kept(again, theirs.scope))
+        if found is None or found.answer is None:
+            return None, () if found is None else found.earlier
+        calls = (*found.earlier, *found.answer.calls)
+        if not found.passes or cited(found) <= shown(public):
+            return None, calls
+        return reply_of(found.answer, found.probability), calls
+
+    async def _more(self, pipeline: Pipeline, asked: Asked, public: Grounded) -> Grounded | None:
+        """Return an answer where something is found that the public one was not made from."""
+        retrieval = await pipeline.retrieve(asked.question, asked.scope)
+        if {passage.chunk.id for passage in retrieval.passages} <= shown(public):
+            return None
+        answer = await pipeline.compose(retrieval, asked.scope, asked.attached)
+        return self._judged(retrieval, answer)
+
+    async def _grounded(self, pipeline: Pipeline, asked: Asked, report: ReportStage) -> Grounded:
+        await report(Stage.SEARCHING)
+        retrieval = await pipeline.retrieve(asked.question, asked.scope)
+        await report(Stage.READING, len({each.chunk.page_id for each in retrieval.passages}))
+        try:
+            answer = await pipeline.compose(retrieval, asked.scope, asked.attached)
+        except RagError:
+            _log.exception("composing_failed")
+            return Grounded(retrieval, None, 0.0, 1.0)
+        await report(Stage.CHECKING)
+        return self._judged(retrieval, answer)
 
     def _judged(self, retrieval: Retrieval, answer: Answer) -> Grounded:
         with span(telemetry.GATE) as current:

@@ -10,7 +10,7 @@ from bot.documents.documents import Documents, Reindex
 from bot.escalations.casework import Casework
 from bot.fuller import FullerReplies
 from bot.orders.orders import Orders
-from bot.ports import Audits, Inbox, Interactions, KeepsPolicies, Notes
+from bot.ports import Audits, Directory, Inbox, Interactions, KeepsPolicies, Notes
 from bot.startup import Part
 from bot.types import Message
 from bot.why.explaining import Explaining
@@ -37,6 +37,7 @@ class Office:
 
     Attributes:
         tenant: The company that is served.
+        directory: What a colleague may read.
         inbox: Where questions go.
         interactions: The record, to read and to judge.
         casework: What is done about escalations, and how they are shown.
@@ -53,6 +54,7 @@ class Office:
     """
 
     tenant: str
+    directory: Directory
     inbox: Inbox
     interactions: Interactions
     casework: Casework

@@ -12,6 +12,7 @@ from bot.desk import Desk
 from bot.errors import SettingInvalid
 from bot.escalations.handover import EscalationWording
 from bot.gating.gate import GATE_FILE, load_gate
+from bot.ports import StillReadable
 from bot.routing.generic import GenericAnswers
 from bot.routing.intents.classifier import IntentClassifier, load_classifier
 from bot.routing.router import Router
@@ -28,7 +29,10 @@ from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """``embedder_trouble`` says why there is none; then search is by keyword alone."""
+    """``embedder_trouble`` says why there is none; then search is by keyword alone.
+
+    ``still`` takes a last look at pages before they are shown, where that is wanted.
+    """
 
     index: SearchIndex
     embedder: Embedder | None
@@ -36,6 +40,7 @@ class Parts:
     model: ChatModel | None
     pipeline: Pipeline
     desk: Desk
+    still: StillReadable | None = None
 
 
 def _as_it_is(composer: Composer) -> Composer:
@@ -48,6 +53,7 @@ async def open_parts(
     observe: Callable[[Composer], Composer] = _as_it_is,
     *,
     fills: bool = False,
+    still: StillReadable | None = None,
 ) -> AsyncIterator[Parts]:
     """Open index, embedder and model, and make the desk of them.
 
@@ -75,7 +81,8 @@ async def open_parts(
             embedder_trouble=trouble,
             model=model,
             pipeline=configured.pipeline,
-            desk=_desk(settings, configured, others),
+            desk=_desk(settings, configured, others, still),
+            still=still,
         )
 
 
@@ -196,7 +203,12 @@ def _asks_named(settings: Settings) -> frozenset[str]:
     return frozenset(platform for platform, is_on in platforms.items() if is_on)
 
 
-def _desk(settings: Settings, configured: Way, others: Mapping[str, Way]) -> Desk:
+def _desk(
+    settings: Settings,
+    configured: Way,
+    others: Mapping[str, Way],
+    still: StillReadable | None,
+) -> Desk:
     return Desk(
         router=configured.router,
         generic=configured.generic,
@@ -209,4 +221,5 @@ def _desk(settings: Settings, configured: Way, others: Mapping[str, Way]) -> Des
             asks_people=_asks_people(settings),
             asks_named=_asks_named(settings),
         ),
+        still=still,
     )

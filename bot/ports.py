@@ -23,7 +23,7 @@ from bot.types import (
     Thread,
     Unfinished,
 )
-from rag.types import Principal, Turn
+from rag.types import Chunk, Principal, Turn
 
 
 class ReportStage(Protocol):
@@ -132,6 +132,20 @@ class Directory(Protocol):
 
     async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:
         """Return the person's principals; ``everyone`` alone when nothing is known."""
+        ...
+
+
+class StillReadable(Protocol):
+    """A last look at pages, where they come from, just before they are quoted or named."""
+
+    async def still(
+        self, tenant: str, chunks: Sequence[Chunk], readers: frozenset[Principal]
+    ) -> frozenset[str]:
+        """Return the ids of the chunks whose page one with these principals may read now.
+
+        Never raises: what can't be told in a few seconds is left out. Chunks of sources that
+        can't be asked are in it.
+        """
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.capabilities import Introduces
 from bot.errors import DeliveryFailed
+from bot.ports import Directory
 from bot.types import Message
 from rag.types import EVERYONE, Principal
 
@@ -12,10 +13,14 @@ EVERYBODY = frozenset({EVERYONE})
 
 
 class Readers:
-    """Asks the platform who somebody is; what it does not vouch for may not be read."""
+    """Asks the platform who somebody is; what it does not vouch for may not be read.
 
-    def __init__(self, people: Introduces) -> None:
+    ``directory`` tells what they may read, as at admission.
+    """
+
+    def __init__(self, people: Introduces, directory: Directory) -> None:
         self._people = people
+        self._directory = directory
 
     async def of_thread(self, message: Message) -> frozenset[Principal]:
         """Return what everybody who sees a thread may read."""
@@ -29,4 +34,7 @@ class Readers:
     async def of_asker(self, message: Message) -> frozenset[Principal]:
         """Return what the asker may read, for their eyes alone. Raises DeliveryFailed."""
         told = await self._people.introduce(message)
-        return EVERYBODY if told.outsiders else told.author.principals | EVERYBODY
+        if told.outsiders:
+            return EVERYBODY
+        tenant = message.thread.tenant
+        return await self._directory.principals(tenant, told.author) | EVERYBODY

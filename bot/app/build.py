@@ -16,6 +16,7 @@ from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.state import mount_state
 from bot.adapters.board.working import mount_work
 from bot.adapters.web.pages import WebChat
+from bot.app.directory import JoinedDirectory
 from bot.app.office import office_of
 from bot.app.sample import STARTERS
 from bot.app.shelves import Shelves, shelves_of
@@ -24,6 +25,7 @@ from bot.app.working import Working, executor_of, working_of
 from bot.config import Settings
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
+from bot.doors.reading import DIRECTORY
 from bot.doors.receiving import upload_bounds
 from bot.durable.joining import DurableEngine
 from bot.escalations.origin import Origins
@@ -35,7 +37,7 @@ from bot.observing.tracing import continue_trace
 from bot.office import Office
 from bot.parts import Parts, gate_path
 from bot.platforms import adapters
-from bot.ports import Channel
+from bot.ports import Channel, Directory
 from bot.settings.source import Source
 from bot.store import Store
 from ingestion.config import Settings as IngestionSettings
@@ -70,10 +72,13 @@ def build(
     sample: bool = False,
     sources: Mapping[str, Source] | None = None,
     ingestion: IngestionSettings | None = None,
+    directory: Directory | None = None,
 ) -> web.Application:
     """Join all parts into one application. Raises SettingInvalid.
 
     ``ingestion``: the settings of what is read into the index; None: no wiki is.
+
+    ``directory``: what colleagues may read (bot.app.directory); None: what platforms vouch for.
 
     ``sample``: the sample company is served, whose colleagues may be played (bot.doors.demo).
     ``sources``: where each setting comes from, to be shown.
@@ -86,6 +91,7 @@ def build(
     notes = store.notes
     platforms = [(adapter, adapter.connect(settings, notes)) for adapter in adapters(settings)]
     channels = [channel for _, channel in platforms]
+    directory = app[DIRECTORY] = directory or JoinedDirectory()
     working = working_of(
         settings,
         parts,
@@ -93,13 +99,20 @@ def build(
         engine,
         channels=channels,
         observers=(metrics,),
+        directory=directory,
         superseded=() if ingestion is None else ingestion.confluence_superseded_labels,
     )
     metrics.watch(lambda: working.inbox.busy)
     check_parts = app[STATUS] = checking(settings, parts, store, working.keeper, channels=channels)
     shelves = shelves_of(settings, parts, ingestion)
     office = office_of(
-        settings, parts, store, working=working, shelves=shelves, check_parts=check_parts
+        settings,
+        parts,
+        store,
+        working=working,
+        shelves=shelves,
+        check_parts=check_parts,
+        directory=directory,
     )
     for adapter, channel in platforms:
         adapter.mount(app, channel, office)

@@ -16,6 +16,7 @@ from bot.orders.orders import Orders
 from bot.orders.reindexing import Reindexing
 from bot.orders.watching import Watch
 from bot.parts import Parts, gate_path
+from bot.ports import Directory
 from bot.store import Store
 from bot.why.explaining import Explaining
 
@@ -28,11 +29,13 @@ def office_of(
     working: Working,
     shelves: Shelves,
     check_parts: CheckParts,
+    directory: Directory,
 ) -> Office:
     """Join it; nothing is started."""
     readable = IndexReading(parts.index)
     return Office(
         tenant=settings.tenant,
+        directory=directory,
         inbox=working.inbox,
         interactions=store.interactions,
         casework=Casework(cases=working.cases, interactions=store.interactions, readable=readable),
@@ -42,19 +45,25 @@ def office_of(
             readable=readable,
             public_url=settings.public_url,
         ),
-        fuller=FullerReplies(readable, public_url=settings.public_url),
+        fuller=FullerReplies(readable, public_url=settings.public_url, still=parts.still),
         hearing=Hearing(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,
         audits=store.audits,
         documents=shelves.documents,
         reindexing=shelves.reindexing,
-        orders=_orders(settings, store, shelves, check_parts),
+        orders=_orders(settings, store, shelves, check_parts, directory),
         check_parts=check_parts,
     )
 
 
-def _orders(settings: Settings, store: Store, shelves: Shelves, check_parts: CheckParts) -> Orders:
+def _orders(
+    settings: Settings,
+    store: Store,
+    shelves: Shelves,
+    check_parts: CheckParts,
+    directory: Directory,
+) -> Orders:
     return Orders(
         tenant=settings.tenant,
         reindexing=Reindexing(
@@ -65,6 +74,7 @@ def _orders(settings: Settings, store: Store, shelves: Shelves, check_parts: Che
         ),
         watch=Watch(shelves.reindexing),
         policies=store.policies,
+        directory=directory,
         check_parts=check_parts,
         served=settings.index_spaces,
         models=settings.openai_channel_models,

@@ -12,7 +12,7 @@ from functools import partial
 import structlog
 from aiohttp import web
 
-from bot.admission import Admission, VouchedDirectory
+from bot.admission import Admission
 from bot.app.attachments import attachments_of
 from bot.capabilities import Introduces
 from bot.config import Settings
@@ -31,7 +31,7 @@ from bot.limits.notices import Notices
 from bot.limits.usage import use_limits
 from bot.observing.audit import Observes
 from bot.parts import Parts
-from bot.ports import AnswersInquiries, Channel
+from bot.ports import AnswersInquiries, Channel, Directory
 from bot.records.sums import Swept
 from bot.store import Store, database_url, prepare
 from bot.superseded import MarksSuperseded
@@ -78,11 +78,15 @@ def working_of(
     *,
     channels: Sequence[Channel],
     observers: Sequence[Observes],
+    directory: Directory,
     superseded: Collection[str] = (),
 ) -> Working:
     """Join it; nothing is started. ``superseded`` are the labels of pages that are warned of."""
     desk = MarksSuperseded(parts.desk, superseded)
-    opened = _inbox(settings, desk, store, engine, channels=channels, observers=observers)
+    admission = _admission(settings, store, channels, directory)
+    opened = _inbox(
+        settings, desk, store, engine, admission=admission, channels=channels, observers=observers
+    )
     news = _news(store, parts, channels, opened.keeper)
     cases = AnnouncedCases(store.escalations, news.hint)
     return Working(opened.inbox, opened.keeper, news, cases)
@@ -99,13 +103,14 @@ def _inbox(
     store: Store,
     engine: DurableEngine,
     *,
+    admission: LimitedAdmission,
     channels: Sequence[Channel],
     observers: Sequence[Observes],
 ) -> Opened:
     return durable_inbox(
         store,
         engine,
-        admission=_admission(settings, store, channels),
+        admission=admission,
         desk=desk,
         channels={each.platform: each for each in channels},
         limits=Limits(concurrency=settings.concurrency, waiting=settings.waiting),
@@ -126,7 +131,9 @@ def _closed(settings: Settings) -> frozenset[str]:
     return frozenset(platform for platform, outsiders in kept.items() if outsiders == "off")
 
 
-def _admission(settings: Settings, store: Store, channels: Sequence[Channel]) -> LimitedAdmission:
+def _admission(
+    settings: Settings, store: Store, channels: Sequence[Channel], directory: Directory
+) -> LimitedAdmission:
     introductions = Introductions(
         {each.platform: each for each in channels if isinstance(each, Introduces)},
         closed=_closed(settings),
@@ -135,7 +142,7 @@ def _admission(settings: Settings, store: Store, channels: Sequence[Channel]) ->
     return LimitedAdmission(
         Admission(
             store.interactions,
-            VouchedDirectory(),
+            directory,
             Policy(spaces=settings.index_spaces),
             store.policies,
             introductions=introductions,

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from bot import __version__
 from bot.app import STATUS, build, executor_of, load_ingestion_settings, reindex_sample
+from bot.app.directory import open_wiki_side
 from bot.config import Settings
 from bot.doors.demo import DEMO, personas
 from bot.errors import SettingInvalid
@@ -47,7 +48,11 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
     ingestion = load_ingestion_settings()
     sources = sources_of(settings, ingestion)
     end_tracing = set_up_tracing()
-    async with _alone(settings), open_parts(settings, fills=sample) as parts:
+    async with (
+        _alone(settings),
+        open_wiki_side(ingestion) as wiki,
+        open_parts(settings, fills=sample, still=wiki.still) as parts,
+    ):
         if sample:
             for line in await reindex_sample(settings, parts):
                 print(f"  {line}", flush=True)
@@ -62,6 +67,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
                 sample=sample,
                 sources=sources,
                 ingestion=ingestion,
+                directory=wiki.directory,
             )
             await _listen(app, settings, started)
         finally:

@@ -14,12 +14,17 @@ from rag.types import Answer, ModelCall
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """What the index gave and what was made of it; ``answer`` is None when composing failed."""
+    """What the index gave and what was made of it; ``answer`` is None when composing failed.
+
+    ``earlier`` are the model calls of a first answer that was thrown away; ``notes`` say why.
+    """
 
     retrieval: Retrieval
     answer: Answer | None
     probability: float
     threshold: float
+    earlier: tuple[ModelCall, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def passes(self) -> bool:
@@ -38,10 +43,12 @@ def explained(trace: Trace, grounded: Grounded) -> Trace:
         threshold=grounded.threshold,
         gate="passed" if grounded.passes else "stopped",
         timings_ms={**trace.timings_ms, **timings},
+        notes=(*trace.notes, *grounded.notes),
     )
+    calls = (*trace.calls, *grounded.earlier, *(answer.calls if answer else ()))
     if answer is None:
-        return noted(explained, "the answer could not be composed")
-    return with_calls(explained, (*trace.calls, *answer.calls))
+        explained = noted(explained, "the answer could not be composed")
+    return with_calls(explained, calls)
 
 
 def with_calls(trace: Trace, calls: tuple[ModelCall, ...]) -> Trace:

@@ -37,10 +37,10 @@ from bot.orders.types import (
     Status,
 )
 from bot.orders.watching import Watch
-from bot.ports import KeepsPolicies
+from bot.ports import Directory, KeepsPolicies
 from bot.startup import Part
 from bot.types import Policy
-from rag.types import EVERYONE
+from rag.types import EVERYONE, Principal
 
 _log = structlog.get_logger(__name__)
 
@@ -62,6 +62,7 @@ class Orders:
         reindexing: Begins, tells and stops runs.
         watch: Follows a run to its end.
         policies: What single channels allow.
+        directory: What a colleague may read.
         check_parts: The state of every part.
         served: Spaces that may be answered from at all; None is all.
         models: What a channel can be answered by beside the ``usual_model``; None: there is none.
@@ -71,6 +72,7 @@ class Orders:
     reindexing: Reindexing
     watch: Watch
     policies: KeepsPolicies
+    directory: Directory
     check_parts: Callable[[], Awaitable[Sequence[Part]]]
     served: frozenset[str] | None = None
     models: tuple[str, ...] = ()
@@ -101,9 +103,9 @@ class Orders:
         An admin sees every part where nobody else does.
         """
         admin = by.alone and await self._refusal(by) is None
-        own = by.person.principals if by.alone else frozenset()
 
         async def told() -> Done:
+            own = await self._own(by) if by.alone else frozenset()
             spaces = await self._spaces(own | {EVERYONE})
             parts = await self.check_parts()
             return Done(status_text(parts, spaces, self.now(), admin=admin))
@@ -158,6 +160,9 @@ class Orders:
             return Done("Nothing was changed.")
         await self.policies.set(self.tenant, form.channel, chosen, actor=by.actor)
         return Done("Saved, from the next question on:\n" + "\n".join(different))
+
+    async def _own(self, by: Orderer) -> frozenset[Principal]:
+        return await self.directory.principals(self.tenant, by.person)
 
     async def _spaces(self, reader: SeenBy) -> Sequence[Space]:
         spaces = await self.reindexing.documents.spaces(reader)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bot.admission import VouchedDirectory
 from bot.escalations.casework import Casework
 from bot.escalations.reading import OnPage, Readable
 from bot.fuller import FullerReplies
@@ -68,6 +69,7 @@ def office_over(
     shelf = shelf or Shelf()
     return Office(
         tenant=tenant,
+        directory=VouchedDirectory(),
         inbox=inbox,
         interactions=store.interactions,
         casework=Casework(
@@ -95,5 +97,6 @@ def _orders(store: Store, shelf: Shelf, tenant: str) -> Orders:
         reindexing=reindexing,
         watch=Watch(shelf),
         policies=store.policies,
+        directory=VouchedDirectory(),
         check_parts=_all_well,
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.admission import VouchedDirectory
 from bot.errors import DeliveryFailed
 from bot.readers import EVERYBODY, Readers
 from bot.types import Introduction, Message, Person
@@ -30,22 +31,22 @@ class Known:
 
 
 async def test_in_private_the_asker_may_read_their_own() -> None:
-    assert await Readers(Known()).of_thread(question(private=True)) == HERS
+    assert await Readers(Known(), VouchedDirectory()).of_thread(question(private=True)) == HERS
 
 
 async def test_in_a_channel_everyone_reads_along() -> None:
-    assert await Readers(Known()).of_thread(question()) == EVERYBODY
-    assert await Readers(Known()).of_asker(question()) == HERS
+    assert await Readers(Known(), VouchedDirectory()).of_thread(question()) == EVERYBODY
+    assert await Readers(Known(), VouchedDirectory()).of_asker(question()) == HERS
 
 
 async def test_people_from_outside_may_read_what_everyone_may() -> None:
-    readers = Readers(Known(outsiders=True))
+    readers = Readers(Known(outsiders=True), VouchedDirectory())
     assert await readers.of_asker(question()) == EVERYBODY
     assert await readers.of_thread(question(private=True)) == EVERYBODY
 
 
 async def test_while_slack_does_not_tell_nobody_is_taken_for_more() -> None:
-    readers = Readers(Known(away=True))
+    readers = Readers(Known(away=True), VouchedDirectory())
     assert await readers.of_thread(question(private=True)) == EVERYBODY
     with pytest.raises(DeliveryFailed):
         await readers.of_asker(question())

@@ -15,6 +15,7 @@ from bot.adapters.board.escalations import PATH
 from bot.adapters.board.frame import show
 from bot.adapters.board.work import ACTS, Draft, work_view
 from bot.doors.identity import needs
+from bot.doors.reading import reads
 from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations import actors
 from bot.escalations.casework import LONGEST_REPLY, CaseView
@@ -22,7 +23,7 @@ from bot.escalations.ports import Cases
 from bot.escalations.types import Act, Actor, Case
 from bot.types import InteractionId, Person
 from rag.errors import RagError
-from rag.types import EVERYONE, Principal
+from rag.types import Principal
 
 NAMELESS = "The help desk"
 """How somebody acts who has no name here."""
@@ -142,7 +143,8 @@ class CasePage:
         trouble: str = "",
         done: Act | None = None,
     ) -> web.Response:
-        view, blind = await self._view(_case_id(request), person.principals | {EVERYONE})
+        reader = await reads(request, self._tenant)
+        view, blind = await self._view(_case_id(request), reader)
         context = {
             "work": work_view(view, actor_of(person), self._clock(), self._patience),
             "origin": await self._origins.of(view.case.interaction_id),

@@ -14,6 +14,7 @@ from bot.adapters.board.frame import show
 from bot.documents.documents import Documents, Reindex, Run, SeenBy, Space
 from bot.doors.identity import needs, role_of
 from bot.doors.problems import refusal, take_larger
+from bot.doors.reading import reads
 from bot.doors.receiving import Bounds, ReceivedForm, received
 from bot.errors import DocumentRefused
 from bot.ports import Audits
@@ -57,7 +58,7 @@ class DocumentPages:
 
     async def space(self, request: web.Request) -> web.Response:
         """Show the documents of a space, searched by words, page by page."""
-        seen_by = _seen_by(request)
+        seen_by = await _seen_by(request, self.tenant)
         name = request.match_info["space"]
         space = next(
             (one for one in await self.documents.spaces(seen_by) if one.name == name), None
@@ -82,7 +83,8 @@ class DocumentPages:
         """Show one document."""
         space, document_id = request.match_info["space"], request.match_info["id"]
         try:
-            document = await self.documents.document(space, document_id, _seen_by(request))
+            seen_by = await _seen_by(request, self.tenant)
+            document = await self.documents.document(space, document_id, seen_by)
         except DocumentRefused as error:
             raise refusal(error) from error
         context = {"document": document, "place": _place(space, document_id)}
@@ -168,7 +170,7 @@ class DocumentPages:
         kept: Sequence[str] = (),
         troubles: Sequence[str] = (),
     ) -> web.Response:
-        spaces = await self.documents.spaces(_seen_by(request))
+        spaces = await self.documents.spaces(await _seen_by(request, self.tenant))
         context: dict[str, object] = {"spaces": spaces, "troubles": troubles}
         if form is not None:
             context |= {"filled": form.texts, "kept": kept}
@@ -210,10 +212,10 @@ def _common(request: web.Request) -> dict[str, object]:
     return {"words": words, "tell": runs, "may_change": role_of(request) == "admin"}
 
 
-def _seen_by(request: web.Request) -> SeenBy:
+async def _seen_by(request: web.Request, tenant: str) -> SeenBy:
     """Return the principals whose documents are shown; admins are shown all."""
-    person = needs(request, "expert")
-    return None if role_of(request) == "admin" else person.principals | {EVERYONE}
+    needs(request, "expert")
+    return None if role_of(request) == "admin" else await reads(request, tenant)
 
 
 def _worth_showing(newest: Sequence[Run]) -> Sequence[Run]:

@@ -13,6 +13,7 @@ from bot.adapters.board.ports import Record
 from bot.adapters.board.record import record_view
 from bot.adapters.board.sight import sight
 from bot.doors.identity import needs
+from bot.doors.reading import reads
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable
 from bot.records.places import read
@@ -82,12 +83,13 @@ class Questions:
 
     async def one(self, request: web.Request) -> web.Response:
         """Show one whole record, but for pages that its reader may not read."""
-        person = needs(request, "expert")
+        needs(request, "expert")
         asked = await self._asked(request.match_info["id"])
         case = await self._cases.get(self._tenant, asked.id)
         thread = asked.message.thread
         earlier = await self._record.in_thread(thread, EARLIER, asked.number)
-        seen = await sight(self._readable, self._tenant, (asked, *earlier), person.principals)
+        reader = await reads(request, self._tenant)
+        seen = await sight(self._readable, self._tenant, (asked, *earlier), reader)
         view = record_view(
             asked, seen, earlier=earlier, feedback=await self._record.feedback(asked.id)
         )

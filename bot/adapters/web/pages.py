@@ -83,7 +83,7 @@ class WebChat:
         self._voting.mount(app)
         self._acts.mount(app)
         self._history.mount(app)
-        PageReader(self._pages, self._identify, self._tenant).mount(app)
+        PageReader(self._pages, self._tenant).mount(app)
 
     async def chat(self, request: web.Request) -> web.Response:
         """Show a conversation: the one in the address, else the one that is open here."""

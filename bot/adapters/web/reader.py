@@ -5,9 +5,10 @@ from __future__ import annotations
 import aiohttp_jinja2
 from aiohttp import web
 
-from bot.adapters.web.ports import Identify, StoredPages
+from bot.adapters.web.ports import StoredPages
 from bot.adapters.web.reading import highlighted, parts_of
-from rag.types import EVERYONE, Chunk
+from bot.doors.reading import reads
+from rag.types import Chunk
 
 QUOTED = "The highlighted lines are the ones the answer quotes."
 GONE = "This page has changed since the answer was given: the quoted lines are no longer on it."
@@ -16,9 +17,8 @@ GONE = "This page has changed since the answer was given: the quoted lines are n
 class PageReader:
     """Handler of a stored page; a page one may not read looks like one that is not there."""
 
-    def __init__(self, pages: StoredPages, identify: Identify, tenant: str) -> None:
+    def __init__(self, pages: StoredPages, tenant: str) -> None:
         self._pages = pages
-        self._identify = identify
         self._tenant = tenant
 
     def mount(self, app: web.Application) -> None:
@@ -31,7 +31,7 @@ class PageReader:
             self._tenant,
             request.match_info["space"],
             request.match_info["page"],
-            self._identify(request).principals | {EVERYONE},
+            await reads(request, self._tenant),
         )
         if not chunks:
             return _missing(request)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
+from bot.admission import VouchedDirectory
 from bot.documents.documents import SeenBy
 from bot.errors import StoreUnavailable
 from bot.orders.channel_settings import ChannelSettings, Filled, Wrong
@@ -66,6 +67,7 @@ def orders(
         ),
         watch=Watch(kept),
         policies=policies or MemoryPolicies(),
+        directory=VouchedDirectory(),
         check_parts=parts,
         served=served,
         models=("small",),

@@ -62,7 +62,10 @@ def command_listeners(
         errands=errands,
     )
     why = NewestWhy(
-        office=office, readers=Readers(channel), modals=WhyModals(modals), errands=errands
+        office=office,
+        readers=Readers(channel, office.directory),
+        modals=WhyModals(modals),
+        errands=errands,
     )
     commands = Commands(
         office=office,

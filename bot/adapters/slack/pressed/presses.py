@@ -35,7 +35,11 @@ def presses(
 ) -> Sequence[Registers]:
     """Return who takes presses, reactions and the message shortcut."""
     client, caller, tenant = channel.client, channel.caller, office.tenant
-    asides, modals, readers = Asides(client), Modals(client, caller), Readers(channel)
+    asides, modals, readers = (
+        Asides(client),
+        Modals(client, caller),
+        Readers(channel, office.directory),
+    )
     taking = Presses(asides, errands)
     subjects = subjects_of(
         tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues

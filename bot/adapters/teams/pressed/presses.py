@@ -38,7 +38,7 @@ def presses(channel: TeamsChannel, office: Office) -> Sequence[Registers]:
         Reactions(answers=answers, reacting=reacting, subjects=subjects),
         Wishes(wishing=wishing, subjects=subjects),
         Why(
-            why=WhyBelow(office, Readers(channel)),
+            why=WhyBelow(office, Readers(channel, office.directory)),
             subjects=subjects,
             reasons=Reasons(tenant=tenant, judging=judging, subjects=subjects),
         ),

@@ -1,0 +1,1 @@
+"""Which colleague is whom in Confluence, and in which groups there."""
