@@ -136,13 +136,14 @@ def test_the_probes_ask_where_the_server_listens() -> None:
 def test_the_jobs_order_what_ingestion_understands(
     job: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["sync", "--all", *re.findall(r"--[a-z-]+", job["arguments"]), "--help"]
+    asked = re.findall(r"'([^']+)'", job["arguments"])
 
     with pytest.raises(SystemExit) as ended:
-        ingestion(asked)
+        ingestion([*asked, "--help"])
 
     assert ended.value.code == 0
-    assert all(flag in capsys.readouterr().out for flag in asked[1:2])
+    told = capsys.readouterr().out
+    assert all(flag in told for flag in asked[1:])
 
 
 def test_every_role_is_one_that_the_guide_gives_a_reason_for() -> None:

@@ -1,4 +1,5 @@
-// The jobs that follow the wiki: what was edited every few minutes, everything twice an hour.
+// The jobs that follow the wiki: what was edited every few minutes, everything twice an hour. One more
+// fills a new version of the index when it is told to.
 param location string
 param tags object
 param environmentId string
@@ -11,10 +12,14 @@ param variables object
 
 var jobs = [
   // Edits.
-  { name: 'frontdesk-changes', cron: '*/5 * * * *', arguments: ['--changes'], seconds: 1500 }
+  { name: 'frontdesk-changes', cron: '*/5 * * * *', arguments: ['sync', '--all', '--changes'], seconds: 1500 }
   // Deletions, moves and restrictions as well.
-  { name: 'frontdesk-reconcile', cron: '7,37 * * * *', arguments: [], seconds: 21600 }
+  { name: 'frontdesk-reconcile', cron: '7,37 * * * *', arguments: ['sync', '--all'], seconds: 21600 }
+  // By hand, after another embedding model was chosen.
+  { name: 'frontdesk-rebuild', cron: '', arguments: ['rebuild'], seconds: 86400 }
 ]
+
+var once = { parallelism: 1, replicaCompletionCount: 1 }
 
 var secrets = [
   { name: 'database-url', variable: 'DATABASE_URL' }
@@ -46,8 +51,9 @@ resource job 'Microsoft.App/jobs@2024-03-01' = [
       environmentId: environmentId
       workloadProfileName: 'Consumption'
       configuration: {
-        triggerType: 'Schedule'
-        scheduleTriggerConfig: { cronExpression: one.cron, parallelism: 1, replicaCompletionCount: 1 }
+        triggerType: empty(one.cron) ? 'Manual' : 'Schedule'
+        manualTriggerConfig: empty(one.cron) ? once : null
+        scheduleTriggerConfig: empty(one.cron) ? null : union(once, { cronExpression: one.cron })
         replicaTimeout: one.seconds
         // What failed is tried again by the next run of the schedule.
         replicaRetryLimit: 0
@@ -60,7 +66,7 @@ resource job 'Microsoft.App/jobs@2024-03-01' = [
             name: 'ingestion'
             image: image
             command: ['python', '-m', 'ingestion']
-            args: concat(['sync', '--all'], one.arguments)
+            args: one.arguments
             // An attachment is read in a process of its own, which may take 2 GB.
             resources: { cpu: json('2.0'), memory: '4Gi' }
             env: concat(plain, referenced)
