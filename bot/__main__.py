@@ -49,9 +49,10 @@ async def _run(options: argparse.Namespace, settings: Settings, started: float) 
 
             return await ask.ask(settings, " ".join(options.question), groups=options.group)
         case "doctor":
+            from bot.app import confluence_checks
             from bot.commands import doctor
 
-            return await doctor.doctor(settings)
+            return await doctor.doctor(settings, confluence_checks)
         case "escalations" | "channels" | "teams-package":
             return await _administering(options, settings)
         case "pause" | "resume":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -12,6 +13,9 @@ from bot.config import Settings
 AZURE_SEARCH = "Azure AI Search"
 _NOBODY_ASKED = "nobody is asked there"
 _NOBODY_ORDERS = "nobody may reindex or change settings there"
+_TROUBLES = 2
+_SPACES = 5
+_SOON = timedelta(minutes=1)
 _SIGNS = {"ready": "+", "absent": "-", "limited": "~", "paused": "=", "failed": "!"}
 
 
@@ -20,8 +24,9 @@ class Part:
     """One part of the system: what it is now, and the one line that adds or mends it.
 
     "absent" is not configured, and nothing that is promised is broken by that. "limited" and
-    "paused" work as they are told to: fewer questions are answered now, or none. Without a
-    ``vital`` part nobody is answered; without another, such as one platform of several, some are.
+    "paused" work as they are told to: fewer questions are answered now, or none, or some from
+    pages as they were. Without a ``vital`` part nobody is answered; without another, such as one
+    platform of several, some are.
     """
 
     name: str
@@ -146,10 +151,64 @@ def _teams_ready(settings: Settings, how: str) -> Part:
     return _ready("Teams", how, optional)
 
 
-def confluence() -> Part:
-    """Say that Confluence is read as a folder for now."""
-    cure = "Index an exported folder: python -m ingestion folder PATH --space KEY --base-url URL"
-    return Part("Confluence", "absent", "no live connection in this version.", cure)
+@dataclass(frozen=True, slots=True)
+class Wiki:
+    """A Confluence, as far as its spaces were read.
+
+    ``looked_at`` is None before all were; ``next_at`` is None where nothing is read by schedule.
+    ``troubles`` say what went wrong, each with its cure, as of now.
+    """
+
+    address: str
+    spaces: Sequence[str] = ()
+    looked_at: datetime | None = None
+    next_at: datetime | None = None
+    scheduled: bool = True
+    troubles: Sequence[str] = ()
+
+
+def confluence(wiki: Wiki | None, now: datetime) -> Part:
+    """Say how far Confluence was read; while it can't be, what is indexed is answered from."""
+    if wiki is None:
+        cure = "Add CONFLUENCE_URL and CONFLUENCE_TOKEN to .env: docs/confluence.md"
+        return Part("Confluence", "absent", "not configured.", cure, vital=False)
+    where = urlsplit(wiki.address).hostname
+    if wiki.troubles:
+        told = " ".join(wiki.troubles[:_TROUBLES])
+        more = len(wiki.troubles) - _TROUBLES
+        told += f" And {more} more: see the board." if more > 0 else ""
+        return Part("Confluence", "limited", f"{where}: {told}", vital=False)
+    detail = "; ".join((_spaces_of(wiki, where), *_passes_of(wiki, now)))
+    return Part("Confluence", "ready", detail, vital=False)
+
+
+def _spaces_of(wiki: Wiki, where: str | None) -> str:
+    if not wiki.spaces:
+        return f"{where}: no space was read yet"
+    shown = ", ".join(wiki.spaces[:_SPACES])
+    more = f" and {len(wiki.spaces) - _SPACES} more" if len(wiki.spaces) > _SPACES else ""
+    return f"{where}: {shown}{more}"
+
+
+def _passes_of(wiki: Wiki, now: datetime) -> Sequence[str]:
+    """Say when all was looked at, and when it is again; a little late is still soon."""
+    last = [f"looked at {_minutes(now - wiki.looked_at)} ago"] if wiki.looked_at else []
+    if not wiki.scheduled:
+        return [*last, "this server reads nothing by schedule"]
+    if wiki.next_at is None:
+        return [*last, "the first pass begins soon"]
+    ahead = wiki.next_at - now
+    return [*last, f"again in {_minutes(ahead)}" if ahead > _SOON else "again soon"]
+
+
+def _minutes(span: timedelta) -> str:
+    """Return "under a minute", "5 minutes", "3 hours" or "2 days", rounded down."""
+    minutes = int(span.total_seconds()) // 60
+    for length, name in ((24 * 60, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= length:
+            count = minutes // length
+            return f"{count} {name}{'s' if count > 1 else ''}"
+    return "under a minute"
 
 
 def azure_search(settings: Settings, trouble: str = "") -> Part:

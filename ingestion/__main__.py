@@ -13,6 +13,7 @@ from pathlib import Path
 import structlog
 
 from ingestion.commands.codes import FAILED, INTERRUPTED, REFUSED
+from ingestion.commands.doctor import examine
 from ingestion.commands.folder import sync_folder_now
 from ingestion.commands.rebuild import rebuild_index
 from ingestion.commands.spaces import forget_space, list_spaces
@@ -71,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     forget = commands.add_parser("forget", help="remove a space from the index")
     forget.add_argument("space", help="the space")
     forget.add_argument("--yes", action="store_true", help="really remove it")
+    commands.add_parser("doctor", help="try all that is done with Confluence, and say what fails")
     commands.add_parser("status", help="say what runs do, and how the last ones ended")
     cancel = commands.add_parser("cancel", help="stop a run, in whichever process")
     cancel.add_argument("target", metavar="ID|SPACE", help="its id, or its space, or all")
@@ -121,6 +123,7 @@ _COMMANDS = {
     "spaces": list_spaces,
     "forget": forget_space,
     "status": show_status,
+    "doctor": examine,
     "cancel": cancel_runs,
     "rebuild": rebuild_index,
 }

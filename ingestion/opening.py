@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
 from ingestion.config import Settings
+from ingestion.confluence.check import Check
 from ingestion.folder import LARGEST_FILE
 from ingestion.records.opening import Records
 from ingestion.sources import KnownSources, Sources
@@ -27,6 +28,16 @@ def wiki_of(settings: Settings) -> OpenSources | None:
     from ingestion.confluence.composition import confluence_of
 
     return confluence_of(settings)
+
+
+async def check_wiki(settings: Settings) -> Sequence[Check]:
+    """Try all that is done with the wiki that is set; nothing where none is."""
+    if not settings.confluence_configured:
+        return ()
+    # As above.
+    from ingestion.confluence.checks import check_confluence
+
+    return await check_confluence(settings)
 
 
 @asynccontextmanager

@@ -10,8 +10,9 @@ import structlog
 
 from ingestion.errors import DocumentRefused, SourceUnavailable
 from ingestion.records.opening import Records
-from ingestion.runs import BY_SCHEDULE, Runs
+from ingestion.runs import Runs
 from ingestion.schedule import Cadence, Due, due
+from ingestion.telling import BY_SCHEDULE
 from ingestion.types import Extent
 
 log = structlog.get_logger(__name__)
@@ -41,6 +42,8 @@ class Scheduler:
         self._records = records
         self._spaces = spaces
         self._cadence = cadence
+        self.trouble = ""
+        """Why it is not known which spaces there are, or ""."""
 
     async def begin_due(self) -> Sequence[str]:
         """Begin what is due; return the runs.
@@ -63,7 +66,7 @@ class Scheduler:
         passes = await self._records.passes.begun()
         find = partial(
             due,
-            await self._spaces(),
+            await self._known_spaces(),
             begun=passes,
             synced=await self._records.ledger.synced(),
             active=await self._records.ledger.active(),
@@ -73,6 +76,15 @@ class Scheduler:
         over: list[tuple[str, Extent]] = [(one.space, one.extent) for one in find(failed=())]
         failed = [each for each in over if each in passes and await self._failed(passes[each].run)]
         return find(failed=failed)
+
+    async def _known_spaces(self) -> Sequence[str]:
+        try:
+            spaces = await self._spaces()
+        except SourceUnavailable as error:
+            self.trouble = str(error)
+            raise
+        self.trouble = ""
+        return spaces
 
     async def _failed(self, run_id: str) -> bool:
         run = await self._records.ledger.get(run_id) if run_id else None

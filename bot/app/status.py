@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from bot import startup
 from bot.capabilities import TellsState
@@ -16,11 +17,17 @@ from bot.startup import Part
 from bot.store import Store
 from rag.errors import RagError
 
+CheckPart = Callable[[], Awaitable[Part]]
 CheckParts = Callable[[], Awaitable[Sequence[Part]]]
 
 
-async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
-    """Return what is configured and what is not; quick enough for every readiness probe."""
+async def status(
+    settings: Settings, parts: Parts, confluence: Part | None = None
+) -> Sequence[Part]:
+    """Return what is configured and what is not; quick enough for every readiness probe.
+
+    ``confluence`` is how far that was read; None: it is not configured.
+    """
     name = parts.embedder.name if parts.embedder else None
     known = await _knowledge(settings, parts)
     trouble = known.detail if known.state == "failed" else ""
@@ -30,17 +37,24 @@ async def status(settings: Settings, parts: Parts) -> Sequence[Part]:
         startup.model(settings),
         startup.slack(settings),
         startup.teams(settings),
-        startup.confluence(),
+        confluence or startup.confluence(None, datetime.now(UTC)),
         startup.azure_search(settings, trouble),
         startup.doors(settings),
     )
 
 
 def checking(
-    settings: Settings, parts: Parts, store: Store, keeper: Keeper, *, channels: Sequence[object]
+    settings: Settings,
+    parts: Parts,
+    store: Store,
+    keeper: Keeper,
+    *,
+    channels: Sequence[object],
+    confluence: CheckPart | None = None,
 ) -> CheckParts:
     """Return what looks at every part of a running server; channels may tell of their own.
 
+    ``confluence`` tells how far that was read; None: it is not configured.
     A platform that fails leaves the others: no server is taken out of service for it.
     """
     telling = [each for each in channels if isinstance(each, TellsState)]
@@ -48,7 +62,8 @@ def checking(
     async def check_parts() -> Sequence[Part]:
         limits = await limits_part(settings, store.counting, store.pauses)
         told = {part.name: replace(part, vital=False) for part in (one.part() for one in telling)}
-        parts_now = [told.get(part.name, part) for part in await status(settings, parts)]
+        read = await confluence() if confluence is not None else None
+        parts_now = [told.get(part.name, part) for part in await status(settings, parts, read)]
         return (*parts_now, limits, tracing_part(), keeper.part())
 
     return check_parts

@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -32,6 +32,9 @@ _PROBE = Prompt(
 )
 
 
+Checks = Callable[[], Awaitable[Sequence[Part]]]
+
+
 class Check(Protocol):
     """What was tried, and what came of it; ``works`` None: not, and not everybody needs it."""
 
@@ -45,8 +48,11 @@ class Check(Protocol):
     def detail(self) -> str: ...
 
 
-async def doctor(settings: Settings) -> int:
-    """Print a line a part; 0 when nothing that is configured is broken, else 1."""
+async def doctor(settings: Settings, confluence: Checks | None = None) -> int:
+    """Print a line a part; 0 when nothing that is configured is broken, else 1.
+
+    ``confluence`` tries what ingestion reads, of which nothing is known here.
+    """
     found = [await asyncio.to_thread(_data_dir, settings.data_dir), *await _record(settings)]
     try:
         async with open_parts(settings) as parts:
@@ -55,6 +61,7 @@ async def doctor(settings: Settings) -> int:
     except (BotError, RagError) as error:
         found.append(Part("index", "failed", str(error)))
     found += await _azure_search(settings)
+    found += [] if confluence is None else await confluence()
     found += [*await _slack(settings), *await _teams(settings), startup.doors(settings)]
     for part in found:
         print(part.line())

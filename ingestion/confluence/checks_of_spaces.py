@@ -96,7 +96,11 @@ class SpaceChecks:
 
     async def _space(self, space: WikiSpace) -> Check:
         count = await self._count(space)
-        pages = f"{_MOST_PAGES} pages or more" if count > _MOST_PAGES else f"{count} pages"
+        pages = (
+            f"{_MOST_PAGES} pages or more"
+            if count > _MOST_PAGES
+            else f"{count} page{'' if count == 1 else 's'}"
+        )
         works, who = await self._who(space)
         if not count:
             return Check(f"space {space.key}", works=None, detail=f"no page is seen in it. {VIEW}")
@@ -121,8 +125,8 @@ class SpaceChecks:
         if readers.anyone or readers.groups & await self._access.everyone():
             return True, "open to everyone"
         named = f"read by {self._named(readers)}"
-        told = self._cloud or self._directory
-        return (True, named) if told else (None, f"{named}; {_CLOSED}")
+        told_apart = self._cloud or self._directory
+        return (True, named) if told_apart else (None, f"{named}; {_CLOSED}")
 
     async def _told(self, space: WikiSpace) -> Subjects:
         try:

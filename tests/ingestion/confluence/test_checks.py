@@ -76,7 +76,7 @@ async def asked(request: pytest.FixtureRequest, site: Site) -> AsyncIterator[Ask
 
 
 async def test_without_a_confluence_nothing_is_told() -> None:
-    assert await check_confluence(Settings(_env_file=None)) == ()  # type: ignore[call-arg]
+    assert await check_confluence(Settings(_env_file=None)) == ()
 
 
 async def test_all_is_well_where_everyone_is_known_and_all_rights_are_there(asked: Asked) -> None:
