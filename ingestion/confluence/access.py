@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
@@ -60,6 +60,15 @@ class Access:
         known = {marks.id: marks async for marks in self._wiki.marks(space)}
         self._marks.update(known)
         return known.keys()
+
+    def forget(self, page_ids: Iterable[str]) -> None:
+        """Ask for the marks of these pages once more, when they are needed again.
+
+        A text is shown to whom its page was open *after* the text was there: somebody may close
+        a page first and write then.
+        """
+        for page_id in page_ids:
+            self._marks.pop(page_id, None)
 
     async def marks(self, page_id: str) -> PageMarks | None:
         """Return a page's restrictions and labels; None when they can't be read.

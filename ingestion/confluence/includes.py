@@ -89,6 +89,8 @@ class Includes:
             return None
         if space is None:
             return None
+        self._access.forget((page_id, *page.ancestors))
+        await self._access.ask_viewers(space)
         allowed = await self._access.of(space, page_id, page.ancestors)
         return (page, allowed.readers) if allowed.readers else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
 from ingestion.confluence.access import Access
@@ -17,12 +17,15 @@ from ingestion.confluence.seen import Seen
 from ingestion.confluence.setbacks import Setbacks
 from ingestion.confluence.survey import Survey, lost_sight, survey
 from ingestion.confluence.tree import Chain
-from ingestion.confluence.types import PageHead, WikiSpace
+from ingestion.confluence.types import PageHead, WikiAttachment, WikiSpace
 from ingestion.confluence.whereabouts import Whereabouts
-from ingestion.errors import PageUnreadable
+from ingestion.errors import IngestionError, PageUnreadable
 from ingestion.types import Finding
 
 _AT_ONCE = 4
+
+_Files = Sequence[WikiAttachment] | IngestionError
+"""A page's files, or why they can't be listed."""
 
 
 class Looks:
@@ -65,7 +68,11 @@ class Looks:
         )
 
     async def whole(self) -> tuple[Seen, Survey]:
-        """Look at everything. Raises SourceUnavailable where the look can't be trusted."""
+        """Look at everything. Raises SourceUnavailable where the look can't be trusted.
+
+        Files are listed before anything is asked about who may read; see Access.forget.
+        """
+        files = await self._files_of_all()
         surveyed = await survey(self._wiki, self._space, self._access)
         self.whereabouts.whole(surveyed.heads)
         seen = Seen()
@@ -73,36 +80,40 @@ class Looks:
             including = {page_id async for page_id in self._wiki.including(self._space)}
             for page_id in sorted(surveyed.heads):
                 seen.page(await self._surveyed(surveyed, page_id, including))
-            await self._files_of_all(seen)
         except NotVisible as error:
             raise lost_sight(self._space) from error
+        self._take_files(seen, files)
         await self._say_unknown_groups(seen)
         return seen, surveyed
 
     async def some(self, heads: Iterable[PageHead]) -> Seen:
-        """Look at some pages; one that is gone meanwhile is not among what was seen."""
+        """Look at some pages; one that is gone meanwhile is not among what was seen.
+
+        Files are listed before anything is asked about who may read; see Access.forget.
+        """
         seen, waiting = Seen(), list(heads)
-        for start in range(0, len(waiting), _AT_ONCE):
-            await self._take_all(seen, waiting[start : start + _AT_ONCE])
+        files: dict[str, _Files] = {}
+
+        async def list_files(head: PageHead) -> None:
+            files[head.id] = await self._files_of(head)
+
+        async def take(head: PageHead) -> None:
+            await self._take(seen, head, files[head.id])
+
+        for work in (list_files, take):
+            for start in range(0, len(waiting), _AT_ONCE):
+                await _all(work, waiting[start : start + _AT_ONCE])
         await self._say_unknown_groups(seen)
         return seen
 
-    async def _take_all(self, seen: Seen, heads: Sequence[PageHead]) -> None:
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for head in heads:
-                    tasks.create_task(self._take(seen, head))
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from group
-
-    async def _take(self, seen: Seen, head: PageHead) -> None:
+    async def _take(self, seen: Seen, head: PageHead, files: _Files) -> None:
         """Look at one page; where Confluence fails, what is indexed of it stays for now."""
         try:
             chain = await self._chain(head.id)
             found = await self._offers.of(head, [chain], includes=True)
             seen.page(found)
             if isinstance(found, Offer):
-                await self._files_of(seen, head)
+                self._take_files_of(seen, head, files)
         except NotVisible:
             seen.forget(head.id)
         except WikiUnavailable as error:
@@ -111,15 +122,20 @@ class Looks:
         else:
             self._setbacks.over()
 
-    async def _files_of(self, seen: Seen, head: PageHead) -> None:
+    async def _files_of(self, head: PageHead) -> _Files:
         try:
-            found = await self._wiki.attachments(head.id) if self._rules.largest else ()
+            return await self._wiki.attachments(head.id) if self._rules.largest else ()
+        except NotVisible as error:
+            return error
         except WikiUnavailable as error:
             self._setbacks.bear(error)
-            seen.failed.append(Finding(f"{head.id}/", f"its files can't be listed: {error}"))
-            return
-        for attachment in found:
-            seen.attachment(attachment, self._rules.largest)
+            return error
+
+    def _take_files_of(self, seen: Seen, head: PageHead, files: _Files) -> None:
+        if isinstance(files, IngestionError):
+            seen.failed.append(Finding(f"{head.id}/", f"its files can't be listed: {files}"))
+        else:
+            self._take_files(seen, files)
 
     async def _chain(self, page_id: str) -> Chain:
         try:
@@ -138,13 +154,22 @@ class Looks:
         chains = [await surveyed.after.chain(page_id)]
         if page_id in surveyed.known_before:
             chains.append(await surveyed.before.chain(page_id))
+        if page_id in surveyed.written:
+            self._access.forget({page_id, *(each for chain in chains for each in chain or ())})
         head = surveyed.heads[page_id]
         return await self._offers.of(head, chains, includes=page_id in including)
 
-    async def _files_of_all(self, seen: Seen) -> None:
-        if self._rules.largest:
-            async for attachment in self._wiki.attachments_in(self._space):
-                seen.attachment(attachment, self._rules.largest)
+    async def _files_of_all(self) -> Sequence[WikiAttachment]:
+        if not self._rules.largest:
+            return ()
+        try:
+            return [one async for one in self._wiki.attachments_in(self._space)]
+        except NotVisible as error:
+            raise lost_sight(self._space) from error
+
+    def _take_files(self, seen: Seen, files: Iterable[WikiAttachment]) -> None:
+        for attachment in files:
+            seen.attachment(attachment, self._rules.largest)
 
     async def _say_unknown_groups(self, seen: Seen) -> None:
         for name in await self._access.unknown_groups():
@@ -152,3 +177,15 @@ class Looks:
                 f"CONFLUENCE_EVERYONE_GROUPS names {name!r}, and Confluence shows no such group"
             )
             seen.notes[Finding(self._space.key, reason)] = None
+
+
+async def _all(work: Callable[[PageHead], Awaitable[None]], heads: Sequence[PageHead]) -> None:
+    async def do(head: PageHead) -> None:
+        await work(head)
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for head in heads:
+                tasks.create_task(do(head))
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from group

@@ -130,7 +130,12 @@ class ConfluenceSource:
         return await self._reader.read(self._seen.offers[page_id], page)
 
     async def _file(self, file: Attached) -> Document:
-        return await self._files.read(file.attachment, file.offer.labels)
+        """Return a file as it was listed; a newer one may be for fewer people."""
+        document = await self._files.read(file.attachment, file.offer.labels)
+        now = await self._wiki.attachments(file.attachment.page_id)
+        if (file.attachment.id, file.attachment.version) not in {(o.id, o.version) for o in now}:
+            raise PageUnreadable("changed while it was read; it is tried again")
+        return document
 
     async def _found(
         self, space: WikiSpace, asked: Iterable[str], heads: dict[str, PageHead]

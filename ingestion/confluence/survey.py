@@ -4,6 +4,8 @@ A listing may shift while it is paged through, and a token may lose sight half-w
 listed before and after the marks: a page counts as gone only if Confluence says so of the page
 itself, and a page that was moved in between hangs under both places. Likewise who may view the
 space is asked twice. So what was closed all the time, now here and now there, never looks open.
+And what was written after the first listing may have been written into what was closed meanwhile:
+who may read that is asked again.
 """
 
 from __future__ import annotations
@@ -25,12 +27,16 @@ _MOST_DOUBTFUL_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The pages of a space, and the trees that they hung in before and after."""
+    """The pages of a space, and the trees that they hung in before and after.
+
+    ``written`` are those that were written, or showed, after the first listing only.
+    """
 
     heads: Mapping[str, PageHead]
     before: Tree
     after: Tree
     known_before: Collection[str]
+    written: Collection[str]
 
 
 async def survey(wiki: Wiki, space: WikiSpace, access: Access) -> Survey:
@@ -48,7 +54,12 @@ async def survey(wiki: Wiki, space: WikiSpace, access: Access) -> Survey:
     doubtful = (first.keys() | set(marked)) - second.keys()
     await _check(wiki, space, doubtful, second)
     await visible(wiki, space.key)
-    return Survey(second, Tree(wiki, first), Tree(wiki, second), first.keys())
+    written = {key for key, head in second.items() if not _as_before(head, first.get(key))}
+    return Survey(second, Tree(wiki, first), Tree(wiki, second), first.keys(), written)
+
+
+def _as_before(head: PageHead, before: PageHead | None) -> bool:
+    return before is not None and before.version == head.version
 
 
 async def visible(wiki: Wiki, key: str) -> WikiSpace:

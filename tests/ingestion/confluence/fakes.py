@@ -32,8 +32,8 @@ class SiteWiki:
     """Implements Wiki for one person without any network.
 
     ``asked`` names every request, as ``page 123``. ``broken`` are requests that always fail;
-    ``hidden`` are things that answer 403. ``before`` is called with each request's name first.
-    ``hides_permissions``: nobody is told who may view a space.
+    ``hidden`` are things that answer 403, ``refused`` requests. ``before`` is
+    called with each request's name first. ``hides_permissions``: nobody is told who may view a space.
     """
 
     site: Site
@@ -41,6 +41,7 @@ class SiteWiki:
     asked: list[str] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
     before: Callable[[str], object] = lambda _request: None
     hides_permissions: bool = False
     blind: bool = False
@@ -50,7 +51,7 @@ class SiteWiki:
         self.asked.append(request)
         if request in self.broken:
             raise WikiUnavailable(f"{request} failed with 500")
-        if request.rpartition(" ")[2] in self.hidden:
+        if request in self.refused or request.rpartition(" ")[2] in self.hidden:
             raise NotVisible(f"{request} is not to be seen", forbidden=True)
 
     def _content(self, request: str, content_id: str) -> Content:
