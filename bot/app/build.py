@@ -16,6 +16,7 @@ from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.state import mount_state
 from bot.adapters.board.working import mount_work
 from bot.adapters.web.pages import WebChat
+from bot.app.confluence import watching
 from bot.app.directory import JoinedDirectory
 from bot.app.office import office_of
 from bot.app.sample import STARTERS
@@ -103,8 +104,15 @@ def build(
         superseded=() if ingestion is None else ingestion.confluence_superseded_labels,
     )
     metrics.watch(lambda: working.inbox.busy)
-    check_parts = app[STATUS] = checking(settings, parts, store, working.keeper, channels=channels)
     shelves = shelves_of(settings, parts, ingestion)
+    check_parts = app[STATUS] = checking(
+        settings,
+        parts,
+        store,
+        working.keeper,
+        channels=channels,
+        confluence=watching(ingestion, shelves),
+    )
     office = office_of(
         settings,
         parts,
