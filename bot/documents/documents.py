@@ -116,7 +116,10 @@ class Run(Protocol):
     @property
     def dry_run(self) -> bool: ...
     @property
-    def by(self) -> str: ...
+    def by(self) -> str:
+        """Who began it; "schedule" and "start" are nobody's names but the server's own."""
+        ...
+
     @property
     def state(
         self,
@@ -157,6 +160,16 @@ class Run(Protocol):
     def failed(self) -> int: ...
     @property
     def failures(self) -> Sequence[Failure]: ...
+    @property
+    def extent(self) -> Literal["all", "changes", "page"]:
+        """How much of the space it looks at."""
+        ...
+
+    @property
+    def page(self) -> str:
+        """The address or id of the one page that it is over, "" for none."""
+        ...
+
     @property
     def resumed_as(self) -> Sequence[str]:
         """The runs that went on with it after it was interrupted."""

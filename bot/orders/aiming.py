@@ -1,4 +1,4 @@
-"""What somebody means by a target: a space by its name, the space of a page, or all."""
+"""What somebody means by a target: a space by its name, one page by its address, or all."""
 
 from __future__ import annotations
 
@@ -6,26 +6,35 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.documents.documents import Space
+from bot.documents.documents import Document, Space
+from bot.errors import DocumentRefused
 from bot.orders.addresses import forms_of
-from bot.orders.ports import KnowsSpaces
+from bot.orders.ports import FindsSpaces, KnowsSpaces
 from bot.orders.types import Everything, Orderer, PageAt, Refused, SpaceNamed, Target
 from bot.orders.words import shown
 from bot.rendering.amounts import listed
 from rag.types import EVERYONE
 
 _NAMED = 10
+_ASKED_FOR_PAGES = "confluence"
+"""The kind of source that can be asked for one page; its pages are known by their ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What is to be read (None: all), and a sentence on how that was found, or ""."""
+    """What is to be read (None: all), and a sentence on how that was found, or "".
+
+    ``page`` is the address or id of the one page that is meant, "" for the whole space.
+    """
 
     space: str | None
     how: str = ""
+    page: str = ""
 
 
-async def aim_of(target: Target, documents: KnowsSpaces, by: Orderer) -> Aim | Refused:
+async def aim_of(
+    target: Target, documents: KnowsSpaces, runs: FindsSpaces, by: Orderer
+) -> Aim | Refused:
     """Find what is meant, or say what there is instead. Raises StoreUnavailable."""
     match target:
         case Everything():
@@ -33,7 +42,7 @@ async def aim_of(target: Target, documents: KnowsSpaces, by: Orderer) -> Aim | R
         case SpaceNamed(name):
             return _space_named(name, await _spaces(documents, by), by)
         case PageAt(url):
-            return await _of_page(url, documents, by)
+            return await _of_page(url, documents, runs, by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +58,41 @@ async def _spaces(documents: KnowsSpaces, by: Orderer) -> _Spaces:
     return _Spaces(every, every if by.alone else await documents.spaces(frozenset({EVERYONE})))
 
 
-async def _of_page(url: str, documents: KnowsSpaces, by: Orderer) -> Aim | Refused:
+async def _of_page(
+    url: str, documents: KnowsSpaces, runs: FindsSpaces, by: Orderer
+) -> Aim | Refused:
+    """Find the page where it comes from, which knows new ones too; else as it is indexed.
+
+    A folder is not asked for one page: all of it is looked at.
+    """
     page = await documents.at(forms_of(url), None)
+    trouble = ""
+    try:
+        space = await runs.find_space(url)
+    except DocumentRefused as error:
+        space, trouble = None, str(error)
+    if space is not None:
+        return Aim(space, f"{_named(page, by)} is in the space {space}. ", url)
     spaces = await _spaces(documents, by)
     if page is None:
-        return Refused(
-            f"No page with the address {shown(url)} is indexed. If it is new, reindex its space "
-            f"by name: {by.spelling.reindexing('SPACE')}\n{_known(spaces.told)}"
-        )
+        return Refused(trouble or _unknown(url, spaces, by))
     aim = _space_named(page.space, spaces, by)
     if isinstance(aim, Refused):
         return aim
-    named = shown(page.title) if by.alone else "That page"
-    return Aim(aim.space, f"{named} is in the space {page.space}. ")
+    only = page.id if page.source == _ASKED_FOR_PAGES else ""
+    return Aim(aim.space, f"{_named(page, by)} is in the space {page.space}. ", only)
+
+
+def _named(page: Document | None, by: Orderer) -> str:
+    return shown(page.title) if page is not None and by.alone else "That page"
+
+
+def _unknown(url: str, spaces: _Spaces, by: Orderer) -> str:
+    return (
+        f"No page that I read is at {shown(url)}. Look at the address, and whether its space is "
+        f"one that is read. A whole space: {by.spelling.reindexing('SPACE')}\n"
+        f"{_known(spaces.told)}"
+    )
 
 
 def _space_named(name: str, spaces: _Spaces, by: Orderer) -> Aim | Refused:

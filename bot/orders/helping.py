@@ -29,7 +29,7 @@ def help_text(spelling: Spelling, *, admin: bool) -> str:
     if admin:
         lines += [
             f"{command}settings: what this channel allows",
-            f"{reindexing('SPACE')}: bring a space up to date; or the address of a page, or all",
+            f"{reindexing('SPACE')}: bring a space up to date; or one page by its address, or all",
             f"{reindexing('SPACE', '--dry-run')}: only say what would change",
             f"{reindexing('status')}: how far the runs are",
             f"{reindexing('cancel')}: stop a run; what it has written stays",

@@ -150,7 +150,7 @@ def _say(trouble: str, spelling: Spelling) -> Misunderstood:
     lines = (
         trouble,
         f"{reindexing('SPACE')} for a space, such as {reindexing('HR')}",
-        f"{reindexing('PAGE-URL')} for the space that a page is in",
+        f"{reindexing('PAGE-URL')} for one page, also a new one",
         f"{reindexing('all')} for everything",
         "Add --dry-run to see what would be done, --allow-mass-delete where many pages may go.",
         f"{reindexing('status')} tells how far it is, {reindexing('cancel')} stops it.",

@@ -24,6 +24,14 @@ class KnowsSpaces(Protocol):
         ...
 
 
+class FindsSpaces(Protocol):
+    """Where pages come from. Raises bot.errors.DocumentRefused while that can't be asked."""
+
+    async def find_space(self, url: str) -> str | None:
+        """Return the space of the page at an address, indexed or not; None for none of ours."""
+        ...
+
+
 class FollowsRuns(Protocol):
     """Runs of all processes. Raises bot.errors.StoreUnavailable."""
 

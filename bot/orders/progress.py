@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from bot.orders.told import RunState, RunTold, Trouble
+from bot.orders.told import Extent, RunState, RunTold, Trouble
 from bot.orders.types import Spelling
 from bot.rendering.amounts import counted
 from bot.rendering.markdown import clip
@@ -13,6 +14,7 @@ from bot.rendering.markdown import clip
 _BAR = 20
 _FULL, _EMPTY = "\u2588", "\u2591"
 _LONGEST_TROUBLE = 300
+_LONGEST_PAGE = 200
 _STANDS: Mapping[RunState, str] = {
     "running": "",
     "waiting": ": waiting for its turn",
@@ -47,7 +49,7 @@ def progress_of(told: RunTold, spelling: Spelling, *, alone: bool = True) -> Pro
     return Progress(
         title=_title(told),
         share=min(1.0, told.pages / told.total) if running else None,
-        facts=tuple(_facts(told)),
+        facts=(*_page(told, alone=alone), *_facts(told)),
         trouble_title=_trouble_title(told) if alone else _unnamed(told, spelling),
         troubles=tuple(_trouble(each) for each in told.troubles if alone or each.mass_delete),
         cure=_cure(told, spelling),
@@ -70,15 +72,31 @@ def text_bar(share: float) -> str:
     return f"{_FULL * full}{_EMPTY * (_BAR - full)} {int(share * 100)} %"
 
 
-def over(space: str | None) -> str:
-    """Return what a run is over."""
-    return "all spaces" if space is None else space
+class Aimed(Protocol):
+    """A run, as far as what it is over goes."""
+
+    @property
+    def space(self) -> str | None: ...
+    @property
+    def extent(self) -> Extent: ...
+
+
+def over(run: Aimed) -> str:
+    """Return what a run is over, without the name of any page."""
+    space = "all spaces" if run.space is None else run.space
+    match run.extent:
+        case "all":
+            return space
+        case "changes":
+            return f"what changed in {space}"
+        case "page":
+            return f"a page of {space}"
 
 
 def _title(told: RunTold) -> str:
     if told.state == "gone":
         return "A run that can't be followed any more"
-    what = over(told.space)
+    what = over(told)
     if told.state == "done":
         return _done(told, what)
     look = "Looking what would change in" if told.dry_run else "Reindexing"
@@ -93,6 +111,11 @@ def _done(told: RunTold, what: str) -> str:
     if told.dry_run:
         return f"Dry run over {what}: nothing was changed"
     return f"Reindexing {what}: done" + (", but not all could be read" if told.failed else "")
+
+
+def _page(told: RunTold, *, alone: bool) -> Iterator[str]:
+    if told.page and alone:
+        yield f"Page: {clip(told.page, _LONGEST_PAGE)}"
 
 
 def _facts(told: RunTold) -> Iterator[str]:

@@ -43,19 +43,21 @@ class Reindexing:
 
     async def start(self, order: ReindexOrder, by: Orderer) -> Started | Refused:
         """Begin a run over what is meant, or say why it can't be."""
-        aim = await aim_of(order.target, self.documents, by)
+        aim = await aim_of(order.target, self.documents, self.runs, by)
         if isinstance(aim, Refused):
             return aim
-        in_the_way = None if order.dry_run else await self._in_the_way(aim.space)
+        waits = order.dry_run or bool(aim.page)
+        in_the_way = None if waits else await self._in_the_way(aim.space)
         if in_the_way is not None:
             return Refused(_way_text(in_the_way, by), run_id=in_the_way.id)
-        await self._audit(by, "reindex", aim.space or "all", _detail(order))
+        await self._audit(by, "reindex", aim.space or "all", _detail(order, aim.page))
         try:
             run_id = await self.runs.start(
                 aim.space,
                 by=by.actor,
                 dry_run=order.dry_run,
                 allow_mass_delete=order.allow_mass_delete,
+                page=aim.page,
             )
         except DocumentInTheWay:
             return Refused(_RACE)
@@ -86,7 +88,7 @@ class Reindexing:
             return Refused(_which(order.target, active, by))
         (run,) = meant
         await self._stop(run, by)
-        return _stopped(run.space)
+        return _stopped(run)
 
     async def stop(self, run_id: str, by: Orderer) -> Done | Refused:
         """Stop a run that is followed, or what went on with it after it was killed."""
@@ -97,7 +99,7 @@ class Reindexing:
             return Refused("This run doesn't go on any more, so there is nothing to stop.")
         for each in active:
             await self._stop(each, by)
-        return _stopped(run.space)
+        return _stopped(run)
 
     async def is_now(self, run_id: str, other_id: str) -> bool:
         """Tell whether a run is another one, or was gone on with by it."""
@@ -106,7 +108,7 @@ class Reindexing:
         return other_id in {run_id, *(each.id for each in now)}
 
     async def _stop(self, run: Run, by: Orderer) -> None:
-        await self._audit(by, "cancel reindex", run.id, over(run.space))
+        await self._audit(by, "cancel reindex", run.id, over(run))
         await self.runs.cancel(run.id)
 
     async def _in_the_way(self, space: str | None) -> Run | None:
@@ -114,7 +116,7 @@ class Reindexing:
             (
                 run
                 for run in await self.runs.newest(_LOOKED_AT)
-                if run.active and not run.dry_run and _meet(run.space, space)
+                if run.active and not (run.dry_run or run.page) and _meet(run.space, space)
             ),
             None,
         )
@@ -123,14 +125,19 @@ class Reindexing:
         await self.audits.append(self.tenant, by.actor, act, subject, detail=detail)
 
 
-def _stopped(space: str | None) -> Done:
-    return Done(f"The run over {over(space)} is being stopped. What was written stays.")
+def _stopped(run: Run) -> Done:
+    return Done(f"The run over {over(run)} is being stopped. What was written stays.")
 
 
 def _meant(target: str, active: Sequence[Run]) -> Sequence[Run]:
-    """Return the runs that a target can mean: by id, or by what they are over."""
+    """Return the runs that a target can mean: by id, or by what they are over.
+
+    A space means the runs over all of it, unless there are none but over pages of it.
+    """
     wanted = target.casefold()
-    return [run for run in active if wanted in {run.id.casefold(), (run.space or "all").casefold()}]
+    named = [run for run in active if wanted in {run.id.casefold(), run.page.casefold()}]
+    over_it = [run for run in active if wanted == (run.space or "all").casefold()]
+    return named or [run for run in over_it if not run.page] or over_it
 
 
 def _which(target: str | None, active: Sequence[Run], by: Orderer) -> str:
@@ -138,7 +145,7 @@ def _which(target: str | None, active: Sequence[Run], by: Orderer) -> str:
     if target is not None and len(_meant(target, active)) > 1:
         trouble = f"More than one run is over {shown(target)}. "
     ways = [
-        f"{by.spelling.reindexing('cancel', run.id)} ({over(run.space)}"
+        f"{by.spelling.reindexing('cancel', run.id)} ({over(run)}"
         f"{', dry run' if run.dry_run else ''})"
         for run in active
     ]
@@ -154,14 +161,26 @@ def _way_text(run: Run, by: Orderer) -> str:
 
 
 def _started(aim: Aim, order: ReindexOrder) -> str:
+    if aim.page:
+        return _started_on_page(aim, order)
     what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
     if order.dry_run:
         return f"{aim.how}I'm looking at what would change in {what}. Nothing is changed by that."
     return f"{aim.how}I'm bringing {what} up to date. Pages that did not change cost nothing."
 
 
-def _detail(order: ReindexOrder) -> str:
-    given = {"dry run": order.dry_run, "mass delete allowed": order.allow_mass_delete}
+def _started_on_page(aim: Aim, order: ReindexOrder) -> str:
+    if order.dry_run:
+        return f"{aim.how}I'm looking at what would change on it. Nothing is changed by that."
+    return f"{aim.how}I'm bringing that page alone up to date, with its files."
+
+
+def _detail(order: ReindexOrder, page: str) -> str:
+    given = {
+        f"page {page}": bool(page),
+        "dry run": order.dry_run,
+        "mass delete allowed": order.allow_mass_delete,
+    }
     return ", ".join(each for each, is_so in given.items() if is_so)
 
 

@@ -38,6 +38,8 @@ def told_of(run_id: str, runs: Sequence[Run]) -> RunTold:
         run_id=run_id,
         state=state,
         space=working.space if len(runs) == 1 else None,
+        extent=working.extent if len(runs) == 1 else "all",
+        page=working.page if len(runs) == 1 else "",
         at_space=working.at_space,
         dry_run=any(run.dry_run for run in runs),
         pages=sum(run.pages for run in runs),

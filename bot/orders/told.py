@@ -9,6 +9,10 @@ RunState = Literal["waiting", "running", "done", "failed", "cancelled", "interru
 """interrupted: killed, and not gone on with yet. gone: it can't be followed any more."""
 
 
+Extent = Literal["all", "changes", "page"]
+"""How much of a space a run looks at: all of it, what changed since the last run, one page."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """Something that could not be read, why, and the cure; ``page`` "" is a whole space.
@@ -28,7 +32,8 @@ class RunTold:
     """How far a run is, or how it ended.
 
     ``run_id`` is the one that was asked for, also where the run went on under another. ``space``
-    None is all. ``pages`` of ``total`` are done. ``remaining`` is in words, "" while not known;
+    None is all; of it, ``extent`` is looked at, and ``page`` is the one page's address or id.
+    ``pages`` of ``total`` are done. ``remaining`` is in words, "" while not known;
     ``resumed``: it was interrupted and goes on, the figures are since then. Of ``failed`` troubles
     the first few are in ``troubles``. ``note`` is one sentence for states without figures.
     """
@@ -36,6 +41,8 @@ class RunTold:
     run_id: str
     state: RunState
     space: str | None = None
+    extent: Extent = "all"
+    page: str = ""
     at_space: str = ""
     dry_run: bool = False
     pages: int = 0

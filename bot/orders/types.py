@@ -17,7 +17,7 @@ class SpaceNamed:
 
 @dataclass(frozen=True, slots=True)
 class PageAt:
-    """The page at an address; the space that it is in is meant."""
+    """The page at an address, alone."""
 
     url: str
 

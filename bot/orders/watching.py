@@ -74,7 +74,7 @@ class Watch:
         told = told_of(run_id, now)
         if first is None or not now or now == (first,):
             return told
-        return replace(told, space=first.space, resumed=True)
+        return replace(told, space=first.space, extent=first.extent, page=first.page, resumed=True)
 
 
 def _worth(told: RunTold, last: RunTold | None, silent_seconds: float) -> bool:

@@ -88,7 +88,8 @@ class Shelf:
         del self.kept[space, document_id]
 
     async def find_space(self, url: str) -> str | None:
-        return next((each.space for each in self.kept.values() if each.url == url), None)
+        asked = [each for each in self.kept.values() if each.source == "confluence"]
+        return next((each.space for each in asked if each.url == url), None)
 
     async def start(
         self,

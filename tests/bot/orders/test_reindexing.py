@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.errors import StoreUnavailable
+from bot.errors import DocumentInTheWay, StoreUnavailable
 from bot.orders.reindexing import Reindexing
 from bot.orders.types import (
     Done,
@@ -105,10 +105,94 @@ async def test_a_space_that_nothing_is_known_to_fill_can_not_be_read_again() -> 
     assert "No space can be reindexed yet" in await refused(Shelf(), SpaceNamed("HR"))
 
 
-async def test_a_page_that_is_not_indexed_is_told_with_the_way_to_index_it() -> None:
+class Confluence(Wiki):
+    """A wiki that knows where its pages are, also such as are not indexed; it may be away."""
+
+    def __init__(self, *runs: Run, away: bool = False) -> None:
+        super().__init__(*runs)
+        self.away = away
+        page = replace(document("IT-Support", "77"), title="VPN", source="confluence")
+        self.kept["IT-Support", "77"] = replace(page, url="https://wiki.example/pages/77")
+
+    async def find_space(self, url: str) -> str | None:
+        if self.away:
+            raise DocumentInTheWay("Confluence does not answer. Try again in a minute.")
+        return "HR" if url == NEW else None
+
+
+NEW = "https://wiki.example/pages/12345/New"
+
+
+async def test_a_page_is_read_alone_also_if_it_is_new_or_a_run_is_over_its_space() -> None:
+    shelf, audits = Confluence(), MemoryAudits()
+
+    answer = await reindexing(shelf, audits).start(ReindexOrder(PageAt(NEW)), BY)
+
+    assert isinstance(answer, Started)
+    assert answer.text == (
+        "That page is in the space HR. I'm bringing that page alone up to date, with its files."
+    )
+    (run,) = shelf.runs
+    assert (run.space, run.page) == ("HR", NEW)
+    assert audits.acts == [("slack:U1", "reindex", "HR", f"page {NEW}")]
+
+
+async def test_a_page_that_its_wiki_shows_no_more_is_looked_at_by_its_id() -> None:
+    shelf = Confluence()
+
+    order = ReindexOrder(PageAt("https://wiki.example/pages/77"), dry_run=True)
+    answer = await reindexing(shelf).start(order, BY)
+
+    assert isinstance(answer, Started)
+    assert "\u201cVPN\u201d is in the space IT-Support. I'm looking at what would" in answer.text
+    assert [(run.space, run.page, run.dry_run) for run in shelf.runs] == [
+        ("IT-Support", "77", True)
+    ]
+
+
+async def test_while_the_wiki_is_away_a_new_page_is_refused_and_a_known_one_is_not() -> None:
+    shelf = Confluence(away=True)
+
+    assert await refused(shelf, PageAt(NEW)) == "Confluence does not answer. Try again in a minute."
+    known = await reindexing(shelf).start(ReindexOrder(PageAt("wiki.example/pages/77")), BY)
+    assert isinstance(known, Started)
+
+
+async def test_a_run_over_a_page_is_in_nobodys_way_and_nothing_is_in_its_way() -> None:
+    class Passing(Confluence):
+        async def start(self, space: str | None, **how: object) -> str:
+            return "r9"
+
+    over_a_page = replace(RUNNING, extent="page", page="77")
+    whole = await reindexing(Passing(over_a_page)).start(ReindexOrder(SpaceNamed("HR")), BY)
+    one = await reindexing(Passing(RUNNING)).start(ReindexOrder(PageAt(NEW)), BY)
+
+    assert isinstance(whole, Started)
+    assert isinstance(one, Started)
+
+
+@pytest.mark.parametrize(("target", "stopped"), [("HR", "r1"), ("77", "r2"), ("r2", "r2")])
+async def test_a_space_means_the_run_over_all_of_it(target: str, stopped: str) -> None:
+    shelf = Wiki(RUNNING, replace(RUNNING, id="r2", extent="page", page="77"))
+
+    answer = await reindexing(shelf).cancel(ReindexCancel(target), BY)
+
+    assert isinstance(answer, Done)
+    assert [run.id for run in shelf.runs if not run.active] == [stopped]
+
+
+async def test_a_page_is_named_to_those_alone_who_may_know_of_it() -> None:
+    work = reindexing(Wiki(replace(RUN, extent="page", page="https://wiki.example/Salaries")))
+
+    assert "Reindexing a page of HR: done" in (await work.standing(LOUD)).text
+    assert "Salaries" not in (await work.standing(LOUD)).text
+    assert "Page: https://wiki.example/Salaries" in (await work.standing(BY)).text
+
+
+async def test_a_page_that_is_none_of_ours_is_told_with_the_way_to_index_a_space() -> None:
     said = await refused(Wiki(), PageAt("https://wiki.example/new"))
 
-    assert "https://wiki.example/new" in said
+    assert "No page that I read is at \u201chttps://wiki.example/new\u201d" in said
     assert "/reindex SPACE" in said
     assert "Known are: HR, IT-Support." in said
 
