@@ -15,12 +15,13 @@ from ingestion.errors import IngestionError
 from ingestion.folder import LARGEST_FILE
 from ingestion.library import Library, ListedIndex
 from ingestion.records.opening import Records, records_at
-from ingestion.runs import HeldBack, Runs, SyncSpace
+from ingestion.running import HeldBack, SyncSpace
+from ingestion.runs import Runs
 from ingestion.schedule import Cadence
 from ingestion.scheduler import Scheduler
 from ingestion.sources import KnownSources, Sources
 from ingestion.uploads import Uploads
-from ingestion.worker import in_a_process
+from ingestion.workers import InProcesses
 from rag.errors import RagError
 
 log = structlog.get_logger(__name__)
@@ -49,15 +50,15 @@ def library_of(
     kept = records or records_at(data_dir, tenant)
     uploads = Uploads(data_dir, tenant, largest)
     sources = KnownSources(uploads, kept.ledger, wiki)
-    in_processes = in_a_process(data_dir, tenant, largest, kept.leases)
-
+    workers = InProcesses(data_dir, tenant, largest, kept.leases)
     return Library(
         index=index,
         tenant=tenant,
         uploads=uploads,
         sources=sources,
-        runs=Runs(kept.ledger, sources, work or in_processes, on_held_back),
+        runs=Runs(kept.ledger, sources, work or workers, on_held_back),
         ledger=kept.ledger,
+        workers=workers,
     )
 
 
@@ -88,6 +89,7 @@ async def open_library(library: Library, scheduler: Scheduler | None = None) -> 
         looking.cancel()
         await asyncio.wait([looking])
         await library.runs.stop()
+        await library.workers.close()
 
 
 async def _mend(library: Library) -> None:

@@ -74,6 +74,12 @@ class ListedIndex(Index, Lists, Protocol):
     """An index that tells what it holds."""
 
 
+class Workers(Protocol):
+    """What works on spaces apart from the server."""
+
+    async def close(self) -> None: ...
+
+
 class TellsSynced(Protocol):
     """When each space was last brought up to date."""
 
@@ -93,6 +99,7 @@ class Library:
     sources: KnownSources
     runs: Runs
     ledger: TellsSynced
+    workers: Workers
     checker: Checker = field(default_factory=Checker)
 
     async def spaces(self, seen_by: frozenset[Principal] | None) -> Sequence[Space]:

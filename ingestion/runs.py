@@ -8,50 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import structlog
 
-from ingestion.errors import (
-    DocumentInTheWay,
-    DocumentUnknown,
-    IngestionError,
-    LedgerUnavailable,
-    RunInProgress,
-    TooManyRemoved,
-)
+from ingestion.adopting import Adopting, Over
+from ingestion.errors import DocumentInTheWay, DocumentUnknown
 from ingestion.names import shortened
-from ingestion.ports import Progress
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import Run, State
-from ingestion.sources import Sources, note_report
-from ingestion.tally import Tally, failure, held_back
-from ingestion.types import Extent, Report
-from rag.errors import RagError
+from ingestion.running import HeldBack, Running, SyncSpace
+from ingestion.sources import Sources
+from ingestion.tally import Tally, failure
+from ingestion.telling import Telling
+from ingestion.types import Extent
 
 log = structlog.get_logger(__name__)
 
-SyncSpace = Callable[[str, Progress, Run], Awaitable[Report]]
-"""Brings a space up to date with its source. Raises as ingestion.run.sync_source."""
-
-HeldBack = Callable[[str, str], Awaitable[None]]
-"""Is told of a space whose run held back, and why: too much of it, or all, is gone."""
-
-_Over = tuple[str, Extent, str]
-"""Space, extent and page: what a run is over."""
-
-_AT_ONCE = 2
-_WRITE_SECONDS = 0.5
-_LEASE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 5.0
 _BROKEN = "something broke on our side; it is in the log"
 AT_START = "start"
 """Who begins what a start has to mend."""
-BY_SCHEDULE = "schedule"
-"""Who begins what is due. Runs of the schedule that find nothing are not kept."""
 
 
 class Runs:
@@ -73,13 +51,11 @@ class Runs:
     ) -> None:
         self._ledger = ledger
         self._sources = sources
-        self._work = work
-        self._on_held_back = on_held_back
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._running = Running(ledger, sources, work, on_held_back)
+        self._telling = Telling(ledger)
+        self._adopting = Adopting(ledger)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._waiting: dict[_Over, str] = {}
-        self._taken_over: dict[str, Run] = {}
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._waiting: dict[Over, str] = {}
         self._stopping = False
 
     async def start(
@@ -171,19 +147,14 @@ class Runs:
         What was interrupted is settled last: a start that is cut off here resumes it all the same.
         """
         known = sorted(await self._sources.spaces())
-        # What is taken over is ours from now on, also when something fails below.
-        self._taken_over |= {run.id: run for run in await self._ledger.interrupted()}
-        interrupted = list(self._taken_over.values())
-        over = {run.id: _again(run, known) for run in interrupted}
-        allowed = {each for run in interrupted if run.allow_mass_delete for each in over[run.id]}
-        whole: list[_Over] = [(space, "all", "") for space in known if space in spaces]
-        begun: dict[_Over, str] = {}
-        for each in dict.fromkeys((*whole, *(each for again in over.values() for each in again))):
+        adopted = await self._adopting.adopted(known)
+        allowed, begun = adopted.allowed, dict[Over, str]()
+        for each in adopted.beyond(space for space in known if space in spaces):
             space, extent, page = each
             begun[each] = await self.request(
                 space, by=AT_START, allow_mass_delete=each in allowed, extent=extent, page=page
             )
-        await self._settle(interrupted, over, begun)
+        await self._adopting.settle(adopted, begun)
 
     async def settled(self) -> None:
         """Wait until nothing is under way in this process."""
@@ -193,28 +164,12 @@ class Runs:
     async def stop(self) -> None:
         """Interrupt what is under way; the next start resumes it."""
         self._stopping = True
+        self._telling.stop()
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-
-    async def _settle(
-        self,
-        interrupted: Sequence[Run],
-        over: Mapping[str, Sequence[_Over]],
-        begun: Mapping[_Over, str],
-    ) -> None:
-        if not interrupted:
-            return
-        await self._ledger.settle(
-            [
-                replace(run, resumed_as=tuple(begun[each] for each in over[run.id]))
-                for run in interrupted
-            ]
-        )
-        for run in interrupted:
-            self._taken_over.pop(run.id, None)
 
     async def _space_with(self, page: str) -> str:
         space = await self._sources.space_of(page)
@@ -243,10 +198,10 @@ class Runs:
         return run.id
 
     async def _run(self, tally: Tally) -> None:
-        telling = asyncio.create_task(self._tell(tally, asyncio.current_task()))
+        telling = asyncio.create_task(self._telling.follow(tally, asyncio.current_task()))
         state: State = "failed"
         try:
-            await self._all(tally)
+            await self._running.all(tally, self._forget_waiting)
             state = "failed" if tally.broken else "done"
         except asyncio.CancelledError:
             state = "interrupted" if self._stopping else "cancelled"
@@ -264,84 +219,8 @@ class Runs:
             # Left as it is: the next start finds it without an owner, and resumes it.
             return
         run = tally.ended(state)
-        await self._tell_end(run)
+        await self._telling.end(run)
         log.info("reindex.ended", run=run.id, space=run.space, state=state, chunks=run.chunks)
-
-    async def _tell_end(self, run: Run) -> None:
-        """Write it until it is kept: until then the run stands in the way of the next."""
-        said = False
-        while not self._stopping:
-            try:
-                await self._keep_end(run)
-            except LedgerUnavailable as error:
-                if not said:
-                    log.error("reindex.untold", run=run.id, why=str(error))  # noqa: TRY400
-                said = True
-                await asyncio.sleep(_WRITE_SECONDS)
-            else:
-                return
-
-    async def _keep_end(self, run: Run) -> None:
-        if run.by == BY_SCHEDULE and not run.eventful:
-            # Every few minutes one over each space: they would drown what people began.
-            await self._ledger.drop(run.id)
-        else:
-            await self._ledger.write(run)
-
-    async def _all(self, tally: Tally) -> None:
-        space = tally.run.space
-        for each in [space] if space is not None else await self._sources.spaces():
-            lock = self._locks.setdefault(each, asyncio.Lock())
-            async with lock, self._places:
-                await self._one(tally, each)
-
-    async def _one(self, tally: Tally, space: str) -> None:
-        """Work on a space once no other process does."""
-        pause = _LEASE_SECONDS
-        while True:
-            self._forget_waiting(tally.run)
-            begun = tally.at(space)
-            try:
-                report = await self._work(space, tally, tally.run)
-            except (RunInProgress, LedgerUnavailable):
-                # Also a full disk is waited for: what was taken in is to be found in the end.
-                tally.wait()
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
-                continue
-            except TooManyRemoved as error:
-                await self._hold_back(tally, space, error)
-            except (IngestionError, RagError) as error:
-                tally.trouble(failure(space, "", str(error)))
-            else:
-                await self._note(tally, report, begun)
-            return
-
-    async def _note(self, tally: Tally, report: Report, begun: datetime) -> None:
-        tally.take(report)
-        if not report.dry_run:
-            await note_report(self._ledger, report, begun)
-
-    async def _hold_back(self, tally: Tally, space: str, error: TooManyRemoved) -> None:
-        why = held_back(space, str(error))
-        tally.trouble(why)
-        log.error("reindex.held_back", run=tally.run.id, space=space, why=why.reason)
-        if self._on_held_back is None:
-            return
-        try:
-            await self._on_held_back(space, why.reason)
-        except Exception:
-            # It is in the run and in the log all the same.
-            log.exception("reindex.not_told", space=space)
-
-    async def _tell(self, tally: Tally, working: asyncio.Task[None] | None) -> None:
-        """Keep the ledger up to date, and look whether somebody wants the run to stop."""
-        while True:
-            await asyncio.sleep(_WRITE_SECONDS)
-            with suppress(LedgerUnavailable):
-                if await self._ledger.write(tally.now()) and working is not None:
-                    working.cancel()
-                    return
 
     def _forget_waiting(self, run: Run) -> None:
         """From now on a change of the space needs another run."""
@@ -364,13 +243,6 @@ def _new(
         extent=extent,
         page=page,
     )
-
-
-def _again(run: Run, known: Sequence[str]) -> Sequence[_Over]:
-    """Return what a run of a dead process leaves to be read again."""
-    if run.dry_run or run.state == "cancelled":
-        return ()
-    return [(space, run.extent, run.page) for space in known if run.space in {None, space}]
 
 
 def _meet(one: str | None, other: str | None) -> bool:

@@ -16,9 +16,10 @@ from ingestion.ports import Progress, TellsUse
 from ingestion.progress import progress_on
 from ingestion.records.types import Run
 from ingestion.report import report_lines
-from ingestion.runs import Runs, SyncSpace
+from ingestion.running import SyncSpace
+from ingestion.runs import Runs
 from ingestion.types import Report
-from ingestion.worker import in_a_process
+from ingestion.workers import InProcesses
 from rag.types import EmbeddingUse
 
 BY = "command line"
@@ -26,19 +27,26 @@ BY = "command line"
 
 async def sync_spaces(options: argparse.Namespace, settings: Settings) -> int:
     """Run over what is asked for, one space after the other, and print the reports."""
-    codes = [0]
     with kept_records(settings) as records:
-        async with open_sources(settings, records) as sources:
-            reports: list[Report] = []
-            work = in_a_process(settings.data_dir, settings.tenant, LARGEST_FILE, records.leases)
-            runs = Runs(records.ledger, sources, _shown(work, reports))
-            spaces: Sequence[str | None] = options.spaces or [None]
-            for space in spaces:
-                run = await _ended(runs, space, options)
-                for report in reports:
-                    print("\n".join(report_lines(report)))
-                reports.clear()
-                codes.append(_code(run))
+        work = InProcesses(settings.data_dir, settings.tenant, LARGEST_FILE, records.leases)
+        try:
+            async with open_sources(settings, records) as sources:
+                reports: list[Report] = []
+                runs = Runs(records.ledger, sources, _shown(work, reports))
+                return await _each(runs, reports, options)
+        finally:
+            await work.close()
+
+
+async def _each(runs: Runs, reports: list[Report], options: argparse.Namespace) -> int:
+    codes = [0]
+    spaces: Sequence[str | None] = options.spaces or [None]
+    for space in spaces:
+        run = await _ended(runs, space, options)
+        for report in reports:
+            print("\n".join(report_lines(report)))
+        reports.clear()
+        codes.append(_code(run))
     return max(codes)
 
 

@@ -14,7 +14,8 @@ from ingestion.progress import Lines, Silent
 from ingestion.report import report_lines
 from ingestion.sync import sync
 from ingestion.types import Report
-from ingestion.worker import Spoken, _heard
+from ingestion.worker import Spoken
+from ingestion.workers import _heard
 from rag.ports import Embedder, Index
 from rag.types import EVERYONE, EmbeddingUse
 from tests.fakes import WordEmbedder

@@ -17,7 +17,7 @@ from ingestion.progress import Silent
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry, Run
-from ingestion.worker import in_a_process
+from ingestion.workers import InProcesses
 from rag.errors import IndexUnavailable
 from rag.index.embedded import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Principal
@@ -149,7 +149,7 @@ async def test_a_document_that_is_not_indexed_yet_is_hidden_from_those_it_may_no
 async def test_what_goes_wrong_in_the_other_process_is_raised_here(tmp_path: Path) -> None:
     ledger = Ledger(sqlite_in(tmp_path), "acme")
     await ledger.note_folder("WIKI", FolderEntry(str(tmp_path / "gone"), ((),)))
-    sync = in_a_process(tmp_path, "acme", 1000)
+    sync = InProcesses(tmp_path, "acme", 1000)
 
     with pytest.raises(SourceUnavailable, match="is no folder"):
         await sync("WIKI", Silent(), RUN)

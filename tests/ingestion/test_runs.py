@@ -196,7 +196,7 @@ async def test_another_process_can_cancel_a_run(
 async def test_a_space_that_another_process_works_on_is_waited_for(
     runs: Runs, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingestion.runs._LEASE_SECONDS", 0.01)
+    monkeypatch.setattr("ingestion.running._LEASE_SECONDS", 0.01)
     work.errors = [RunInProgress("busy"), RunInProgress("busy")]
     work.on.set()
 

@@ -1,0 +1,233 @@
+"""The server's side of the worker processes: jobs handed out, what is said passed on.
+
+A worker that is done rests a while for the next job, so that a round of looks at many spaces
+costs one start. One whose job was stopped or went wrong is killed; the next job starts another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from ingestion import errors
+from ingestion.errors import IngestionError, RunInProgress
+from ingestion.ports import Progress, TellsUse
+from ingestion.records.leases import Leases
+from ingestion.records.types import Run
+from ingestion.types import Report
+from ingestion.worker import Job
+from rag.errors import RagError
+from rag.types import EmbeddingUse
+
+RESTING_SECONDS = 20.0
+"""A worker without a job goes after so long: later than the schedule's next look at what is due."""
+_PATIENCE_SECONDS = 1.0
+"""So long a job waits for a worker that is busy, before another one is started for it."""
+_ROOT = Path(__file__).parents[1]
+_LONGEST_LINE = 64 * 1024 * 1024
+_REPORT = TypeAdapter(Report)
+_DIED = "The process that reads documents ended early. Look at the log, and reindex."
+
+
+class InProcesses:
+    """Implements ingestion.running.SyncSpace: each space by a worker, which may do many.
+
+    Args:
+        data_dir: Where the index and the uploads are.
+        tenant: Whose spaces they are.
+        largest: Bytes that a file may have.
+        leases: With them no worker is bothered for a space that somebody works on.
+        resting_seconds: How long a worker stays without a job.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        tenant: str,
+        largest: int,
+        leases: Leases | None = None,
+        *,
+        resting_seconds: float = RESTING_SECONDS,
+    ) -> None:
+        self._data_dir = data_dir.absolute()
+        self._tenant = tenant
+        self._largest = largest
+        self._leases = leases
+        self._crew = _Crew(resting_seconds)
+
+    async def __call__(self, space: str, progress: Progress, run: Run) -> Report:
+        if self._leases is not None and not run.dry_run and await self._leases.busy(space):
+            raise RunInProgress(f"Another run works on space {space!r}; wait until it ends.")
+        return await self._crew.do(self._job(space, run), progress)
+
+    async def close(self) -> None:
+        """End the workers that rest."""
+        await self._crew.close()
+
+    def _job(self, space: str, run: Run) -> Job:
+        return Job(
+            data_dir=self._data_dir,
+            tenant=self._tenant,
+            space=space,
+            dry_run=run.dry_run,
+            allow_mass_delete=run.allow_mass_delete,
+            largest=self._largest,
+            extent=run.extent,
+            page=run.page,
+        )
+
+
+class _Crew:
+    """The workers that rest, and how many are busy."""
+
+    def __init__(self, resting_seconds: float) -> None:
+        self._resting_seconds = resting_seconds
+        self._resting: dict[_Worker, asyncio.Task[None]] = {}
+        self._busy = 0
+        self._freed = asyncio.Condition()
+
+    async def do(self, job: Job, progress: Progress) -> Report:
+        """Have a job done. Raises its error."""
+        await self._await_free()
+        rested = self._wake()
+        self._busy += 1
+        try:
+            if rested is not None:
+                with suppress(_NeverBegan):
+                    return await self._done(rested, job, progress)
+            return await self._done(await _started(), job, progress)
+        finally:
+            self._busy -= 1
+            async with self._freed:
+                self._freed.notify_all()
+
+    async def close(self) -> None:
+        while (worker := self._wake()) is not None:
+            await worker.end()
+
+    async def _await_free(self) -> None:
+        """Let a busy worker finish, if that is soon: a start costs more."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_SECONDS), self._freed:
+                await self._freed.wait_for(lambda: self._resting or not self._busy)
+
+    def _wake(self) -> _Worker | None:
+        if not self._resting:
+            return None
+        worker, resting = self._resting.popitem()
+        resting.cancel()
+        return worker
+
+    async def _done(self, worker: _Worker, job: Job, progress: Progress) -> Report:
+        try:
+            return await worker.do(job, progress)
+        finally:
+            if worker.fit:
+                self._resting[worker] = asyncio.create_task(self._rest(worker))
+            else:
+                await worker.end()
+
+    async def _rest(self, worker: _Worker) -> None:
+        try:
+            await worker.gone_within(self._resting_seconds)
+        finally:
+            # Whoever woke it has it now.
+            if self._resting.pop(worker, None) is not None:
+                await worker.end()
+
+
+async def _started() -> _Worker:
+    return _Worker(
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "ingestion.worker"),
+            env={**os.environ, "PYTHONPATH": _path()},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_LONGEST_LINE,
+            start_new_session=True,
+        )
+    )
+
+
+class _NeverBegan(IngestionError):
+    """The worker was gone before it took the job."""
+
+
+class _Worker:
+    """One process; ``fit`` while it could take another job."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._said = process.stdout or asyncio.StreamReader()
+        self.fit = False
+
+    async def do(self, job: Job, progress: Progress) -> Report:
+        """Have a job done. Raises its error, and _NeverBegan."""
+        self.fit = False
+        await self._ask(job)
+        async for line in self._said:
+            said = json.loads(line)
+            self.fit = said.get("stays", False)
+            report = _heard(said, progress)
+            if report is not None:
+                return report
+        raise IngestionError(_DIED)
+
+    async def gone_within(self, seconds: float) -> None:
+        """Wait for the end of the process, but no longer than that."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
+
+    async def end(self) -> None:
+        """Kill it, whatever it does."""
+        if self._process.returncode is None:
+            self._process.kill()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        await self._process.wait()
+
+    async def _ask(self, job: Job) -> None:
+        if self._process.stdin is None:
+            raise _NeverBegan(_DIED)
+        try:
+            self._process.stdin.write(f"{job.model_dump_json()}\n".encode())
+            await self._process.stdin.drain()
+        except OSError as error:
+            raise _NeverBegan(_DIED) from error
+        if not await self._said.readline():
+            raise _NeverBegan(_DIED)
+
+
+def _heard(said: Mapping[str, Any], progress: Progress) -> Report | None:
+    """Pass on what a worker says; return its report, the last of it. Raises its error."""
+    match said:
+        case {"expect": pages, "use": use}:
+            if isinstance(progress, TellsUse):
+                progress.expect(pages, EmbeddingUse(**use))
+        case {"begin": pages, "space": space}:
+            progress.begin(space, pages)
+        case {"pages": pages, "chunks": chunks}:
+            progress.advance(pages=pages, chunks=chunks)
+        case {"page": page, "reason": reason}:
+            progress.fail(page, reason)
+        case {"report": report}:
+            progress.end()
+            return _REPORT.validate_python(report)
+        case {"error": kind, "text": text}:
+            known = getattr(errors, kind, None)
+            raise (known or RagError)(text)
+    return None
+
+
+def _path() -> str:
+    """Return where Frontdesk is found from any folder: ``.env`` is looked for in the server's."""
+    return os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
