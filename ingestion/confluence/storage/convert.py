@@ -26,9 +26,8 @@ def convert(storage: str, resolve: Resolve) -> Converted:
     Raises:
         PageUnreadable: it is too large, or nested too deeply.
     """
-    parsed = parse(storage)
     out = Writer(resolve, write)
-    out.inside(parsed.root)
+    notes = _written(storage, out)
     try:
         blocks = blocks_in(out.root())
     except RecursionError as error:
@@ -37,5 +36,16 @@ def convert(storage: str, resolve: Resolve) -> Converted:
         blocks=blocks,
         unknown_macros=dict(sorted(out.unknown.items())),
         included=tuple(out.included),
-        notes=(*parsed.notes, *out.notes),
+        notes=(*notes, *out.notes),
     )
+
+
+def _written(storage: str, out: Writer) -> tuple[str, ...]:
+    """Write a page and return what was odd about it; what is written is not kept."""
+    parsed = parse(storage)
+    out.text(parsed.root.text)
+    for element in parsed.root:
+        out.write(element)
+        out.text(element.tail)
+        element.clear()
+    return parsed.notes

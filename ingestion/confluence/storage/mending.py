@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from io import StringIO
 
 # Possessive throughout: what does not match fails at once, so that time stays linear.
 _NAME = r"[A-Za-z_][A-Za-z0-9_.-]*+(?::[A-Za-z_][A-Za-z0-9_.-]*+)?+"
@@ -22,16 +23,17 @@ def mended(markup: str) -> str:
 
     What looks like no tag is text. Entities must be resolved beforehand.
     """
-    parts: list[str] = []
+    written = StringIO()
     open_names: list[str] = []
     counts: Counter[str] = Counter()
     end = 0
     for match in _TOKENS.finditer(markup):
-        parts += (markup[end : match.start()], _written(match, open_names, counts))
+        written.write(markup[end : match.start()])
+        written.write(_written(match, open_names, counts))
         end = match.end()
-    parts.append(markup[end:])
-    parts += (f"</{name}>" for name in reversed(open_names))
-    return "".join(parts)
+    written.write(markup[end:])
+    written.writelines(f"</{name}>" for name in reversed(open_names))
+    return written.getvalue()
 
 
 def _written(match: re.Match[str], open_names: list[str], counts: Counter[str]) -> str:

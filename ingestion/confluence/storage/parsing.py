@@ -55,8 +55,10 @@ def parse(storage: str) -> Parsed:
     visible = xml_text(text)
     notes = [_DOCTYPE] * bool(head and head[1]) + [_CONTROLS] * (visible != text)
     markup = _without_entities(visible)
+    del text, visible
     root, trouble = _tree(markup)
     if trouble:
+        del root
         root, _ = _tree(mended(markup))
         notes.append(trouble)
     return Parsed(root, tuple(notes))
