@@ -159,6 +159,20 @@ class ReadsPages(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsChunks(Protocol):
+    """Optional capability of an index: chunks by their ids, in few requests.
+
+    Raises IndexUnavailable.
+    """
+
+    async def chunks(
+        self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
+    ) -> Mapping[str, Chunk]:
+        """Return by id those that are there and may be read; the others are left out."""
+        ...
+
+
 class SearchIndex(Index, Lists, ReadsPages, Protocol):
     """An index that a server needs: found in, listed and read from."""
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from rag.ports import ReadsChunks
 from rag.types import EVERYONE, Chunk, Principal
+
+_Passage = tuple[str, str]
+"""Page and chunk."""
 
 
 class OnPage(Protocol):
@@ -43,8 +47,9 @@ class Pages(Protocol):
 class IndexReading:
     """Implements Readable over an index.
 
-    The record does not name a passage's space, so every space is asked for the page; an id of a
-    passage is unique. What the index does not hand out may not be read.
+    An id of a passage is unique. An index that can't be asked for passages is asked for their
+    pages, in every space: the record does not name a passage's. What the index does not hand out
+    may not be read.
     """
 
     def __init__(self, pages: Pages) -> None:
@@ -53,17 +58,26 @@ class IndexReading:
     async def readable(
         self, tenant: str, found: Sequence[OnPage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
-        wanted = {each.chunk_id for each in found}
+        if not found:
+            return {}
+        readers |= {EVERYONE}
+        wanted = {(each.page_id, each.chunk_id) for each in found}
+        if isinstance(self._pages, ReadsChunks):
+            ids = {each.chunk_id for each in found}
+            return _among(wanted, (await self._pages.chunks(tenant, ids, readers)).values())
+        return await self._by_page(tenant, wanted, readers)
+
+    async def _by_page(
+        self, tenant: str, wanted: set[_Passage], readers: frozenset[Principal]
+    ) -> Mapping[str, Chunk]:
         open_: dict[str, Chunk] = {}
-        if not wanted:
-            return open_
         spaces = list(await self._pages.spaces(tenant))
-        for page_id in dict.fromkeys(each.page_id for each in found):
+        for page_id in sorted({page_id for page_id, _ in wanted}):
             for space in spaces:
-                chunks = await self._pages.page(tenant, space, page_id, readers | {EVERYONE})
+                chunks = await self._pages.page(tenant, space, page_id, readers)
                 open_.update(_among(wanted, chunks))
         return open_
 
 
-def _among(wanted: set[str], chunks: Iterable[Chunk]) -> dict[str, Chunk]:
-    return {chunk.id: chunk for chunk in chunks if chunk.id in wanted}
+def _among(wanted: set[_Passage], chunks: Iterable[Chunk]) -> dict[str, Chunk]:
+    return {chunk.id: chunk for chunk in chunks if (chunk.page_id, chunk.id) in wanted}

@@ -74,6 +74,12 @@ class EmbeddedIndex:
         """Return a page's chunks in order; empty when there is none or it may not be read."""
         return await self._read(lambda: self._reader.page(tenant, space, page_id, readers))
 
+    async def chunks(
+        self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
+    ) -> Mapping[str, Chunk]:
+        """Return by id the chunks that are there and may be read."""
+        return await self._read(lambda: self._reader.chunks(tenant, ids, readers))
+
     async def pages(self, tenant: str, space: str) -> Mapping[str, Page]:
         return await self._read(lambda: self._reader.pages(tenant, space))
 

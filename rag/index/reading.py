@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -91,6 +92,21 @@ class Reader:
         )
         chunks = (chunk_of(row) for row in rows)
         return tuple(chunk for chunk in chunks if open_to(chunk.readers, principals))
+
+    def chunks(
+        self, tenant: str, ids: Collection[str], principals: frozenset[Principal]
+    ) -> dict[str, Chunk]:
+        rows = self._connection.execute(
+            f"SELECT {COLUMNS} FROM {TABLES} "  # noqa: S608
+            "WHERE chunks.id IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(ids)),),
+        )
+        found = [chunk_of(row) for row in rows]
+        return {
+            chunk.id: chunk
+            for chunk in found
+            if chunk.tenant == tenant and open_to(chunk.readers, principals)
+        }
 
     def pages(self, tenant: str, space: str) -> dict[str, Page]:
         rows = self._connection.execute(

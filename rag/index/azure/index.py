@@ -10,7 +10,7 @@ from rag.index.azure.catalogue import Catalogue
 from rag.index.azure.connection import Connection
 from rag.index.azure.current import Current
 from rag.index.azure.documents import CHUNK, CHUNK_FIELDS, Facts, Read, chunk_of
-from rag.index.azure.filters import both, equals
+from rag.index.azure.filters import both, equals, one_of
 from rag.index.azure.pages import Pages
 from rag.index.azure.permissions import readable_by
 from rag.index.azure.queries import find, listed
@@ -29,6 +29,9 @@ from rag.types import (
     SpaceSummary,
     Vectors,
 )
+
+_IDS_AT_ONCE = 500
+"""So many chunks are asked for in one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,21 @@ class AzureIndex:
             return await self._chunks(facts.index, (tenant, space, page_id), readers)
 
         return await self._parts.current.used(page)
+
+    async def chunks(
+        self, tenant: str, ids: Collection[str], readers: frozenset[Principal]
+    ) -> Mapping[str, Chunk]:
+        """Return by id the chunks that are there and may be read."""
+
+        async def chunks(facts: Facts) -> Mapping[str, Chunk]:
+            found: dict[str, Chunk] = {}
+            ordered = sorted(ids)
+            for start in range(0, len(ordered), _IDS_AT_ONCE):
+                some = ordered[start : start + _IDS_AT_ONCE]
+                found |= await self._chunks_by_id(facts.index, tenant, some, readers)
+            return found
+
+        return await self._parts.current.used(chunks)
 
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
@@ -203,6 +221,21 @@ class AzureIndex:
             top=1,
         )
         return found.documents[0] if found.documents else None
+
+    async def _chunks_by_id(
+        self, index: str, tenant: str, ids: Sequence[str], readers: frozenset[Principal]
+    ) -> dict[str, Chunk]:
+        condition = both(
+            equals("kind", CHUNK),
+            equals("tenant", tenant),
+            one_of("id", ids),
+            readable_by(readers),
+        )
+        documents = listed(
+            self._parts.connection, index, condition, select=CHUNK_FIELDS, order="id"
+        )
+        found = [chunk_of(document) async for document in documents]
+        return {chunk.id: chunk for chunk in found}
 
     async def _chunks(
         self,

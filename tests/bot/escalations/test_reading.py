@@ -30,6 +30,19 @@ VPN = Found("vpn", "vpn.md")
 SEALED = Found("sealed", "sealed.md")
 
 
+class ByPage:
+    """An index that can't be asked for passages."""
+
+    def __init__(self, index: EmbeddedIndex) -> None:
+        self.spaces = index.spaces
+        self.page = index.page
+
+
+@pytest.fixture(params=["by passage", "by page"])
+def reading(request: pytest.FixtureRequest, index: EmbeddedIndex) -> IndexReading:
+    return IndexReading(index if request.param == "by passage" else ByPage(index))
+
+
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
     opened = await open_index(tmp_path / "index.sqlite", None)
@@ -48,9 +61,8 @@ async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
 
 
 async def test_a_passage_of_any_space_is_given_to_those_who_may_read_it(
-    index: EmbeddedIndex,
+    reading: IndexReading,
 ) -> None:
-    reading = IndexReading(index)
     found = [VPN, PAY, SEALED]
 
     assert set(await reading.readable("default", found, COLLEAGUE)) == {"vpn"}
@@ -61,13 +73,13 @@ async def test_a_passage_of_any_space_is_given_to_those_who_may_read_it(
     }
 
 
-async def test_what_everyone_may_read_needs_no_name(index: EmbeddedIndex) -> None:
-    assert set(await IndexReading(index).readable("default", [VPN], frozenset())) == {"vpn"}
+async def test_what_everyone_may_read_needs_no_name(reading: IndexReading) -> None:
+    assert set(await reading.readable("default", [VPN], frozenset())) == {"vpn"}
 
 
-async def test_what_is_gone_or_anothers_may_not_be_read(index: EmbeddedIndex) -> None:
-    reading = IndexReading(index)
-
+async def test_what_is_gone_or_anothers_may_not_be_read(
+    reading: IndexReading, index: EmbeddedIndex
+) -> None:
     assert await reading.readable("other", [VPN], IN_HR) == {}
     assert await reading.readable("default", [Found("old", "vpn.md")], IN_HR) == {}
     assert await reading.readable("default", [Found("vpn", "pay.md")], IN_HR) == {}
