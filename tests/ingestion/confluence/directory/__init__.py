@@ -1,0 +1,1 @@
+"""The directory of colleagues, and a Microsoft Graph that runs here."""
