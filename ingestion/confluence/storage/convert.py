@@ -27,8 +27,8 @@ def convert(storage: str, resolve: Resolve) -> Converted:
         PageUnreadable: it is too large, or nested too deeply.
     """
     out = Writer(resolve, write)
-    notes = _written(storage, out)
     try:
+        notes = _written(storage, out)
         blocks = blocks_in(out.root())
     except RecursionError as error:
         raise PageUnreadable("is nested too deeply") from error

@@ -122,6 +122,14 @@ def test_what_is_nested_as_deep_as_the_parser_goes_keeps_its_text(
     assert "core" in read(opening * levels + "core" + closing * levels)
 
 
+@pytest.mark.parametrize("tag", ["ul", "table", "tr", "ac:task-list", "ac:link", "ac:image"])
+def test_parts_without_their_whole_are_read_or_refused(tag: str) -> None:
+    try:
+        converted(f"<{tag}>" * 250 + "x" + f"</{tag}>" * 250)
+    except PageUnreadable as error:
+        assert str(error) == "is nested too deeply"  # noqa: PT017 - both are right
+
+
 def test_a_page_beyond_all_measure_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PageUnreadable, match=r"too large \(10000001 characters"):
         parse("x" * 10_000_001)
