@@ -24,7 +24,7 @@ from ingestion.runs import Runs
 from ingestion.sources import KnownSources
 from ingestion.types import Extent, Report
 from ingestion.uploads import Uploads
-from ingestion.worker import in_a_process
+from ingestion.workers import InProcesses
 from rag.assembly import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
 from tests.confluence.server import LocalConfluence
@@ -52,7 +52,7 @@ class Follower:
 
     def __post_init__(self) -> None:
         self._runs = Runs(self.records.ledger, self.sources, self._work)
-        self._worker = in_a_process(
+        self._workers = InProcesses(
             self.settings.data_dir, TENANT, LARGEST_FILE, self.records.leases
         )
 
@@ -65,6 +65,10 @@ class Follower:
             space, by="test", extent=extent, page=page, allow_mass_delete=allow
         )
 
+    async def close(self) -> None:
+        """End the processes that wait for more to do."""
+        await self._workers.close()
+
     async def cancel(self, run_id: str) -> None:
         await self._runs.cancel(run_id)
 
@@ -76,7 +80,7 @@ class Follower:
         return run
 
     async def _work(self, space: str, progress: Progress, run: Run) -> Report:
-        work = self._worker if self.apart else self._here
+        work = self._workers if self.apart else self._here
         report = await work(space, progress, run)
         self.reports.append(report)
         return report
@@ -140,9 +144,11 @@ async def opened(settings: Settings, server: LocalConfluence) -> AsyncIterator[F
         async with open_embedder(settings) as (embedder, _):
             assert embedder is not None
             index = await open_search_index(settings, embedder, write=True)
+            follower = Follower(settings, index, embedder, wiki, sources, records)
             try:
-                yield Follower(settings, index, embedder, wiki, sources, records)
+                yield follower
             finally:
+                await follower.close()
                 await index.close()
     finally:
         records.close()

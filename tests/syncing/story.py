@@ -138,8 +138,8 @@ class Story:
 
     async def _unread(self) -> None:
         """Let the text of many pages not be read, whatever is known of them."""
-        kind = "page" if self.world.server.edition == "cloud" else "content"
-        self.world.server.faults.fail(kind, *([unavailable()] * self.world.random.randint(6, 60)))
+        times = self.world.random.randint(6, 60)
+        self.world.server.faults.fail("page", *([unavailable()] * times))
         await self._run(self.world.random.choice(("all", "changes")))
 
     async def _cancelled(self) -> None:
