@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import structlog
 from pydantic import BaseModel, TypeAdapter
@@ -159,7 +159,15 @@ async def _index(settings: Settings, embedder: Embedder | None) -> AsyncIterator
         await index.close()
 
 
-async def serve(lines: asyncio.StreamReader, worker: Worker) -> None:
+class Works(Protocol):
+    """Does jobs, until it does not stay."""
+
+    @property
+    def stays(self) -> bool: ...
+    async def work(self, job: Job) -> None: ...
+
+
+async def serve(lines: asyncio.StreamReader, worker: Works) -> None:
     """Do one job after the other; stop in the midst of one when nobody is there any more."""
     coming = asyncio.ensure_future(lines.readline())
     while worker.stays and (line := await coming):

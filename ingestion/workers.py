@@ -31,6 +31,7 @@ RESTING_SECONDS = 20.0
 """A worker without a job goes after so long: later than the schedule's next look at what is due."""
 _PATIENCE_SECONDS = 1.0
 """So long a job waits for a worker that is busy, before another one is started for it."""
+_LAST_WORDS_SECONDS = 1.0
 _ROOT = Path(__file__).parents[1]
 _LONGEST_LINE = 64 * 1024 * 1024
 _REPORT = TypeAdapter(Report)
@@ -145,6 +146,16 @@ class _Crew:
 
 
 async def _started() -> _Worker:
+    """Start a worker; a start that is broken off leaves pipes open, so it is not."""
+    starting = asyncio.create_task(_start())
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await (await starting).end()
+        raise
+
+
+async def _start() -> _Worker:
     return _Worker(
         await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "ingestion.worker"),
@@ -194,6 +205,10 @@ class _Worker:
         if self._process.stdin is not None:
             self._process.stdin.close()
         await self._process.wait()
+        with suppress(TimeoutError):
+            # Its pipe is closed only when all was read.
+            async with asyncio.timeout(_LAST_WORDS_SECONDS):
+                await self._said.read()
 
     async def _ask(self, job: Job) -> None:
         if self._process.stdin is None:

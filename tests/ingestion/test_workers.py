@@ -1,0 +1,197 @@
+"""Worker processes: one for job after job, and none that outlives its use."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ingestion.errors import SourceUnavailable
+from ingestion.progress import Silent
+from ingestion.records.database import sqlite_in
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import FolderEntry, Run
+from ingestion.worker import Job, serve
+from ingestion.workers import InProcesses
+
+EVERYBODY = (("everyone",),)
+
+
+def over(space: str) -> Run:
+    return Run(
+        id=space,
+        space=space,
+        dry_run=False,
+        allow_mass_delete=False,
+        by="test",
+        state="running",
+        created_at=datetime.now(UTC),
+    )
+
+
+def workers() -> set[int]:
+    """Return the worker processes that this one started and that live."""
+    told = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return {int(each) for each in told if b"ingestion.worker" in _command(each)}
+
+
+def _command(process: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+async def until_there_are(number: int) -> set[int]:
+    async with asyncio.timeout(30):
+        while len(there := workers()) != number:  # noqa: ASYNC110 - processes tell nothing
+            await asyncio.sleep(0.01)
+    return there
+
+
+@pytest.fixture
+async def spaces(tmp_path: Path) -> list[str]:
+    ledger = Ledger(sqlite_in(tmp_path), "acme")
+    for space in ("HR", "IT"):
+        folder = tmp_path / space
+        folder.mkdir()
+        (folder / "a.md").write_text(f"# {space}\n\nSome words.\n")
+        await ledger.note_folder(space, FolderEntry(str(folder), EVERYBODY))
+    await ledger.note_folder("GONE", FolderEntry(str(tmp_path / "gone"), EVERYBODY))
+    return ["HR", "IT"]
+
+
+@pytest.fixture
+async def work(tmp_path: Path) -> AsyncIterator[InProcesses]:
+    made = InProcesses(tmp_path, "acme", 1000)
+    yield made
+    await made.close()
+    assert workers() == set()
+
+
+async def test_one_process_does_job_after_job_also_after_one_that_failed(
+    work: InProcesses, spaces: list[str]
+) -> None:
+    first = await work("HR", Silent(), over("HR"))
+    there = workers()
+    with pytest.raises(SourceUnavailable):
+        await work("GONE", Silent(), over("GONE"))
+    second = await work("IT", Silent(), over("IT"))
+
+    assert [first.added, second.added] == [("a.md",), ("a.md",)]
+    assert len(there) == 1
+    assert workers() == there
+    assert (await work("HR", Silent(), over("HR"))).unchanged == 1
+    assert spaces
+
+
+@pytest.mark.usefixtures("spaces")
+async def test_a_worker_without_a_job_goes(tmp_path: Path) -> None:
+    work = InProcesses(tmp_path, "acme", 1000, resting_seconds=0.01)
+
+    await work("HR", Silent(), over("HR"))
+
+    await until_there_are(0)
+
+
+@pytest.mark.usefixtures("spaces")
+async def test_a_worker_that_died_at_rest_is_replaced(work: InProcesses) -> None:
+    await work("HR", Silent(), over("HR"))
+    (died,) = workers()
+    os.kill(died, signal.SIGKILL)
+
+    report = await work("IT", Silent(), over("IT"))
+
+    assert report.added == ("a.md",)
+    assert died not in workers()
+
+
+@pytest.mark.usefixtures("spaces")
+async def test_a_job_that_is_stopped_takes_its_worker_along(work: InProcesses) -> None:
+    working = asyncio.create_task(work("HR", Silent(), over("HR")))
+    (stopped,) = await until_there_are(1)
+    working.cancel()
+    await asyncio.wait([working])
+
+    assert workers() == set()
+    assert (await work("HR", Silent(), over("HR"))).space == "HR"
+    assert stopped not in workers()
+
+
+@pytest.mark.usefixtures("spaces")
+async def test_two_jobs_at_a_time_have_a_worker_each_when_the_first_takes_long(
+    work: InProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingestion.workers._PATIENCE_SECONDS", 0.01)
+    both = [asyncio.create_task(work(each, Silent(), over(each))) for each in ("HR", "IT")]
+
+    await until_there_are(2)
+
+    assert {(await each).added for each in both} == {("a.md",)}
+
+
+@pytest.mark.usefixtures("spaces")
+async def test_a_job_waits_a_little_for_a_worker_rather_than_start_another(
+    work: InProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingestion.workers._PATIENCE_SECONDS", 60)
+
+    async with asyncio.TaskGroup() as tasks:
+        for each in ("HR", "IT"):
+            tasks.create_task(work(each, Silent(), over(each)))
+
+    assert len(workers()) == 1
+
+
+class Patient:
+    """Does nothing until it is let on; notes what it was asked."""
+
+    def __init__(self, jobs: int) -> None:
+        self.spaces: list[str] = []
+        self.on = asyncio.Event()
+        self.begun = asyncio.Event()
+        self._jobs = jobs
+
+    @property
+    def stays(self) -> bool:
+        return len(self.spaces) < self._jobs
+
+    async def work(self, job: Job) -> None:
+        self.begun.set()
+        await self.on.wait()
+        self.spaces.append(job.space)
+
+
+def line(space: str) -> bytes:
+    return (
+        b'{"data_dir": ".", "tenant": "t", "space": "%s", "dry_run": false, ' % space.encode()
+        + (b'"allow_mass_delete": false, "largest": 1}\n')
+    )
+
+
+async def test_a_worker_stops_in_the_midst_when_its_server_is_gone() -> None:
+    lines, patient = asyncio.StreamReader(), Patient(9)
+    serving = asyncio.create_task(serve(lines, patient))
+    lines.feed_data(line("HR"))
+    await patient.begun.wait()
+    lines.feed_eof()
+
+    async with asyncio.timeout(10):
+        await serving
+    assert patient.spaces == []
+
+
+async def test_a_worker_takes_so_many_jobs_and_no_more() -> None:
+    lines, patient = asyncio.StreamReader(), Patient(2)
+    patient.on.set()
+    for space in ("A", "B", "C"):
+        lines.feed_data(line(space))
+
+    async with asyncio.timeout(10):
+        await serve(lines, patient)
+    assert patient.spaces == ["A", "B"]
