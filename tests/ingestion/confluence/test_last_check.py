@@ -92,14 +92,10 @@ async def test_what_may_be_read_stays(joined: Joined) -> None:
     assert await joined.check().still("acme", asked, frozenset({EVERYONE})) == {folder.id}
 
 
-def _archive(site: Site, _home: str, page: str) -> object:
-    return site.archive(page)
-
-
-GONE: dict[str, Callable[[Site, str, str], object]] = {
+GONE: dict[str, Callable[[Site, str, str], None]] = {
     "deleted": lambda site, _home, page: site.trash(page),
     "purged": lambda site, _home, page: site.purge(page),
-    "archived": _archive,
+    "archived": lambda site, _home, page: site.archive(page),
     "restricted": lambda site, _home, page: site.restrict(page, groups=["board"]),
     "restricted above": lambda site, home, _page: site.restrict(home, users=[ADMIN]),
     "closed": lambda site, _home, _page: site.revoke_space("IT", groups=["staff"]),

@@ -25,7 +25,6 @@ from ingestion.confluence.directory.graph import Graph
 from ingestion.confluence.errors import WikiUnavailable
 from ingestion.confluence.permissions import group, user
 from ingestion.confluence.ports import Wiki
-from rag.types import Principal
 from tests.confluence.call import Edition
 from tests.confluence.faults import ANY, unavailable
 from tests.confluence.server import LocalConfluence
@@ -54,10 +53,10 @@ class Joined:
         person = self.site.people[handle]
         return person.account_id if self.cloud else person.user_key
 
-    def principals(self, handle: str | None, *groups: str) -> set[Principal]:
+    def principals(self, handle: str | None, *groups: str) -> Principals:
         known = {user(self.account(handle))} if handle else set()
         ids = (self.site.groups[name].id if self.cloud else name for name in groups)
-        return known | {group(one) for one in ids}
+        return frozenset(known | {group(one) for one in ids})
 
 
 @pytest.fixture(params=["cloud", "data-center"])

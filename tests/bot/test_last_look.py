@@ -1,0 +1,182 @@
+"""No page is quoted or named that fails the last look, in public or in private."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from bot.desk import Desk
+from bot.fuller import CHANGED, FullerReplies
+from bot.types import Clarification, Escalation, Intent, Interaction, Outcome, Reply, Stage
+from rag.pipeline import Pipeline
+from rag.types import EVERYONE, Chunk, ModelCall, Principal
+from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
+from tests.bot.offices import ReadsPages
+from tests.bot.test_desk import WORDING, FirstLine, FixedGate, FixedRouter, Greeter, ListIndex
+from tests.builders import NOON, chunk, inquiry, message
+
+HR = Principal("group:hr")
+CALL = ModelCall("answer", "m", "p@1", 10, 5, 1.0)
+
+
+@dataclass
+class Closed:
+    """Implements StillReadable: closed pages may not be read; remembers what was asked."""
+
+    pages: set[str]
+    asked: list[tuple[frozenset[str], frozenset[Principal]]] = field(default_factory=list)
+
+    async def still(
+        self, tenant: str, chunks: Sequence[Chunk], readers: frozenset[Principal]
+    ) -> frozenset[str]:
+        assert tenant == "default"
+        self.asked.append((frozenset(each.page_id for each in chunks), readers))
+        return frozenset(each.id for each in chunks if each.page_id not in self.pages)
+
+
+@dataclass
+class ExcludingIndex(ListIndex):
+    """A list that leaves out the pages it is told to."""
+
+    async def search(self, question, readers, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        found = await super().search(question, readers, k)
+        return tuple(one for one in found if one.chunk.page_id not in question.excluded_pages)
+
+
+def page(number: int, *readers: Principal) -> Chunk:
+    return chunk(
+        f"Text of page {number}.",
+        chunk_id=f"c{number}",
+        page_id=f"p{number}",
+        title=f"Page {number}",
+        readers=(frozenset(readers or (EVERYONE,)),),
+    )
+
+
+@dataclass
+class Bench:
+    """A desk over some pages, with a last look at them."""
+
+    chunks: list[Chunk]
+    still: Closed
+    sure: float = 0.9
+    composer: FirstLine = field(default_factory=lambda: FirstLine(calls=(CALL,)))
+
+    async def ask(
+        self, *, private: bool = True, own: frozenset[Principal] = frozenset()
+    ) -> Outcome:
+        desk = Desk(
+            router=FixedRouter(Intent.DOMAIN),
+            generic=Greeter(),
+            pipeline=Pipeline(ExcludingIndex(self.chunks), None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
+            gate=FixedGate(self.sure),
+            wording=WORDING,
+            still=self.still,
+        )
+        asked = message("what is page text", private=private, principals=own | {EVERYONE})
+        return await desk.handle(inquiry(asked), _quiet)
+
+
+async def _quiet(_: Stage, __: int = 0) -> None:
+    pass
+
+
+async def test_an_answer_whose_pages_stand_costs_one_look_and_nothing_else() -> None:
+    bench = Bench([page(1), page(2)], Closed(set()))
+
+    outcome = await bench.ask()
+
+    assert isinstance(outcome.response, Reply)
+    assert [pages for pages, _ in bench.still.asked] == [{"p1"}]
+    assert bench.composer.composed == 1
+    assert outcome.trace.notes == ()
+
+
+async def test_a_page_that_fails_is_left_out_and_the_question_asked_once_more() -> None:
+    bench = Bench([page(1), page(2)], Closed({"p1"}))
+
+    outcome = await bench.ask()
+
+    assert isinstance(outcome.response, Reply)
+    assert [source.page_id for source in outcome.response.sources] == ["p2"]
+    assert "Page 1" not in repr(outcome)
+    assert outcome.trace.calls == (CALL, CALL)
+    assert outcome.trace.notes == ("pages that failed the last check were left out: 1",)
+
+
+async def test_when_the_second_answer_fails_too_people_are_asked_and_nothing_is_named() -> None:
+    bench = Bench([page(1), page(2), page(3)], Closed({"p1", "p2"}))
+
+    outcome = await bench.ask()
+
+    assert isinstance(outcome.response, Escalation)
+    assert outcome.response.suggestions == ()
+    assert bench.composer.composed == 2
+    assert outcome.trace.calls == (CALL, CALL)
+
+
+@pytest.mark.parametrize("sure", [0.1, 0.9])
+@pytest.mark.parametrize("closed", [{"p1"}, {"p2"}, {"p1", "p2"}, {"p1", "p2", "p3", "p4"}])
+async def test_nothing_of_a_closed_page_is_offered_where_nothing_is_answered(
+    sure: float, closed: set[str]
+) -> None:
+    outcome = await Bench([page(n) for n in range(1, 5)], Closed(closed), sure=sure).ask()
+
+    response = outcome.response
+    assert isinstance(response, Reply | Clarification | Escalation)
+    sources = response.sources if isinstance(response, Reply) else response.suggestions
+    assert {source.page_id for source in sources}.isdisjoint(closed)
+    assert not any(f"Page {number[1:]}" in repr(response) for number in closed)
+
+
+async def test_a_model_that_fails_names_no_closed_page_either() -> None:
+    bench = Bench([page(1), page(2)], Closed({"p1"}), composer=FirstLine(fails=True))
+
+    outcome = await bench.ask()
+
+    assert isinstance(outcome.response, Escalation)
+    assert [source.page_id for source in outcome.response.suggestions] == ["p2"]
+
+
+async def test_the_fuller_reply_is_looked_at_for_its_asker() -> None:
+    closed = Closed({"p2"})
+    chunks = [page(2, HR), page(3, HR), page(1)]
+
+    outcome = await Bench(chunks, closed).ask(private=False, own=frozenset({HR}))
+
+    assert outcome.private is not None
+    assert [source.page_id for source in outcome.private.sources] == ["p3"]
+    own = frozenset({EVERYONE, HR})
+    looks = [("p1", frozenset({EVERYONE})), ("p2", own), ("p3", own)]
+    assert closed.asked == [(frozenset({one}), readers) for one, readers in looks]
+    assert outcome.trace.calls == (CALL, CALL, CALL)
+
+
+async def test_there_is_no_fuller_reply_when_its_pages_fail_twice() -> None:
+    chunks = [page(2, HR), page(3, HR), page(4, HR), page(1)]
+
+    outcome = await Bench(chunks, Closed({"p2", "p3"})).ask(private=False, own=frozenset({HR}))
+
+    assert outcome.private is None
+    assert isinstance(outcome.response, Reply)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+async def test_what_was_kept_for_an_asker_is_looked_at_again_when_they_want_to_see_it(
+    *, closed: bool
+) -> None:
+    there = replace(
+        chunk(VPN.quote, chunk_id=VPN.chunk_id, page_id=VPN.page_id, title=VPN.title),
+        section=VPN.section,
+    )
+    asked = message("vpn?", platform="slack", private=False)
+    kept = Outcome(ANSWER, TRACE, replace(ANSWER, sources=(VPN,)))
+    interaction = Interaction(asked.interaction_id, asked, "done", NOON, kept)
+    fuller = FullerReplies(ReadsPages(there), still=Closed({VPN.page_id} if closed else set()))
+
+    found = await fuller.of(interaction, frozenset({EVERYONE}))
+
+    assert (found.reply is None) == closed
+    assert found.why_not == (CHANGED if closed else "")
