@@ -187,7 +187,8 @@ def _looked_at(indexed: Mapping[str, Page], listing: Listing) -> Iterator[str]:
 
 
 def _unreadable(page_id: str, listing: Listing) -> bool:
+    """Whether nothing is known of a page now: it failed, or what it hangs on did."""
     return any(
-        page_id == finding.page or (finding.page.endswith("/") and page_id.startswith(finding.page))
+        page_id == finding.page or page_id.startswith(f"{finding.page.removesuffix('/')}/")
         for finding in listing.failed
     )

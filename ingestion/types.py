@@ -107,8 +107,8 @@ class SourcePage:
 class Listing:
     """What a source holds.
 
-    ``failed`` pages exist and cannot be read now; ``failed`` ids that end in ``/`` stand for all
-    pages below. What the index has of them is kept. ``skipped`` is left out on purpose.
+    ``failed`` pages exist and cannot be read now, nor what hangs on them; ``failed`` ids that end
+    in ``/`` stand for what is below alone. What the index has of them is kept. ``skipped`` is left out on purpose.
 
     ``within`` None: this is the whole space. Else only these pages, and what is below them
     (``ID/…``), were looked at; nothing else is removed. ``watermark`` is what

@@ -1,9 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ingestion.errors import SpaceBlind, TooManyRemoved
-from ingestion.plan import Versions, narrowed_first, plan_run, removes_too_much, what_stops
+from ingestion.plan import (
+    Versions,
+    narrowed_first,
+    plan_run,
+    readers_meanwhile,
+    removes_too_much,
+    what_stops,
+)
 from ingestion.types import Finding, Listing, Plan, SourcePage
 from rag.types import EVERYONE, Page, Principal
 
@@ -182,3 +191,25 @@ def test_who_may_no_longer_read_is_told_from_who_now_may_too(
     narrowed, widened = narrowed_first([after], {"p": before})
 
     assert (list(narrowed), list(widened)) == (([after], []) if narrows else ([], [after]))
+
+
+def test_what_hangs_on_a_page_that_cannot_be_looked_at_stays() -> None:
+    listing = Listing((), failed=(Finding("1", "is not answered for"),))
+
+    plan = planned(listing, stored("1"), stored("1/att2"), stored("10/att3"))
+
+    assert plan.removed == ("10/att3",)
+
+
+def test_until_its_text_is_replaced_a_page_is_for_those_who_may_read_both() -> None:
+    hr = frozenset({Principal("group:hr")})
+    closed = Page("acme", "HR", "redacted", "v1-c1", (hr,))
+    open_now, opened = page("redacted", "v2"), page("opened")
+    indexed = {"redacted": closed, "opened": replace(closed, id="opened")}
+
+    plan = planned(Listing((open_now, opened)), *indexed.values())
+
+    assert readers_meanwhile(plan, indexed) == [opened]
+    narrower = replace(open_now, readers=(frozenset({Principal("user:ann")}),))
+    plan = planned(Listing((narrower,)), closed)
+    assert readers_meanwhile(plan, indexed)[0].readers == (hr, *narrower.readers)

@@ -51,16 +51,14 @@ async def principals_of(world: World, follower: Follower, who: Asker) -> frozens
     return frozenset({EVERYONE, user(account), *(group(each.id) for each in groups)})
 
 
-async def _found(
-    world: World, follower: Follower, names: frozenset[Principal]
-) -> Iterable[Chunk]:
+async def _found(world: World, follower: Follower, names: frozenset[Principal]) -> Iterable[Chunk]:
     """Ask for a page by its own words, or for anything; half of the time by vectors, too."""
     page, text = world.page(), title_of(world.random)
-    if world.random.random() < 0.3:  # noqa: PLR2004 - some read a page by its address
+    if world.random.random() < 0.3:
         return await follower.index.page(TENANT, page.space, page.id, names)
-    if world.random.random() < 0.7:  # noqa: PLR2004 - most want to know of one page
+    if world.random.random() < 0.7:
         text = f"{page.title} qx{page.id}v{page.version}qx"
-    by_vector = world.random.random() < 0.5  # noqa: PLR2004 - and half have no embedder
+    by_vector = world.random.random() < 0.5
     vector = await follower.embedder.embed_query(text) if by_vector else None
     found = await follower.index.search(Question(text, TENANT, vector), names, K)
     return [passage.chunk for passage in found]

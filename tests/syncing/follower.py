@@ -137,9 +137,7 @@ async def opened(settings: Settings, server: LocalConfluence) -> AsyncIterator[F
     )
     known = ConfluenceSources(wiki, url=server.url, rules=rules_of(settings))
     records = records_of(settings)
-    sources = KnownSources(
-        Uploads(settings.data_dir, TENANT, LARGEST_FILE), records.ledger, known
-    )
+    sources = KnownSources(Uploads(settings.data_dir, TENANT, LARGEST_FILE), records.ledger, known)
     try:
         async with open_embedder(settings) as (embedder, _):
             assert embedder is not None

@@ -29,7 +29,7 @@ async def tell(seed: int, options: argparse.Namespace, directory: Path) -> None:
             story = Story(world, follower)
             await story.tell(events=options.events, queries=options.queries)
             stale = story.tally.stale
-            await story.ends_well(directory / "fresh")
+            await story.ends_well(directory / "fresh.sqlite")
     passes = ", ".join(f"{name} {times}" for name, times in sorted(story.passes.items()))
     print(f"seed {seed}, {edition}: {options.events} events, passes: {passes}")
     print(

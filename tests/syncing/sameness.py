@@ -44,14 +44,11 @@ async def held_afresh(
     follower: Follower, spaces: Sequence[str], at: Path
 ) -> dict[tuple[str, str], Held]:
     """Return what a first sync into an empty index of its own gives."""
-    at.mkdir(parents=True, exist_ok=True)
-    index = await open_index(at / "fresh.sqlite", fingerprint_of(follower.embedder))
+    index = await open_index(at, fingerprint_of(follower.embedder))
     try:
         for space in spaces:
             source = await follower.sources.of(space)
-            report = await sync(
-                source, index, follower.embedder, tenant=TENANT, progress=Silent()
-            )
+            report = await sync(source, index, follower.embedder, tenant=TENANT, progress=Silent())
             assert report.failed == ()
         return await held(index, spaces)
     finally:
@@ -66,9 +63,7 @@ def _some_of(readers: Readers) -> frozenset[Principal]:
     return frozenset[Principal]().union(*readers)
 
 
-def differences(
-    mine: dict[tuple[str, str], Held], fresh: dict[tuple[str, str], Held]
-) -> list[str]:
+def differences(mine: dict[tuple[str, str], Held], fresh: dict[tuple[str, str], Held]) -> list[str]:
     """Say what differs, page by page."""
     found = [f"{key} is only indexed" for key in sorted(mine.keys() - fresh.keys())]
     found += [f"{key} is not indexed" for key in sorted(fresh.keys() - mine.keys())]

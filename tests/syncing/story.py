@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from ingestion.errors import DocumentUnknown
@@ -55,7 +56,7 @@ class Story:
             asked = round(share * queries)
             assert self.tally.leaks == [], self._so_far()
 
-    async def ends_well(self, directory: Path) -> None:
+    async def ends_well(self, at: Path) -> None:
         """Bring all up to date once more, and compare with a first sync into an empty index."""
         self._mend()
         await self._whole()
@@ -63,7 +64,7 @@ class Story:
         await ask(self.world, self.follower, self.tally, 200)
         assert (self.tally.leaks, self.tally.stale) == ([], 0), self._so_far()
         mine = await held(self.follower.index, SPACES)
-        fresh = await held_afresh(self.follower, SPACES, directory)
+        fresh = await held_afresh(self.follower, SPACES, at)
         unlike = differences(mine, fresh)
         assert unlike == [], "\n".join([*unlike, self._so_far()])
 
@@ -125,8 +126,7 @@ class Story:
         random = self.world.random
         for _ in range(random.randint(1, 5)):
             fault = random.choice((too_many("0"), too_many(), unavailable()))
-            times = random.randint(1, 8)
-            self._at(40, lambda f=fault, t=times: self.world.server.faults.fail(ANY, *([f] * t)))
+            self._at(40, partial(self.world.server.faults.fail, ANY, *([fault] * 6)))
         await self._run(random.choice(("all", "changes")))
 
     async def _broken(self) -> None:

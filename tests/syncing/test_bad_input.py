@@ -1,4 +1,4 @@
-"""What a newcomer gets wrong, and what a wiki has in it: a clear line each, and the rest goes on."""
+"""A newcomer's mistakes and a wiki's oddities: a clear line each, and the rest goes on."""
 
 from __future__ import annotations
 

@@ -19,4 +19,4 @@ async def test_the_index_follows_whatever_happens(
         async with following(world.server, tmp_path, **more) as follower:
             story = Story(world, follower)
             await story.tell(events=40, queries=200, kills=seed == 1)
-            await story.ends_well(tmp_path / "fresh")
+            await story.ends_well(tmp_path / "fresh.sqlite")

@@ -86,9 +86,7 @@ OWN: tuple[Callable[[World], str], ...] = (World.include, World.redact, World.cl
 
 
 @asynccontextmanager
-async def served(
-    *, seed: int, pages: int = 60, edition: Edition = "cloud"
-) -> AsyncIterator[World]:
+async def served(*, seed: int, pages: int = 60, edition: Edition = "cloud") -> AsyncIterator[World]:
     """Grow a site from a seed, and serve it until the block ends."""
     site = wiki_site(pages=pages, seed=seed, spaces=SPACES, people=8)
     # What the product takes for tomorrow must not come to pass here.
