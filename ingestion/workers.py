@@ -92,6 +92,7 @@ class _Crew:
     def __init__(self, resting_seconds: float) -> None:
         self._resting_seconds = resting_seconds
         self._resting: dict[_Worker, asyncio.Task[None]] = {}
+        self._rests: set[asyncio.Task[None]] = set()
         self._busy = 0
         self._freed = asyncio.Condition()
 
@@ -113,6 +114,8 @@ class _Crew:
     async def close(self) -> None:
         while (worker := self._wake()) is not None:
             await worker.end()
+        if self._rests:
+            await asyncio.wait(self._rests)
 
     async def _await_free(self) -> None:
         """Let a busy worker finish, if that is soon: a start costs more."""
@@ -132,9 +135,15 @@ class _Crew:
             return await worker.do(job, progress)
         finally:
             if worker.fit:
-                self._resting[worker] = asyncio.create_task(self._rest(worker))
+                self._lay_down(worker)
             else:
                 await worker.end()
+
+    def _lay_down(self, worker: _Worker) -> None:
+        resting = asyncio.create_task(self._rest(worker))
+        self._resting[worker] = resting
+        self._rests.add(resting)
+        resting.add_done_callback(self._rests.discard)
 
     async def _rest(self, worker: _Worker) -> None:
         try:

@@ -97,6 +97,7 @@ async def test_a_worker_without_a_job_goes(tmp_path: Path) -> None:
     await work("HR", Silent(), over("HR"))
 
     await until_there_are(0)
+    await work.close()
 
 
 @pytest.mark.usefixtures("spaces")
