@@ -21,7 +21,13 @@ async def examine(_options: argparse.Namespace, settings: Settings) -> int:
         return 0
     print("\n".join(map(_line, checks)))
     broken = [check for check in checks if check.works is False]
-    print(f"\nBroken: {_named(broken)}." if broken else "\nAll that is needed works.")
+    wanting = [check for check in checks if check.works is None]
+    if broken:
+        print(f"\nBroken: {_named(broken)}.")
+    elif wanting:
+        print(f"\nNothing is broken. See: {_named(wanting)}.")
+    else:
+        print("\nAll of it works.")
     return FAILED if broken else 0
 
 
@@ -29,5 +35,5 @@ def _line(check: Check) -> str:
     return f"  {_SIGNS[check.works]} {check.name or 'Confluence':<16} {check.detail}"
 
 
-def _named(broken: Sequence[Check]) -> str:
-    return ", ".join(check.name or "Confluence" for check in broken)
+def _named(checks: Sequence[Check]) -> str:
+    return ", ".join(check.name or "Confluence" for check in checks)

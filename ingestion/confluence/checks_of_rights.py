@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from ingestion.config import Settings
 from ingestion.confluence.check import Check, tried
 from ingestion.confluence.checks_of_spaces import VIEW, Sample
+from ingestion.confluence.directory.composition import ENTRA
+from ingestion.confluence.directory.errors import DirectoryInvalid
+from ingestion.confluence.directory.people_file import PeopleFile
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.types import PageHead, WikiSpace, WikiUser
 from ingestion.errors import PageUnreadable
@@ -58,8 +62,7 @@ class RightsChecks:
     async def _people(self) -> Check:
         """Say how colleagues are told, and whether that can work."""
         if self.settings.confluence_directory:
-            told = "are told by CONFLUENCE_DIRECTORY"
-            return Check("people", works=True, detail=told)
+            return await self._by_directory(self.settings.confluence_directory)
         shown = [
             user for each in sorted(self.sample.authors) if (user := await self._user(each)).email
         ]
@@ -72,6 +75,16 @@ class RightsChecks:
             "than what everyone may read. Set CONFLUENCE_DIRECTORY."
         )
         return Check("people", works=None, detail=cure)
+
+    async def _by_directory(self, named: str) -> Check:
+        if named.strip().casefold() == ENTRA:
+            return Check("people", works=True, detail="are told by Entra, which is not tried here")
+        file = PeopleFile(Path(named))
+        try:
+            people = await file.people()
+        except DirectoryInvalid as error:
+            return Check("people", works=False, detail=str(error))
+        return Check("people", works=True, detail=f"{len(people)} are told by {named}")
 
     async def _user(self, user_id: str) -> WikiUser:
         try:

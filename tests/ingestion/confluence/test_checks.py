@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -79,8 +80,21 @@ async def test_without_a_confluence_nothing_is_told() -> None:
     assert await check_confluence(Settings(_env_file=None)) == ()
 
 
-async def test_all_is_well_where_everyone_is_known_and_all_rights_are_there(asked: Asked) -> None:
-    checks = await asked.checks(confluence_everyone_groups="staff", confluence_directory="d.csv")
+@pytest.fixture
+def people(tmp_path: Path) -> str:
+    file = str(tmp_path / "people.csv")
+    write(file, "email,account\nana@acme.example,1\n")
+    return file
+
+
+def write(file: str, text: str) -> None:
+    Path(file).write_text(text)
+
+
+async def test_all_is_well_where_everyone_is_known_and_all_rights_are_there(
+    asked: Asked, people: str
+) -> None:
+    checks = await asked.checks(confluence_everyone_groups="staff", confluence_directory=people)
 
     assert {each.works for each in checks.values()} == {True}
     assert asked.server.url in checks[""].detail
@@ -171,7 +185,7 @@ async def test_who_may_read_a_space_is_named(asked: Asked) -> None:
     asked.site.add_group("board", [ADMIN])
     asked.site.grant_space("IT", groups=["board"])
 
-    checks = await asked.checks(confluence_directory="d.csv")
+    checks = await asked.checks(confluence_directory="entra")
 
     named = "staff, 1 more group" if asked.cloud else "board, staff"
     assert checks["space IT"].detail == f"2 pages, read by {named} and 1 person"
@@ -238,6 +252,20 @@ async def test_people_who_show_their_address_are_counted(asked: Asked) -> None:
 
     assert told.works is (True if asked.cloud else None)
     assert told.detail.startswith("1 of 1" if asked.cloud else "none of 1")
+
+
+async def test_a_directory_is_read_and_one_that_is_broken_is_told(
+    asked: Asked, people: str
+) -> None:
+    well = (await asked.checks(confluence_directory=people))["people"]
+    write(people, "email;account\n")
+    broken = (await asked.checks(confluence_directory=people))["people"]
+    entra = (await asked.checks(confluence_directory="entra"))["people"]
+
+    assert (well.works, well.detail) == (True, f"1 are told by {people}")
+    assert broken.works is False
+    assert "separate them by commas" in broken.detail
+    assert entra.works is True
 
 
 async def test_a_clock_that_goes_wrong_is_told(asked: Asked) -> None:
