@@ -71,6 +71,16 @@ BENCHES = {
         ),
         ["tests.bench.bench_ingestion"],
     ),
+    "Following Confluence": (
+        (
+            "A space of 10,000 pages on a local Confluence, with an embedder that costs nothing: "
+            "a first pass, a look at changes and a look at everything where nothing changed; and "
+            "500 pages with the real embedder beside that alone, on the same texts. Aims: at least "
+            "0.90 of the bare embedder; at most one request for 100 pages, and no embedding, where "
+            "nothing changed; at most 500 MB beyond the embedder."
+        ),
+        ["tests.bench.bench_confluence"],
+    ),
 }
 PREFACE = """# Performance
 
