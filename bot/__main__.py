@@ -7,6 +7,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from bot.commands.arguments import add_channels
@@ -49,10 +50,12 @@ async def _run(options: argparse.Namespace, settings: Settings, started: float) 
 
             return await ask.ask(settings, " ".join(options.question), groups=options.group)
         case "doctor":
-            from bot.app import confluence_checks
+            from bot.app import confluence_checks, people_checks
             from bot.commands import doctor
 
-            return await doctor.doctor(settings, confluence_checks)
+            return await doctor.doctor(
+                settings, confluence_checks, partial(people_checks, settings)
+            )
         case "escalations" | "channels" | "teams-package":
             return await _administering(options, settings)
         case "pause" | "resume":

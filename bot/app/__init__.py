@@ -2,6 +2,7 @@
 
 from bot.app.build import STATUS, build, executor_of
 from bot.app.confluence import confluence_checks
+from bot.app.people import people_checks
 from bot.app.sample import reindex_sample
 from bot.app.settings import ALL_SETTINGS, load_ingestion_settings
 from bot.app.status import status
@@ -13,6 +14,7 @@ __all__ = [
     "confluence_checks",
     "executor_of",
     "load_ingestion_settings",
+    "people_checks",
     "reindex_sample",
     "status",
 ]

@@ -48,10 +48,10 @@ class Check(Protocol):
     def detail(self) -> str: ...
 
 
-async def doctor(settings: Settings, confluence: Checks | None = None) -> int:
+async def doctor(settings: Settings, *further: Checks) -> int:
     """Print a line a part; 0 when nothing that is configured is broken, else 1.
 
-    ``confluence`` tries what ingestion reads, of which nothing is known here.
+    ``further`` try what ingestion reads, of which nothing is known here.
     """
     found = [await asyncio.to_thread(_data_dir, settings.data_dir), *await _record(settings)]
     try:
@@ -61,7 +61,8 @@ async def doctor(settings: Settings, confluence: Checks | None = None) -> int:
     except (BotError, RagError) as error:
         found.append(Part("index", "failed", str(error)))
     found += await _azure_search(settings)
-    found += [] if confluence is None else await confluence()
+    for checks in further:
+        found += await checks()
     found += [*await _slack(settings), *await _teams(settings), startup.doors(settings)]
     for part in found:
         print(part.line())

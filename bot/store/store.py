@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bot.config import Settings
 from bot.errors import StoreUnavailable
 from bot.escalations.life import Reminders
+from bot.store.askers import StoredAskers
 from bot.store.audits import StoredAudits
 from bot.store.conversations import StoredConversations
 from bot.store.counting import StoredCounting
@@ -74,6 +75,7 @@ class Store:
         self.searches = StoredSearches(transactions)
         self.watching = StoredWatching(transactions)
         self.notes = StoredNotes(transactions)
+        self.askers = StoredAskers(transactions)
 
     async def close(self) -> None:
         await self.transactions.close()

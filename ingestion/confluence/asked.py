@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from ingestion.config import Settings
@@ -10,6 +10,7 @@ from ingestion.confluence.client.patience import Patience
 from ingestion.confluence.composition import wiki_of
 from ingestion.confluence.directory.accounts import Accounts
 from ingestion.confluence.directory.composition import open_finder
+from ingestion.confluence.directory.share import Share, share_of
 from ingestion.confluence.last_check import LastCheck
 from ingestion.confluence.ports import Wiki
 from ingestion.confluence.rules import Rules, rules_of
@@ -25,6 +26,7 @@ SOON = Patience(
 )
 """Somebody waits for the answer."""
 
+_NOT_CONFIGURED = "Confluence is not configured. Set CONFLUENCE_URL and CONFLUENCE_TOKEN."
 Asked = tuple[Accounts, LastCheck | None]
 
 
@@ -35,8 +37,20 @@ def open_asked(settings: Settings) -> AbstractAsyncContextManager[Asked]:
     """
     wiki, rules = wiki_of(settings, SOON), rules_of(settings)
     if wiki is None:
-        raise SettingInvalid("Confluence is not configured. Set CONFLUENCE_URL and a token.")
+        raise SettingInvalid(_NOT_CONFIGURED)
     return _opened(settings, wiki, rules)
+
+
+async def known_share(settings: Settings, emails: Collection[str]) -> Share:
+    """Tell how many of these people can be found in Confluence. Raises SettingInvalid."""
+    wiki = wiki_of(settings, SOON)
+    if wiki is None:
+        raise SettingInvalid(_NOT_CONFIGURED)
+    try:
+        async with open_finder(settings, wiki) as finder:
+            return await share_of(finder, emails)
+    finally:
+        await wiki.close()
 
 
 @asynccontextmanager
