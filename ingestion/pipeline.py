@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,8 +12,8 @@ import numpy as np
 from ingestion.chunk import Place, Ruler, chunk_document
 from ingestion.errors import PageUnreadable
 from ingestion.plan import Versions
-from ingestion.ports import Progress, Source
-from ingestion.types import Finding, SourcePage
+from ingestion.ports import Progress, ReadsAhead, Source
+from ingestion.types import Document, Finding, SourcePage
 from rag.embedding import embed_texts, store_page
 from rag.embedding_text import embedding_text
 from rag.ports import Embedder, Index
@@ -86,28 +87,43 @@ class Pipeline:
         """Write all pages. Raises the first error of index or embedder; what is written stays."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._prepare_all(pages))
+                tasks.create_task(self._prepare_all(pages, tasks))
                 tasks.create_task(self._embed_all(tasks))
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from group
         return self.written
 
-    async def _prepare_all(self, pages: Sequence[SourcePage]) -> None:
+    async def _prepare_all(self, pages: Sequence[SourcePage], tasks: asyncio.TaskGroup) -> None:
+        """Read the next pages while one is chunked; they stay in order."""
+        at_once = self._source.at_once if isinstance(self._source, ReadsAhead) else 1
+        ahead: deque[tuple[SourcePage, asyncio.Task[Document | PageUnreadable]]] = deque()
         for page in pages:
-            try:
-                document = await self._source.read(page)
-            except PageUnreadable as error:
-                self.written.failed.append(Finding(page.id, str(error)))
-                self._progress.fail(page.id, str(error))
-                self._progress.advance(pages=1)
-                continue
-            notes = document.notes if document.blocks else (*document.notes, "has no text")
-            self.written.notes += [Finding(page.id, note) for note in notes]
-            chunks = await asyncio.to_thread(
-                chunk_document, document, page, self._place, self._ruler
-            )
-            await self._queue.put(self._prepared(page, chunks))
+            if len(ahead) == at_once:
+                await self._prepare(*ahead.popleft())
+            ahead.append((page, tasks.create_task(self._read(page))))
+        while ahead:
+            await self._prepare(*ahead.popleft())
         await self._queue.put(None)
+
+    async def _read(self, page: SourcePage) -> Document | PageUnreadable:
+        try:
+            return await self._source.read(page)
+        except PageUnreadable as error:
+            return error
+
+    async def _prepare(
+        self, page: SourcePage, reading: asyncio.Task[Document | PageUnreadable]
+    ) -> None:
+        document = await reading
+        if isinstance(document, PageUnreadable):
+            self.written.failed.append(Finding(page.id, str(document)))
+            self._progress.fail(page.id, str(document))
+            self._progress.advance(pages=1)
+            return
+        notes = document.notes if document.blocks else (*document.notes, "has no text")
+        self.written.notes += [Finding(page.id, note) for note in notes]
+        chunks = await asyncio.to_thread(chunk_document, document, page, self._place, self._ruler)
+        await self._queue.put(self._prepared(page, chunks))
 
     def _prepared(self, page: SourcePage, chunks: tuple[Chunk, ...]) -> _Prepared:
         vectors = None

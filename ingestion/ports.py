@@ -61,6 +61,16 @@ class FindsPages(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsAhead(Protocol):
+    """Optional capability of a source: reading a page is mostly waiting for somebody's answer."""
+
+    @property
+    def at_once(self) -> int:
+        """How many pages to read at once, at least 1."""
+        ...
+
+
 class Progress(Protocol):
     """Who is told how a run gets on."""
 

@@ -12,7 +12,6 @@ import asyncio
 import json
 import logging
 import os
-import resource
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -194,7 +193,12 @@ async def _main() -> None:
 
 
 def _most_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_A_UNIT
+    """Return how much memory this process ever held; 0 where that is not told."""
+    with suppress(ImportError):
+        import resource  # noqa: PLC0415 - there is none on Windows
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_A_UNIT
+    return 0
 
 
 def main() -> int:

@@ -36,6 +36,8 @@ class Files:
     def __init__(self, wiki: Wiki, most: int) -> None:
         self._wiki = wiki
         self._most = most
+        # Pages are read several at once, but each of these processes may take much memory.
+        self._aside = asyncio.Semaphore(1)
 
     async def read(self, attachment: WikiAttachment, labels: Sequence[str]) -> Document:
         """Return an attachment's document; ``labels`` are those of its page.
@@ -63,7 +65,8 @@ class Files:
         except OSError as error:
             raise PageUnreadable(f"cannot be kept to be read: {error.strerror}") from error
         if kind in _ASIDE:
-            return await document_aside(path, kind)
+            async with self._aside:
+                return await document_aside(path, kind)
         return await asyncio.to_thread(_text, path, kind, ending(attachment))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
+from ingestion.confluence.client.pacing import AT_ONCE
 from ingestion.confluence.client.urls import Named, named_by
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
 from ingestion.confluence.files import Files
@@ -35,7 +36,7 @@ def _now() -> datetime:
 
 
 class ConfluenceSource:
-    """Implements ingestion.ports.Source, ListsChanges and FindsPages.
+    """Implements ingestion.ports.Source, ListsChanges, FindsPages and ReadsAhead.
 
     A page is ``12345``, a file on it ``12345/att678``. A version is that of the listing: a page
     that is edited before it is read is indexed as it then is, under the version before, so that
@@ -49,6 +50,7 @@ class ConfluenceSource:
     """
 
     type: ClassVar[str] = KIND
+    at_once: ClassVar[int] = AT_ONCE
 
     def __init__(
         self, wiki: Wiki, space: str, rules: Rules, *, now: Callable[[], datetime] = _now
