@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ingestion.records.passes import Pass
 from ingestion.records.types import Run, Synced
@@ -44,6 +44,35 @@ class Due:
     failures: int
 
 
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The pass over a space that comes next, and when at the earliest."""
+
+    extent: Extent
+    at: datetime
+
+
+def upcoming(
+    spaces: Sequence[str],
+    *,
+    begun: Begun,
+    failed: Collection[tuple[str, Extent]],
+    synced: Mapping[str, Synced],
+    cadence: Cadence,
+    now: datetime,
+) -> Mapping[str, Next]:
+    """Return the next pass of each space, by the rules of ``due``; none where none ever is."""
+    found: dict[str, Next] = {}
+    for space in spaces:
+        passes = [
+            Next(each.extent, now + timedelta(seconds=max(0.0, each.wait - each.ago)))
+            for each in _passes(space, begun, failed, synced.get(space), cadence, now)
+        ]
+        if passes:
+            found[space] = min(passes, key=lambda each: each.at)
+    return found
+
+
 def due(
     spaces: Sequence[str],
     *,
@@ -78,6 +107,31 @@ def _of(
     now: datetime,
 ) -> Iterator[tuple[float, Due]]:
     """Yield what is due of one space with how overdue it is, the pass over everything first."""
+    for each in _passes(space, begun, failed, synced, cadence, now):
+        if each.ago >= each.wait:
+            due_now = Due(space, each.extent, each.wait * _CLAIMED_SHARE, each.failures)
+            yield each.ago / each.wait, due_now
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A pass that was so many seconds ago, and is due after so many."""
+
+    extent: Extent
+    ago: float
+    wait: float
+    failures: int
+
+
+def _passes(
+    space: str,
+    begun: Begun,
+    failed: Collection[tuple[str, Extent]],
+    synced: Synced | None,
+    cadence: Cadence,
+    now: datetime,
+) -> Iterator[_Pass]:
+    """Yield the passes that a space ever has, the one over everything first."""
     whole = _since(begun.get((space, "all")), synced.whole_at if synced else None, now)
     any_pass = min(whole, _since(begun.get((space, "changes")), _looked(synced), now))
     passes: tuple[tuple[Extent, float, float], ...] = (
@@ -86,9 +140,8 @@ def _of(
     )
     for extent, every, ago in passes:
         failures = _failures(space, extent, begun, failed)
-        wait = _wait(space, every, failures)
-        if every and ago >= wait:
-            yield ago / wait, Due(space, extent, wait * _CLAIMED_SHARE, failures)
+        if every:
+            yield _Pass(extent, ago, _wait(space, every, failures), failures)
 
 
 def _first(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -11,12 +11,13 @@ import structlog
 from ingestion.errors import DocumentRefused, SourceUnavailable
 from ingestion.records.opening import Records
 from ingestion.runs import Runs
-from ingestion.schedule import Cadence, Due, due
+from ingestion.schedule import Cadence, Due, Next, due, upcoming
 from ingestion.telling import BY_SCHEDULE
 from ingestion.types import Extent
 
 log = structlog.get_logger(__name__)
 
+_LOOKED_AT = 200
 _MOST_AT_ONCE = 8
 """So many runs of the schedule wait or work at a time, on all replicas together."""
 
@@ -61,6 +62,22 @@ class Scheduler:
             run = await self._begin(each)
             begun += [run] if run else []
         return begun
+
+    async def next_passes(self) -> Mapping[str, Next]:
+        """Return the next pass over each space. Raises SourceUnavailable, LedgerUnavailable."""
+        if self._cadence.never:
+            return {}
+        passes = await self._records.passes.begun()
+        newest = await self._records.ledger.newest(_LOOKED_AT)
+        broken = {run.id for run in newest if run.state == "failed"}
+        return upcoming(
+            await self._spaces(),
+            begun=passes,
+            failed=[key for key, each in passes.items() if each.run in broken],
+            synced=await self._records.ledger.synced(),
+            cadence=self._cadence,
+            now=datetime.now(UTC),
+        )
 
     async def _due(self) -> Sequence[Due]:
         passes = await self._records.passes.begun()

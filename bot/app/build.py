@@ -196,6 +196,7 @@ def _mount_board(
         audits=store.audits,
         data_dir=settings.data_dir,
         bounds=upload_bounds(settings.max_upload_mb, files=_FILES_AT_ONCE),
+        schedule=house.shelves.schedule,
     ).mount(app)
     mount_state(
         app,

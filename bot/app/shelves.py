@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from bot.config import Settings
-from bot.documents.told import ToldDocuments, ToldReindex, Translation
+from bot.documents.told import ToldDocuments, ToldReindex, ToldSchedule, Translation
 from bot.doors.receiving import upload_bounds
 from bot.errors import (
     DocumentInTheWay,
@@ -53,6 +53,11 @@ class Shelves:
     scheduler: Scheduler | None
     records: Records
     wiki: OpenSources | None
+
+    @property
+    def schedule(self) -> ToldSchedule | None:
+        """What tells when the schedule reads what."""
+        return None if self.scheduler is None else ToldSchedule(self.scheduler, REFUSALS)
 
     async def open(self, _: web.Application) -> AsyncIterator[None]:
         """Resume what was being indexed, begin what is due, and stop it all with the server."""

@@ -5,7 +5,7 @@ The values are Protocols: ingestion implements all of this, and does not know th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
@@ -228,9 +228,14 @@ class Reindex(Protocol):
         by: str,
         dry_run: bool = False,
         allow_mass_delete: bool = False,
+        extent: Literal["all", "changes"] = "all",
         page: str = "",
     ) -> str:
-        """Begin a run over a space or all, or over one page by its address; return its id."""
+        """Begin a run; return its id.
+
+        It is over a space or all, of it what changed since the last run, or over one ``page`` by
+        its address or id.
+        """
         ...
 
     async def find_space(self, url: str) -> str | None:
@@ -245,4 +250,21 @@ class Reindex(Protocol):
 
     async def cancel(self, run_id: str) -> None:
         """Stop a run; what is written stays. One that ended is no error."""
+        ...
+
+
+class NextPass(Protocol):
+    """A run that the schedule begins next, and when at the earliest."""
+
+    @property
+    def extent(self) -> Literal["all", "changes", "page"]: ...
+    @property
+    def at(self) -> datetime: ...
+
+
+class Schedule(Protocol):
+    """What is read without anybody's order. Raises bot.errors.DocumentRefused and its kinds."""
+
+    async def next_passes(self) -> Mapping[str, NextPass]:
+        """Return the next run over each space; none where none ever is."""
         ...

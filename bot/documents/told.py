@@ -6,8 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from bot.documents.documents import Added, Document, Documents, Reindex, Run, SeenBy, Space
+from bot.documents.documents import (
+    Added,
+    Document,
+    Documents,
+    NextPass,
+    Reindex,
+    Run,
+    Schedule,
+    SeenBy,
+    Space,
+)
 from bot.errors import BotError
 
 Translation = Mapping[type[Exception], type[BotError]]
@@ -68,11 +79,17 @@ class ToldReindex:
         by: str,
         dry_run: bool = False,
         allow_mass_delete: bool = False,
+        extent: Literal["all", "changes"] = "all",
         page: str = "",
     ) -> str:
         with _told(self.errors):
             return await self.inner.start(
-                space, by=by, dry_run=dry_run, allow_mass_delete=allow_mass_delete, page=page
+                space,
+                by=by,
+                dry_run=dry_run,
+                allow_mass_delete=allow_mass_delete,
+                extent=extent,
+                page=page,
             )
 
     async def find_space(self, url: str) -> str | None:
@@ -90,6 +107,18 @@ class ToldReindex:
     async def cancel(self, run_id: str) -> None:
         with _told(self.errors):
             await self.inner.cancel(run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldSchedule:
+    """A schedule whose errors are the bot's own."""
+
+    inner: Schedule
+    errors: Translation
+
+    async def next_passes(self) -> Mapping[str, NextPass]:
+        with _told(self.errors):
+            return await self.inner.next_passes()
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from bot.adapters import rest
 from bot.documents.documents import SeenBy
@@ -98,6 +99,7 @@ class Shelf:
         by: str,
         dry_run: bool = False,
         allow_mass_delete: bool = False,
+        extent: Literal["all", "changes"] = "all",
         page: str = "",
     ) -> str:
         if space == "NONE":
@@ -105,7 +107,13 @@ class Shelf:
         if any(run.active for run in self.runs):
             raise DocumentInTheWay("A run is under way.")
         run = replace(
-            RUN, id=f"r{len(self.runs) + 1}", space=space, dry_run=dry_run, by=by, page=page
+            RUN,
+            id=f"r{len(self.runs) + 1}",
+            space=space,
+            dry_run=dry_run,
+            by=by,
+            extent="page" if page else extent,
+            page=page,
         )
         self.runs.insert(0, run)
         return run.id

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ingestion.records.passes import Pass
 from ingestion.records.types import Run, Synced
-from ingestion.schedule import LONGEST_PAUSE_SECONDS, Begun, Cadence, due
+from ingestion.schedule import LONGEST_PAUSE_SECONDS, Begun, Cadence, Next, due, upcoming
 from ingestion.types import Extent
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -137,3 +137,33 @@ def test_no_pass_is_late_unless_it_failed_and_then_by_a_bounded_pause(
     assert bool(on_time) or since < every
     assert not on_time or since >= every * 0.9
     assert bool(after_failures) or since < max(every, LONGEST_PAUSE_SECONDS)
+
+
+def next_of(begun: Begun, failed: Collection[tuple[str, Extent]] = (), **changed: float) -> Next:
+    cadence = replace(CADENCE, **changed)
+    passes = upcoming(["HR"], begun=begun, failed=failed, synced={}, cadence=cadence, now=NOW)
+    return passes["HR"]
+
+
+def test_the_next_pass_is_the_one_that_is_due_first() -> None:
+    begun: Begun = {("HR", "all"): ago(100), ("HR", "changes"): ago(100)}
+
+    assert next_of(begun).extent == "changes"
+    assert 170 <= (next_of(begun).at - NOW).total_seconds() <= 200
+    assert next_of(begun, changes=0).extent == "all"
+    assert next_of({}).at == NOW
+
+
+def test_a_pass_that_failed_comes_later_and_one_that_never_is_not_at_all() -> None:
+    begun: Begun = {("HR", "all"): ago(0), ("HR", "changes"): ago(0)}
+
+    assert next_of(begun, [("HR", "changes")]).at > next_of(begun).at + timedelta(seconds=200)
+    assert not upcoming(["HR"], begun=begun, failed=(), synced={}, cadence=Cadence(0, 0), now=NOW)
+
+
+@given(whole=st.floats(0, 5000), changes=st.floats(0, 5000))
+def test_what_comes_next_is_due_exactly_when_it_is_said(whole: float, changes: float) -> None:
+    begun: Begun = {("HR", "all"): ago(whole), ("HR", "changes"): ago(changes)}
+    waits = (next_of(begun).at - NOW).total_seconds()
+
+    assert bool(found(begun=begun)) == (waits == 0)

@@ -124,3 +124,14 @@ async def test_a_schedule_of_never_asks_nobody(records: Records) -> None:
     await replica.tick()
 
     assert replica.read == []
+
+
+async def test_the_next_pass_over_each_space_can_be_told(
+    replica: Replica, records: Records
+) -> None:
+    await replica.tick()
+
+    told = await replica.scheduler.next_passes()
+
+    assert {space: each.extent for space, each in told.items()} == dict.fromkeys(SPACES, "changes")
+    assert await Replica(records, Cadence(0, 0)).scheduler.next_passes() == {}

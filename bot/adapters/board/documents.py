@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -11,12 +12,12 @@ from aiohttp import web
 
 from bot.adapters.board import runs, words
 from bot.adapters.board.frame import show
-from bot.documents.documents import Documents, Reindex, Run, SeenBy, Space
+from bot.documents.documents import Documents, Reindex, Run, Schedule, SeenBy, Space
 from bot.doors.identity import needs, role_of
-from bot.doors.problems import refusal, take_larger
+from bot.doors.problems import problem, refusal, take_larger
 from bot.doors.reading import reads
 from bot.doors.receiving import Bounds, ReceivedForm, received
-from bot.errors import DocumentRefused
+from bot.errors import DocumentRefused, StoreUnavailable
 from bot.ports import Audits
 from rag.types import EVERYONE
 
@@ -24,13 +25,18 @@ PATH = "/board/documents"
 SIZE = 50
 _SHOWN_RUNS = 5
 _LONGEST_SEARCH = 200
+_LONGEST_ADDRESS = 2_000
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPages:
     """Handlers of the section; experts see what they may read, admins all, and change it.
 
-    ``data_dir`` takes files as they arrive, within ``bounds``.
+    ``data_dir`` takes files as they arrive, within ``bounds``. ``schedule`` begins runs by itself.
     """
 
     tenant: str
@@ -39,6 +45,8 @@ class DocumentPages:
     audits: Audits
     data_dir: Path
     bounds: Bounds
+    schedule: Schedule | None = None
+    now: Callable[[], datetime] = _now
 
     def mount(self, app: web.Application) -> None:
         """Add the routes. No space begins with a dash, so acts have places of their own."""
@@ -135,20 +143,26 @@ class DocumentPages:
         raise web.HTTPSeeOther(f"{_after_delete(await self._names(), space)}")
 
     async def reindex(self, request: web.Request) -> web.Response:
-        """Begin a run over a space or all."""
+        """Begin a run over a space, what changed in it, one page, or all."""
         person = needs(request, "admin")
         form = await request.post()
         space, dry_run = str(form.get("space", "")) or None, "dry_run" in form
+        page = str(form.get("page", "")).strip()[:_LONGEST_ADDRESS]
+        if "one_page" in form and not page:
+            raise problem(422, "Name the page: its address, as the browser shows it.")
         try:
             await self.reindexing.start(
                 space,
                 by=person.id,
                 dry_run=dry_run,
                 allow_mass_delete="allow_mass_delete" in form,
+                extent="changes" if "changes" in form else "all",
+                page=page,
             )
         except DocumentRefused as error:
             raise refusal(error) from error
-        await self._audit(person.id, "reindex", space or "all", "dry run" if dry_run else "")
+        detail = [f"page {page}"] * bool(page) + ["dry run"] * dry_run
+        await self._audit(person.id, "reindex", space or "all", ", ".join(detail))
         raise web.HTTPSeeOther(_place(space) if space else PATH)
 
     async def cancel(self, request: web.Request) -> web.Response:
@@ -188,6 +202,7 @@ class DocumentPages:
     ) -> web.Response:
         shared = {
             **_common(request),
+            "upcoming": await self._upcoming(),
             **await self._runs(),
             "targets": [one.name for one in spaces if one.takes_uploads],
             "most_mb": self.bounds.bytes // 1024**2,
@@ -200,6 +215,16 @@ class DocumentPages:
     async def _runs(self) -> dict[str, object]:
         newest = await self.reindexing.newest(_SHOWN_RUNS)
         return {"runs": _worth_showing(newest), "active": any(run.active for run in newest)}
+
+    async def _upcoming(self) -> Mapping[str, str]:
+        """Return what the schedule does next, by space; nothing while that can't be told."""
+        if self.schedule is None:
+            return {}
+        try:
+            passes = await self.schedule.next_passes()
+        except (DocumentRefused, StoreUnavailable):
+            return {}
+        return {space: runs.upcoming(each, self.now()) for space, each in passes.items()}
 
     async def _names(self) -> set[str]:
         return {one.name for one in await self.documents.spaces(None)}

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
-from bot.documents.documents import Run
+from bot.documents.documents import NextPass, Run
+from bot.orders import progress
 from bot.orders.progress import changes, pace
 from bot.orders.telling import told_of
-from bot.rendering.amounts import counted
+from bot.rendering.amounts import about, counted
 
 SOURCES: Mapping[str, str] = {
     "upload": "Uploaded documents",
     "folder": "A folder of files",
     "confluence": "Confluence",
+}
+_OWN: Mapping[str, str] = {"schedule": "by schedule", "start": "after an interruption"}
+_NEXT: Mapping[str, str] = {
+    "all": "every page is looked at",
+    "changes": "what changed is looked at",
+    "page": "one page is looked at",
 }
 _ENDED: Mapping[str, str] = {
     "failed": "Stopped by a problem",
@@ -28,7 +36,25 @@ def source(kind: str) -> str:
 
 def over(run: Run) -> str:
     """Return what a run is over."""
-    return run.space or "All spaces"
+    named = progress.over(run)
+    # A space is called as it is written.
+    return named if named == run.space else f"{named[:1].upper()}{named[1:]}"
+
+
+def began(run: Run, *, named: bool) -> str:
+    """Return who began a run; people by their names only where ``named``."""
+    if run.by in _OWN:
+        return _OWN[run.by]
+    return f"by {run.by}" if named else ""
+
+
+def upcoming(each: NextPass | None, now: datetime) -> str:
+    """Return what the schedule does next, "" for nothing."""
+    if each is None:
+        return ""
+    seconds = (each.at - now).total_seconds()
+    when = f"in {about(seconds)}" if seconds > 0 else "now"
+    return f"{_NEXT[each.extent]} {when}"
 
 
 def standing(run: Run) -> str:

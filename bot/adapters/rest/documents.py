@@ -105,9 +105,11 @@ class DocumentsApi:
             by=person.id,
             dry_run=asked.dry_run,
             allow_mass_delete=asked.allow_mass_delete,
+            extent="changes" if asked.changes else "all",
+            page=asked.page or "",
         )
-        detail = "dry run" if asked.dry_run else ""
-        await self._audit(person.id, "reindex", asked.space or "all", detail)
+        detail = [f"page {asked.page}"] * bool(asked.page) + ["dry run"] * asked.dry_run
+        await self._audit(person.id, "reindex", asked.space or "all", ", ".join(detail))
         run = await self.reindexing.get(run_id)
         if run is None:
             raise problem(503, "The run can't be told. Look at the list of runs.")

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from bot.adapters.rest.wire import Sent
 
 MOST = 200
+PageAddress = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)
+]
 SpaceName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9~][A-Za-z0-9._~-]{0,99}$")]
 Searched = Annotated[str, StringConstraints(max_length=500)]
 RunState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
@@ -124,6 +127,12 @@ class StartReindex(Sent):
     """What to bring up to date."""
 
     space: SpaceName | None = Field(None, description="the name of a space, or null for all")
+    page: PageAddress | None = Field(
+        None, description="the address or id of a page that alone is read, or null"
+    )
+    changes: bool = Field(
+        default=False, description="true to look only at what changed since the last run, or false"
+    )
     dry_run: bool = Field(default=False, description="true to be told only, or false")
     allow_mass_delete: bool = Field(
         default=False, description="true to remove even a large share of a space, or false"
@@ -135,6 +144,8 @@ class Reindex(BaseModel):
 
     id: str
     space: str | None = Field(description="null: all spaces.")
+    extent: Literal["all", "changes", "page"] = Field(description="How much is looked at.")
+    page: str = Field(description="The one page's address or id; empty for none.")
     dry_run: bool
     by: str
     state: RunState

@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,13 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.board import runs as tell
 from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.frame import mount_frame
+from bot.documents.documents import Schedule
 from bot.doors.doors import mount_doors
 from bot.doors.receiving import upload_bounds
+from bot.errors import DocumentInTheWay
 from bot.store import Store
 from ingestion.records.types import Failure, Run
+from ingestion.schedule import Next
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, settings_for
 from tests.bot.shelves import RUN, Shelf, document
 
@@ -37,7 +41,13 @@ def shelf(*runs: Run) -> Shelf:
 
 @asynccontextmanager
 async def serving(
-    store: Store, tmp_path: Path, kept: Shelf, *, files: int = 2, guarded: bool = False
+    store: Store,
+    tmp_path: Path,
+    kept: Shelf,
+    *,
+    files: int = 2,
+    guarded: bool = False,
+    schedule: Schedule | None = None,
 ) -> AsyncIterator[Client]:
     settings = settings_for(tmp_path, **({"admin_token": TOKEN} if guarded else {}))
     app = web.Application()
@@ -50,6 +60,7 @@ async def serving(
         audits=store.audits,
         data_dir=tmp_path,
         bounds=upload_bounds(1, files=files),
+        schedule=schedule,
     ).mount(app)
     async with TestClient(TestServer(app)) as client:
         yield client
@@ -253,3 +264,58 @@ async def test_a_failed_upload_leads_to_where_it_can_be_deleted(
 )
 def test_a_run_is_told_in_words(run: Run, told: str) -> None:
     assert tell.standing(run) == told
+
+
+class Passes:
+    """Implements Schedule; may be away."""
+
+    def __init__(self, *, away: bool = False) -> None:
+        self._away = away
+
+    async def next_passes(self) -> dict[str, Next]:
+        if self._away:
+            raise DocumentInTheWay("Confluence does not answer.")
+        return {"HR": Next("changes", datetime.now(UTC) + timedelta(minutes=3, seconds=5))}
+
+
+async def test_one_page_is_read_by_its_address_and_what_changed_of_a_space(
+    store: Store, tmp_path: Path
+) -> None:
+    kept = shelf()
+    async with serving(store, tmp_path, kept) as client:
+        url = "https://wiki.example/pages/7"
+        one = await post(client, f"{PATH}/-/reindex", {"page": f" {url} ", "one_page": "1"})
+        some = await post(client, f"{PATH}/-/reindex", {"space": "HR", "changes": "1"})
+        none = await post(client, f"{PATH}/-/reindex", {"page": " ", "one_page": "1"})
+
+    assert (one[0], some[0], none[0]) == (303, 303, 422)
+    assert [(run.space, run.extent, run.page) for run in reversed(kept.runs)] == [
+        (None, "page", url),
+        ("HR", "changes", ""),
+    ]
+    acts = await store.audits.newest("default", 2)
+    assert [each.detail for each in acts] == ["", f"page {url}"]
+
+
+async def test_a_run_tells_what_it_is_over_and_who_began_it(store: Store, tmp_path: Path) -> None:
+    scheduled = replace(RUN, by="schedule", extent="changes", changed=1)
+    page = replace(RUN, id="r2", by="anna", extent="page", page="https://wiki.example/Pay")
+    async with serving(store, tmp_path, shelf(scheduled, page)) as client:
+        text = await seen(client)
+
+    assert "What changed in HR" in text
+    assert "by schedule" in text
+    assert "A page of HR" in text
+    assert "by anna" in text
+    assert "https://wiki.example/Pay" in text
+
+
+@pytest.mark.parametrize(("away", "told"), [(False, True), (True, False)])
+async def test_the_next_pass_is_told_while_it_can_be(
+    store: Store, tmp_path: Path, *, away: bool, told: bool
+) -> None:
+    async with serving(store, tmp_path, shelf(), schedule=Passes(away=away)) as client:
+        pages = [await seen(client), await seen(client, f"{PATH}/HR")]
+
+    assert ["what changed is looked at in about 3 min" in text for text in pages] == [told] * 2
+    assert ("Read only this page" in pages[0]) is told
