@@ -18,18 +18,26 @@ from rag.index.azure.filters import both, equals, one_of
 from rag.index.azure.queries import listed
 from rag.index.azure.writer import Change, Writer
 from rag.index.rows import readers_text
-from rag.types import Chunk, Page, Readers, Vectors
+from rag.types import Chunk, Page, Principal, Readers, Vectors
 
 _PAGES_AT_ONCE = 500
-_SELECT = ("id", "kind", "tenant", "space", "page_id", "readers")
+_SELECT = ("id", "kind", "tenant", "space", "page_id", "readers", "version", "chunks")
+
+UNSETTLED: Document = {
+    **permission_fields(()),
+    "readers": readers_text((frozenset({Principal("unsettled")}),)),
+}
+"""Shown to nobody, and for readers that no page has: those of its chunks are being changed."""
 
 
 class Pages:
     """Replaces, restricts and removes pages of one index.
 
-    The service has no transactions. A page's own document is written last and removed last: while
-    it is not there, or is of another version, the page is to be done again. Each chunk carries its
-    own readers with its text, so that no state in between shows anyone what he may not read.
+    The service has no transactions. A page's own document is told first that the page is being
+    done, of which version, and for whom, last; and it is removed last. Whatever a kill leaves, the
+    next sync sees that there is something, and that it is neither of the version nor for the
+    readers that the page has. Each chunk carries its own readers with its text, so that no state in
+    between shows anyone what he may not read.
     """
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
@@ -41,6 +49,7 @@ class Pages:
     ) -> None:
         """Write the chunks, remove those that went, then say that the page is there."""
         kept = await self._kept(index, page, chunks)
+        await self._writer.write(index, [_begun(page, kept)])
         ids = {chunk.id for chunk in chunks}
         gone = [found for found in kept if found["kind"] == CHUNK and found["id"] not in ids]
         steps = [_uploads(chunk_documents(page, chunks, vectors)), _deletes(gone)]
@@ -55,10 +64,15 @@ class Pages:
         """Change who may read a page (tenant, space, id): its chunks first, then its document."""
         tenant, space, page_id = place
         found = [one async for one in self._all(index, tenant, space, [page_id])]
+        pages = [one for one in found if one["kind"] == PAGE]
+        chunks = [one for one in found if one["kind"] == CHUNK]
         fields = permission_fields(readers)
-        for kind in (CHUNK, PAGE):
-            merged = ({"id": one["id"], **fields} for one in found if one["kind"] == kind)
-            await self._writer.write(index, (Change("merge", one) for one in merged))
+        await self._writer.write(index, _merges(pages, UNSETTLED))
+        await self._writer.write(index, _merges(chunks, fields))
+        for one in pages:
+            # What was written a moment ago may not be found yet: such a page is done again.
+            version = one["version"] if one["chunks"] == len(chunks) else ""
+            await self._writer.write(index, _merges([one], {**fields, "version": version}))
 
     async def remove(self, index: str, tenant: str, space: str, page_ids: Collection[str]) -> int:
         """Remove pages; return of how many there was anything."""
@@ -67,9 +81,11 @@ class Pages:
         for start in range(0, len(wanted), _PAGES_AT_ONCE):
             ids = wanted[start : start + _PAGES_AT_ONCE]
             found = [one async for one in self._all(index, tenant, space, ids)]
-            for kind in (CHUNK, PAGE):
-                step = _deletes([one for one in found if one["kind"] == kind])
-                await self._writer.write(index, step)
+            pages = [one for one in found if one["kind"] == PAGE]
+            chunks = [one for one in found if one["kind"] == CHUNK]
+            await self._writer.write(index, _merges(pages, {"version": "", **UNSETTLED}))
+            for step in (chunks, pages):
+                await self._writer.write(index, _deletes(step))
             removed += len({one["page_id"] for one in found})
         return removed
 
@@ -99,6 +115,20 @@ class Pages:
 
     def _listed(self, index: str, condition: str) -> AsyncIterator[Read]:
         return listed(self._connection, index, condition, select=_SELECT, order="id")
+
+
+def _begun(page: Page, kept: Iterable[Read]) -> Change:
+    """Say that a page is being written; for the same readers it is still found meanwhile."""
+    same = readers_text(page.readers)
+    known = [one["id"] for one in kept if one["kind"] == PAGE and one["readers"] == same]
+    if known:
+        told = {"id": known[0], "version": "", "readers": UNSETTLED["readers"]}
+        return Change("merge", told)
+    return Change("upload", {**page_document(page, ()), "version": "", **UNSETTLED})
+
+
+def _merges(documents: Iterable[Read], fields: Document) -> list[Change]:
+    return [Change("merge", {"id": document["id"], **fields}) for document in documents]
 
 
 def _uploads(documents: Iterable[Document]) -> list[Change]:

@@ -66,7 +66,7 @@ async def test_a_document_that_is_too_large_is_named(
     with pytest.raises(IndexUnavailable, match="'acme-it-big-1-0': it is too large"):
         await put(index, draft("big", "word " * 2000))
 
-    assert await index.pages("acme", "it") == {}
+    assert [page.version for page in (await index.pages("acme", "it")).values()] == [""]
 
 
 @pytest.mark.parametrize("status", [409, 422, 429, 503])
@@ -95,7 +95,7 @@ async def test_a_document_that_is_refused_is_named_and_its_page_is_to_be_done_ag
 
     with pytest.raises(IndexUnavailable, match=r"'acme-it-vpn-1-1' \(400\)"):
         await put(index, page)
-    assert await index.pages("acme", "it") == {}
+    assert [page.version for page in (await index.pages("acme", "it")).values()] == [""]
 
     await put(index, page)
     assert set(await index.pages("acme", "it")) == {"vpn"}
@@ -177,7 +177,7 @@ async def test_what_former_readers_could_find_goes_before_anything_new_is_writte
         if request.kind == "index"
         for one in request.body["value"]
     ]
-    assert kinds[:2] == [("delete", "acme-it-vpn-1-0"), ("upload", "acme-it-vpn-2-0")]
+    assert kinds[1:3] == [("delete", "acme-it-vpn-1-0"), ("upload", "acme-it-vpn-2-0")]
 
 
 async def test_numbers_are_sent_as_short_as_they_are_exact(
