@@ -32,8 +32,8 @@ class SiteWiki:
     """Implements Wiki for one person without any network.
 
     ``asked`` names every request, as ``page 123``. ``broken`` are requests that always fail;
-    ``hidden`` are things that answer 403, ``refused`` requests. ``before`` is
-    called with each request's name first. ``hides_permissions``: nobody is told who may view a space.
+    ``hidden`` are things that answer 403, ``refused`` requests. ``before`` is called with each
+    request's name first. ``hides_permissions``: nobody is told who may view a space.
     """
 
     site: Site
