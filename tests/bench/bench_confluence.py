@@ -146,6 +146,8 @@ async def _texts(source: ConfluenceSource, embedder: Embedder) -> list[str]:
 
 async def _raw(embedder: Embedder, texts: Sequence[str]) -> float:
     """Return the seconds that embedding alone takes."""
+    if not texts:
+        return 0.0
     began = time.perf_counter()
     await embedder.embed(texts)
     return time.perf_counter() - began

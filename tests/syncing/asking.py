@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ingestion.confluence.permissions import group, user
 from rag.types import EVERYONE, Chunk, Principal, Question
 from tests.confluence.prose import title_of
 from tests.syncing.follower import TENANT, Follower
@@ -29,7 +28,7 @@ async def ask(world: World, follower: Follower, tally: Tally, times: int) -> Non
     """Let people ask so often; what nobody should have been shown is among ``leaks``."""
     for _ in range(times):
         who = world.asker()
-        names = await principals_of(world, follower, who)
+        names = await principals_of(follower, who)
         for chunk in await _found(world, follower, names):
             tally.shown += 1
             if not _right(world, who, chunk):
@@ -41,14 +40,12 @@ async def ask(world: World, follower: Follower, tally: Tally, times: int) -> Non
         tally.queries += 1
 
 
-async def principals_of(world: World, follower: Follower, who: Asker) -> frozenset[Principal]:
-    """Return what Confluence says that somebody is, asked now."""
+async def principals_of(follower: Follower, who: Asker) -> frozenset[Principal]:
+    """Return what the directory says that somebody is, looked up anew."""
     if who.handle is None:
         return frozenset({EVERYONE})
-    person, cloud = world.site.people[who.handle], world.server.edition == "cloud"
-    account = person.account_id if cloud else person.user_key
-    groups = await follower.wiki.groups_of(account)
-    return frozenset({EVERYONE, user(account), *(group(each.id) for each in groups)})
+    found = await follower.people.find(who.site.people[who.handle].email)
+    return frozenset({EVERYONE}) | (found or frozenset())
 
 
 async def _found(world: World, follower: Follower, names: frozenset[Principal]) -> Iterable[Chunk]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from ingestion.config import Settings, load_settings
 from ingestion.confluence.client.opening import open_wiki
 from ingestion.confluence.client.patience import Patience
+from ingestion.confluence.directory.composition import open_finder
+from ingestion.confluence.directory.finding import Finds
 from ingestion.confluence.known import ConfluenceSources
-from ingestion.confluence.ports import Wiki
 from ingestion.confluence.rules import rules_of
 from ingestion.folder import LARGEST_FILE
 from ingestion.ports import Progress
@@ -43,7 +44,7 @@ class Follower:
     settings: Settings
     index: SearchIndex
     embedder: Embedder
-    wiki: Wiki
+    people: Finds
     sources: KnownSources
     records: Records
     apart: bool = False
@@ -111,6 +112,7 @@ async def following(
     async with openai_server(embeds()) as vectors:
         names = {
             **settings_for(server, data_dir),
+            "CONFLUENCE_DIRECTORY": str(_list_people(server, data_dir)),
             "EMBEDDING_MODEL": "small",
             "EMBEDDING_BASE_URL": vectors.url,
             "EMBEDDING_API_KEY": KEY,
@@ -139,10 +141,10 @@ async def opened(settings: Settings, server: LocalConfluence) -> AsyncIterator[F
     records = records_of(settings)
     sources = KnownSources(Uploads(settings.data_dir, TENANT, LARGEST_FILE), records.ledger, known)
     try:
-        async with open_embedder(settings) as (embedder, _):
+        async with open_embedder(settings) as (embedder, _), open_finder(settings, wiki) as people:
             assert embedder is not None
             index = await open_search_index(settings, embedder, write=True)
-            follower = Follower(settings, index, embedder, wiki, sources, records)
+            follower = Follower(settings, index, embedder, people, sources, records)
             try:
                 yield follower
             finally:
@@ -164,6 +166,19 @@ def settings_for(server: LocalConfluence, data_dir: Path) -> dict[str, str]:
         "CONFLUENCE_EDITION": server.edition,
     }
     return {**names, "CONFLUENCE_EMAIL": person.email} if server.edition == "cloud" else names
+
+
+def _list_people(server: LocalConfluence, data_dir: Path) -> Path:
+    """Write who is whom there: half of them hide their address, and must be listed."""
+    cloud = server.edition == "cloud"
+    accounts = {
+        person.email: person.account_id if cloud else person.user_key
+        for person in server.site.people.values()
+    }
+    rows = ["email,account", *(",".join(each) for each in accounts.items())]
+    path = data_dir / "people.csv"
+    path.write_text("\n".join(rows))
+    return path
 
 
 @contextmanager
