@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
 from bot.startup import Part
-from bot.types import Attachment, Introduction, Message
+from bot.types import Attachment, Introduction, Message, Platform
 
 
 @runtime_checkable
@@ -52,4 +52,19 @@ class TellsState(Protocol):
 
     def part(self) -> Part:
         """Return how it stands, by the name it has at the start; nobody is asked."""
+        ...
+
+
+@runtime_checkable
+class TellsPeople(Protocol):
+    """The platform has a channel for people, where they can be told what is no question."""
+
+    @property
+    def platform(self) -> Platform: ...
+
+    async def tell_people(self, text: str) -> None:
+        """Post a line of plain text there, in which nothing is live; nothing without a channel.
+
+        Raises bot.errors.DeliveryFailed.
+        """
         ...

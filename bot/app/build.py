@@ -24,6 +24,7 @@ from bot.app.shelves import Shelves, shelves_of
 from bot.app.status import CheckParts, checking
 from bot.app.working import Working, executor_of, working_of
 from bot.config import Settings
+from bot.documents.held_back import HeldBackNews
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
 from bot.doors.reading import DIRECTORY
@@ -104,7 +105,8 @@ def build(
         superseded=() if ingestion is None else ingestion.confluence_superseded_labels,
     )
     metrics.watch(lambda: working.inbox.busy)
-    shelves = shelves_of(settings, parts, ingestion)
+    held_back = HeldBackNews(tenant=settings.tenant, notes=notes, channels=channels)
+    shelves = shelves_of(settings, parts, ingestion, held_back)
     check_parts = app[STATUS] = checking(
         settings,
         parts,

@@ -28,6 +28,7 @@ from ingestion.errors import SettingInvalid as WikiSettingInvalid
 from ingestion.library import Library
 from ingestion.opening import OpenSources, wiki_of
 from ingestion.records.opening import Records, records_of
+from ingestion.running import HeldBack
 from ingestion.scheduler import Scheduler
 from rag.errors import RagError
 
@@ -71,9 +72,14 @@ class Shelves:
 
 
 def shelves_of(
-    settings: Settings, parts: Parts, ingestion: IngestionSettings | None = None
+    settings: Settings,
+    parts: Parts,
+    ingestion: IngestionSettings | None = None,
+    on_held_back: HeldBack | None = None,
 ) -> Shelves:
     """Join them; nothing is started. Without ``ingestion`` no wiki is read.
+
+    ``on_held_back`` is told of runs that would have removed too much.
 
     Raises SettingInvalid.
     """
@@ -89,6 +95,7 @@ def shelves_of(
         largest=upload_bounds(settings.max_upload_mb).bytes,
         records=records,
         wiki=wiki,
+        on_held_back=on_held_back,
     )
     return Shelves(
         ToldDocuments(library, REFUSALS),

@@ -22,6 +22,7 @@ CheckParts = Callable[[], Awaitable[Sequence[Part]]]
 
 PATH = "/board"
 _WEEK = 7
+_LIMITS = "limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,9 @@ def _of_parts(parts: Sequence[Part]) -> Iterator[Concern]:
             yield Concern(f"{part.name} is broken: {part.detail}", "/board/parts", "See the cure")
         elif part.state == "paused":
             yield Concern(f"Answering is {part.detail}", "/board/parts", "See how to resume")
+        elif part.state == "limited" and part.name != _LIMITS:
+            text = f"{part.name} does not work as it should; {part.detail}"
+            yield Concern(text, "/board/parts", "See the parts", urgent=False)
         elif part.state == "limited":
             text = f"A limit is reached; {part.detail}"
             yield Concern(text, "/board/parts", "See the limits", urgent=False)

@@ -222,6 +222,10 @@ class SlackChannel:
         """Say in the people's channel that a case waits, with the way to it."""
         return await self._people.remind(case, notice)
 
+    async def tell_people(self, text: str) -> None:
+        """Post a line of plain text in the people's channel. Raises DeliveryFailed."""
+        await self._people.tell(text)
+
     async def link(self, message: Message) -> str | None:
         """Return where a question can be opened; a direct message nobody else can open."""
         if message.private:

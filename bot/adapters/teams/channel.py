@@ -191,6 +191,10 @@ class TeamsChannel:
         """Say in the people's channel that a case waits, below its card."""
         return await self.people.remind(case, notice)
 
+    async def tell_people(self, text: str) -> None:
+        """Post a line of plain text in the people's channel. Raises DeliveryFailed."""
+        await self.people.tell(text)
+
     async def link(self, message: Message) -> str | None:
         """Return where a question can be opened; a personal chat nobody else can open."""
         return link_to(message)

@@ -14,19 +14,26 @@ from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.cases.cards import Cards
 from bot.adapters.slack.cases.reminders import link, reminder
 from bot.adapters.slack.cases.telling import notice_label, parts_of
+from bot.adapters.slack.showing.blocks import section
 from bot.adapters.slack.showing.lookup import Lookup
 from bot.adapters.slack.showing.posting import Poster
+from bot.adapters.slack.showing.render import Form
 from bot.adapters.slack.wire.labels import CARD, Label, Place, Posted, since, ts_of
+from bot.adapters.slack.wire.text import escaped_label
 from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.escalations.handover import asked_in
 from bot.escalations.ports import SeesCases
 from bot.escalations.types import Case, Notice
 from bot.escalations.view import CaseView
 from bot.ports import Notes
+from bot.rendering.code import without_code
 from bot.rendering.links import board_case
+from bot.rendering.markdown import disarm
 from bot.types import Delivery, InteractionId, Message, PostedRef
 
 _PART = "1"
+_NEWS = Label("", InteractionId(""), "news", 1)
+"""What belongs to no question, and is never looked for."""
 
 log = structlog.get_logger(__name__)
 
@@ -102,6 +109,14 @@ class People:
         forms = reminder(case, notice, now=datetime.now(UTC), links=links)
         ts = await self._poster.post(place, forms, notice_label(notice, _PART, of=1))
         return PostedRef(channel, ts)
+
+    async def tell(self, text: str) -> None:
+        """Post a line of plain text; nothing without a channel. Raises DeliveryFailed."""
+        if self._channel is None:
+            return
+        said = escaped_label(disarm(without_code(text)))
+        forms = (Form(said, (section(said),)), Form(said))
+        await self._poster.post(Place(self._channel, None, since="0"), forms, _NEWS)
 
     async def cards(self, message: Message) -> tuple[Posted, ...]:
         """Return the cards about a message, and reminders, that are there. Raises DeliveryFailed.

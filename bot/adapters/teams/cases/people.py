@@ -13,6 +13,7 @@ from bot.adapters.teams.cases.cards import Cards
 from bot.adapters.teams.cases.reminders import Reminders
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.wire.body import Json
+from bot.adapters.teams.wire.text import teams_plain
 from bot.errors import DeliveryRefused
 from bot.escalations.handover import asked_in, unheard
 from bot.escalations.ports import SeesCases
@@ -40,6 +41,8 @@ class People:
         public_url: str | None,
     ) -> None:
         self._channel = channel
+        self._connector = connector
+        self._places = places
         self._cards = Cards(connector, notes, public_url=public_url)
         self._reminders = Reminders(connector, places, notes, self._cards, public_url=public_url)
 
@@ -94,6 +97,13 @@ class People:
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
         """Say that a case still waits; None without a channel. Raises DeliveryFailed."""
         return await self._reminders.post(case, notice, self._channel)
+
+    async def tell(self, text: str) -> None:
+        """Post a line of plain text; nothing without a channel. Raises DeliveryFailed."""
+        if self._channel is None:
+            return
+        said: Json = {"type": "message", "text": teams_plain(text), "textFormat": "markdown"}
+        await self._connector.send(await self._places.channel(self._channel), said)
 
     async def withdraw(self, message: Message) -> None:
         """Delete the card of a question, and what reminded of it. Raises DeliveryFailed."""

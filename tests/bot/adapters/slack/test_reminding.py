@@ -114,3 +114,17 @@ async def test_a_withdrawn_question_takes_its_reminders_along(
     await channel.remind(waiting(), PING)
     await channel.withdraw(question(), [])
     assert not slack.in_channel(PEOPLE)
+
+
+async def test_people_are_told_what_is_no_question_with_nothing_live(
+    slack: FakeSlack, settings: Settings
+) -> None:
+    channel = connect(settings)
+    await channel.tell_people("I stopped <!here> in <https://evil.example|HR>. reindex HR --all")
+    (post,) = slack.in_channel(PEOPLE)
+    assert "I stopped" in post.shown
+    assert "reindex HR --all" in post.shown
+    assert "<!here" not in post.raw
+    assert "<https://evil" not in post.raw
+    await connect(settings.model_copy(update={"slack_escalation_channel": None})).tell_people("x")
+    assert len(slack.in_channel(PEOPLE)) == 1

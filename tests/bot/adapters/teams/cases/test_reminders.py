@@ -97,3 +97,12 @@ async def test_one_that_may_have_got_through_is_posted_again(scene: Scene) -> No
         await scene.channel.remind(waiting(scene), ping(scene))
     await scene.channel.remind(waiting(scene), replace(ping(scene), attempts=1))
     assert len(scene.in_people) == 3
+
+
+async def test_people_are_told_what_is_no_question_with_nothing_live(scene: Scene) -> None:
+    await scene.channel.tell_people("I stopped <at>All</at> in [HR](https://evil.example). --all")
+    (post,) = scene.in_people
+    assert "I stopped" in post.text
+    assert "--all" in post.text
+    assert "<at>" not in post.text
+    assert "](https://evil" not in post.text
