@@ -5,13 +5,13 @@ Nothing is asked of the wiki: this is for whoever looks often.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from ingestion.records.opening import Records
 from ingestion.records.types import Run
-from ingestion.schedule import Begun, Cadence
+from ingestion.schedule import Cadence, upcoming
 
 _RUNS = 50
 
@@ -28,10 +28,9 @@ class Trouble:
 class Outlook:
     """What is known of a wiki's spaces.
 
-    ``spaces`` were read, or a pass over them was begun. ``looked_at`` is the end of the last pass
-    over the space that was looked at longest ago; None before every space was. ``next_at`` is when
-    the next pass is due at the latest, a time gone by where nobody begins it; None for never, or
-    before the first.
+    ``looked_at`` is the end of the last pass over the space that was looked at longest ago; None
+    before every space was. ``next_at`` is when the next pass is due at the earliest; None for
+    never, or where no space is known.
     """
 
     spaces: tuple[str, ...]
@@ -40,33 +39,35 @@ class Outlook:
     troubles: tuple[Trouble, ...]
 
 
-async def outlook(records: Records, cadence: Cadence, now: datetime) -> Outlook:
-    """Return what the records say. Raises LedgerUnavailable."""
+async def outlook(
+    records: Records, cadence: Cadence, now: datetime, spaces: Collection[str] | None = None
+) -> Outlook:
+    """Return what the records say of ``spaces``; None: of all that were ever read.
+
+    Raises LedgerUnavailable.
+    """
     synced = await records.ledger.synced()
     begun = await records.passes.begun()
     runs = await records.ledger.newest(_RUNS)
     known = {space for space, one in synced.items() if one.watermark}
-    spaces = sorted({space for space, _ in begun} | known)
-    ends = {space: one.ended_at for space, one in synced.items()}
-    looked_at = [ends[space] for space in spaces if space in ends]
-    failed = (_failed(space, runs, ends.get(space)) for space in spaces)
+    known = {space for space, _ in begun} | known if spaces is None else set(spaces)
+    ends = {space: synced[space].ended_at for space in known & synced.keys()}
+    failed = [_failed(space, runs, ends.get(space)) for space in sorted(known)]
+    broken = {run.id for run in runs if run.state == "failed"}
+    coming = upcoming(
+        sorted(known),
+        begun=begun,
+        failed=[key for key, each in begun.items() if each.run in broken],
+        synced=synced,
+        cadence=cadence,
+        now=now,
+    )
     return Outlook(
-        spaces=tuple(spaces),
-        looked_at=min(looked_at) if looked_at and len(looked_at) == len(spaces) else None,
-        next_at=next_pass(begun, cadence, now),
+        spaces=tuple(sorted(known)),
+        looked_at=min(ends.values()) if known and known == ends.keys() else None,
+        next_at=min((each.at for each in coming.values()), default=None),
         troubles=tuple(trouble for trouble in failed if trouble is not None),
     )
-
-
-def next_pass(begun: Begun, cadence: Cadence, now: datetime) -> datetime | None:
-    """Return when the first of the passes that come next is due at the latest; None for never."""
-    every = {"all": cadence.whole, "changes": cadence.changes}
-    due = [
-        now + timedelta(seconds=every[extent] - last.seconds_ago)
-        for (_, extent), last in begun.items()
-        if every.get(extent)
-    ]
-    return min(due, default=None)
 
 
 def _failed(space: str, runs: Sequence[Run], ended_at: datetime | None) -> Trouble | None:

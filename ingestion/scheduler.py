@@ -45,6 +45,8 @@ class Scheduler:
         self._cadence = cadence
         self.trouble = ""
         """Why it is not known which spaces there are, or ""."""
+        self.known: tuple[str, ...] | None = None
+        """The spaces that there were when they were last asked for."""
 
     async def begin_due(self) -> Sequence[str]:
         """Begin what is due; return the runs.
@@ -100,7 +102,7 @@ class Scheduler:
         except SourceUnavailable as error:
             self.trouble = str(error)
             raise
-        self.trouble = ""
+        self.trouble, self.known = "", tuple(spaces)
         return spaces
 
     async def _failed(self, run_id: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from bot import startup
@@ -16,8 +16,11 @@ from ingestion.config import Settings
 from ingestion.errors import LedgerUnavailable
 from ingestion.opening import check_wiki
 from ingestion.outlook import outlook
+from ingestion.schedule import Cadence
 
 _NAME = "Confluence"
+_MAY_TAKE = timedelta(minutes=30)
+_LATE = "passes are late, so pages are answered from as they were: look at the runs and the log."
 _STATES: dict[bool | None, Literal["ready", "limited", "failed"]] = {
     True: "ready",
     None: "limited",
@@ -42,19 +45,28 @@ def watching(settings: Settings | None, shelves: Shelves) -> Callable[[], Awaita
 
 async def _wiki(settings: Settings, shelves: Shelves, now: datetime) -> startup.Wiki:
     cadence = cadence_of(settings)
-    known = await outlook(shelves.records, cadence, now)
-    away = shelves.scheduler.trouble if shelves.scheduler is not None else ""
+    scheduler = shelves.scheduler
+    read = None if scheduler is None else scheduler.known
+    known = await outlook(shelves.records, cadence, now, read)
+    troubles = [f"{one.space}: {one.why}." for one in known.troubles]
+    if scheduler is not None and scheduler.trouble:
+        troubles.insert(0, scheduler.trouble)
+    elif known.looked_at is not None and _is_late(now - known.looked_at, cadence):
+        troubles.append(_LATE)
     return startup.Wiki(
         address=settings.confluence_url or "",
         spaces=known.spaces,
         looked_at=known.looked_at,
         next_at=known.next_at,
         scheduled=not cadence.never,
-        troubles=[
-            *([away] if away else []),
-            *(f"{one.space}: {one.why}" for one in known.troubles),
-        ],
+        troubles=troubles,
     )
+
+
+def _is_late(ago: timedelta, cadence: Cadence) -> bool:
+    """Tell whether a look is longer ago than two passes and what they may take."""
+    every = min((each for each in (cadence.changes, cadence.whole) if each), default=None)
+    return every is not None and ago > timedelta(seconds=2 * every) + _MAY_TAKE
 
 
 async def confluence_checks() -> Sequence[Part]:

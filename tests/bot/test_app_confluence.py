@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from bot.app import confluence_checks
-from bot.startup import Wiki, confluence
+from bot.app.confluence import watching
+from bot.app.shelves import REFUSALS, Shelves
+from bot.documents.told import ToldDocuments, ToldReindex
+from bot.startup import Part, Wiki, confluence
+from ingestion.assembly import cadence_of, library_of
+from ingestion.config import Settings as IngestionSettings
+from ingestion.errors import SourceUnavailable
+from ingestion.library import ListedIndex
+from ingestion.records.opening import records_at
+from ingestion.records.types import Synced
+from ingestion.scheduler import Scheduler
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import ADMIN, Site
 
@@ -86,3 +98,77 @@ async def test_the_doctor_says_what_is_wrong_with_the_settings(env: pytest.Monke
     assert absent.state == "absent"
     assert broken.state == "failed"
     assert "CONFLUENCE_TOKEN is not" in broken.detail
+
+
+class Joined:
+    """A server's shelves over records alone, with a schedule that was told of the space IT."""
+
+    def __init__(self, folder: Path) -> None:
+        self.records = records_at(folder, "acme")
+        self.settings = IngestionSettings(_env_file=None, confluence_url=URL, confluence_token="t")
+        cadence = cadence_of(self.settings)
+        library = library_of(
+            cast("ListedIndex", None), tenant="acme", data_dir=folder, records=self.records
+        )
+        self.scheduler = Scheduler(library.runs, self.records, self._spaces, cadence)
+        self.away = ""
+        self.shelves = Shelves(
+            ToldDocuments(library, REFUSALS),
+            ToldReindex(library.runs, REFUSALS),
+            library,
+            self.scheduler,
+            self.records,
+            None,
+        )
+
+    async def part(self) -> Part:
+        return await watching(self.settings, self.shelves)()
+
+    async def read(self, ago: timedelta) -> None:
+        ended = datetime.now(UTC) - ago
+        await self.records.ledger.note_synced(
+            "IT", Synced(ended, ended, whole_at=ended, watermark="w")
+        kept = Synced(ended, ended, whole_at=ended, watermark="w")
+        await self.records.ledger.note_synced("IT", kept)
+
+    async def _spaces(self) -> Sequence[str]:
+        if self.away:
+            raise SourceUnavailable(self.away)
+        return ("IT",)
+
+
+@pytest.fixture
+def joined(tmp_path: Path) -> Joined:
+    return Joined(tmp_path)
+
+
+async def test_readiness_says_how_far_spaces_were_read(joined: Joined) -> None:
+    before = await joined.part()
+    await joined.read(timedelta(minutes=2, seconds=10))
+    after = await joined.part()
+
+    assert before.detail.endswith("no space was read yet; the first pass begins soon")
+    assert (after.state, after.vital) == ("ready", False)
+    assert after.detail.startswith("acme.atlassian.net: IT; looked at 2 minutes ago; again in 2")
+
+
+async def test_readiness_says_that_passes_are_late(joined: Joined) -> None:
+    await joined.read(timedelta(hours=2))
+
+    part = await joined.part()
+
+    assert part.state == "limited"
+    assert "passes are late" in part.detail
+
+
+async def test_readiness_says_that_the_site_is_away_until_it_is_back(joined: Joined) -> None:
+    await joined.read(timedelta(minutes=1))
+    joined.away = "No answer from acme.atlassian.net."
+    with pytest.raises(SourceUnavailable):
+        await joined.scheduler.begin_due()
+    away = await joined.part()
+    joined.away = ""
+    await joined.scheduler.begin_due()
+
+    assert (away.state, "No answer from" in away.detail) == ("limited", True)
+    assert (await joined.part()).state == "ready"

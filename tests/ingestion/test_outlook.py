@@ -34,7 +34,7 @@ def records(tmp_path: Path) -> Records:
 
 
 async def read(records: Records, space: str, ended: datetime) -> None:
-    await records.ledger.note_synced(space, Synced(ended, ended, watermark="w"))
+    await records.ledger.note_synced(space, Synced(ended, ended, whole_at=ended, watermark="w"))
 
 
 async def told(records: Records, cadence: Cadence = CADENCE) -> Outlook:
@@ -79,8 +79,28 @@ async def test_the_next_pass_is_the_first_that_comes(records: Records) -> None:
     next_at = (await told(records)).next_at
 
     assert next_at is not None
-    assert abs((next_at - NOW).total_seconds() - 300) < 30
+    assert 240 < (next_at - NOW).total_seconds() < 310
     assert (await told(records, Cadence(0, 0))).next_at is None
+
+
+async def test_a_space_that_was_read_by_hand_is_looked_at_again_in_its_turn(
+    records: Records,
+) -> None:
+    await read(records, "IT", NOW)
+
+    next_at = (await told(records)).next_at
+
+    assert next_at is not None
+    assert 240 < (next_at - NOW).total_seconds() < 310
+
+
+async def test_a_space_that_is_read_no_more_is_not_counted(records: Records) -> None:
+    await read(records, "IT", NOW)
+    await read(records, "OLD", NOW - timedelta(days=9))
+
+    known = await outlook(records, CADENCE, NOW, ["IT"])
+
+    assert (known.spaces, known.looked_at) == (("IT",), NOW)
 
 
 async def test_a_run_that_failed_is_told_until_the_space_is_read_again(records: Records) -> None:
