@@ -8,9 +8,10 @@ from typing import Protocol
 
 from ingestion.config import Settings
 from ingestion.confluence.check import Check
+from ingestion.errors import IngestionError
 from ingestion.folder import LARGEST_FILE
-from ingestion.records.opening import Records
-from ingestion.sources import KnownSources, Sources
+from ingestion.records.opening import Records, records_of
+from ingestion.sources import KnownSources, Sources, taken_line
 from ingestion.uploads import Uploads
 
 
@@ -37,7 +38,24 @@ async def check_wiki(settings: Settings) -> Sequence[Check]:
     # As above.
     from ingestion.confluence.checks import check_confluence
 
-    return await check_confluence(settings)
+    checks = await check_confluence(settings)
+    taken = await _taken(settings)
+    return [*checks, Check("Space keys", works=None, detail=taken_line(taken))] if taken else checks
+
+
+async def _taken(settings: Settings) -> Sequence[str]:
+    """Return the spaces of the wiki whose keys uploads or folders have, as far as can be told."""
+    if not settings.data_dir.is_dir():
+        return ()
+    records = records_of(settings)
+    try:
+        async with open_sources(settings, records) as sources:
+            return await sources.taken()
+    except IngestionError:
+        # Why that is so shows in other lines.
+        return ()
+    finally:
+        records.close()
 
 
 @asynccontextmanager

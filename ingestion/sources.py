@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,18 @@ from ingestion.uploads import Uploads
 from rag.types import Principal
 
 log = structlog.get_logger(__name__)
+
+
+_CURE = (
+    "Leave it out by CONFLUENCE_SKIP_SPACES, or forget what fills it: "
+    "python -m ingestion forget KEY --yes"
+)
+
+
+def taken_line(spaces: Sequence[str]) -> str:
+    """Return what to say of spaces of the wiki whose keys something else has."""
+    keys = ", ".join(spaces)
+    return f"{keys}: filled by uploads or a folder, so that Confluence's is not read. {_CURE}."
 
 
 class Sources(Protocol):
@@ -53,10 +65,10 @@ class KnownSources:
         self._uploads = uploads
         self._ledger = ledger
         self._wiki = wiki
+        self._clash: Sequence[str] = ()
 
     async def spaces(self) -> Sequence[str]:
-        own = {*self._uploads.spaces(), *await self._ledger.folders()}
-        return sorted({*own, *await self._of_the_wiki()})
+        return sorted({*await self._own(), *await self._of_the_wiki()})
 
     async def of(self, space: str) -> Source:
         if self._uploads.has(space):
@@ -81,16 +93,33 @@ class KnownSources:
         """
         if self._wiki is None:
             return ()
-        taken = {*self._uploads.spaces(), *await self._ledger.folders()}
         there = await self._wiki.spaces()
-        if clash := sorted(taken.intersection(there)):
-            log.error(
-                "wiki.spaces_taken",
-                spaces=clash,
-                cure="They are filled by uploads or a folder. Leave them out by "
-                "CONFLUENCE_SKIP_SPACES, or forget them: python -m ingestion forget KEY",
-            )
-        return [space for space in there if space not in taken]
+        clash = await self._taken(there)
+        if clash and clash != self._clash:
+            # Once is enough: it is looked what is due every few seconds.
+            log.error("wiki.spaces_taken", spaces=clash, cure=_CURE)
+        self._clash = clash
+        return [space for space in there if space not in clash]
+
+    async def taken(self) -> Sequence[str]:
+        """Return the spaces of the wiki whose keys something else has. Raises SourceUnavailable."""
+        return () if self._wiki is None else await self._taken(await self._wiki.spaces())
+
+    async def warnings(self, space: str) -> tuple[str, ...]:
+        """Return what whoever reads a space should know of it."""
+        if space not in await self._own():
+            return ()
+        try:
+            return (taken_line([space]),) if space in await self.taken() else ()
+        except SourceUnavailable:
+            return ()
+
+    async def _own(self) -> frozenset[str]:
+        """Return what is filled by uploads and folders."""
+        return frozenset({*self._uploads.spaces(), *await self._ledger.folders()})
+
+    async def _taken(self, there: Collection[str]) -> Sequence[str]:
+        return sorted((await self._own()).intersection(there))
 
     async def _of_the_wiki(self) -> Sequence[str]:
         """Return the wiki's spaces; while it is away, what was read of it before."""

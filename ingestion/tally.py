@@ -10,6 +10,7 @@ from ingestion.embedding_use import together
 from ingestion.records.noting import MOST_FAILURES
 from ingestion.records.types import Failure, Run, State
 from ingestion.types import Report
+from rag.types import EmbeddingUse
 
 _LOOK = "Look at the file, mend or remove it, and reindex."
 _MEANT = "If they are meant to go, reindex once more and allow it; else mend the source."
@@ -33,6 +34,11 @@ class Tally:
     def wait(self) -> None:
         """Note that another process has the space."""
         self.run = replace(self.run, state="waiting")
+
+    def expect(self, pages: int, use: EmbeddingUse) -> None:
+        """Note what is thought to be needed for a space, beside what spaces before it were."""
+        if pages:
+            self.run = replace(self.run, expected=together(self.run.expected, use))
 
     def begin(self, space: str, pages: int) -> None:
         self._begun = self._begun or time.monotonic()

@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Protocol, TextIO
 
@@ -123,7 +123,7 @@ class Worker:
             open_sources(settings, records, job.largest) as sources,
             _index(settings, embedder) as index,
         ):
-            return await sync_source(
+            report = await sync_source(
                 await sources.of(job.space),
                 index,
                 embedder,
@@ -137,6 +137,8 @@ class Worker:
                 again=to_look_at_again(before),
                 progress=self._spoken,
             )
+            told = await sources.warnings(job.space)
+            return replace(report, warnings=(*report.warnings, *told))
 
     async def _embedder_by(self, settings: Settings) -> Embedder | None:
         """Return what embeds; none that was there before is looked for again each time."""

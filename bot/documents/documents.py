@@ -171,6 +171,11 @@ class Run(Protocol):
         ...
 
     @property
+    def embedding(self) -> str:
+        """What embedding takes or took, as a sentence; "" where that is nothing but time."""
+        ...
+
+    @property
     def resumed_as(self) -> Sequence[str]:
         """The runs that went on with it after it was interrupted."""
         ...

@@ -131,8 +131,7 @@ def _facts(told: RunTold) -> Iterator[str]:
             yield _written(told)
     if told.resumed:
         yield "It was interrupted and went on; the figures are since then."
-    if told.note:
-        yield told.note
+    yield from filter(None, (told.embedding, told.note))
 
 
 def pace(told: RunTold) -> str:

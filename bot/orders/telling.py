@@ -54,6 +54,7 @@ def told_of(run_id: str, runs: Sequence[Run]) -> RunTold:
         unchanged=sum(run.unchanged for run in runs),
         skipped=sum(run.skipped for run in runs),
         failed=sum(run.failed for run in runs),
+        embedding=working.embedding if len(runs) == 1 else "",
         troubles=_troubles(failures),
         ended=state not in {"running", "waiting", "interrupted"},
     )

@@ -35,7 +35,8 @@ class RunTold:
     None is all; of it, ``extent`` is looked at, and ``page`` is the one page's address or id.
     ``pages`` of ``total`` are done. ``remaining`` is in words, "" while not known;
     ``resumed``: it was interrupted and goes on, the figures are since then. Of ``failed`` troubles
-    the first few are in ``troubles``. ``note`` is one sentence for states without figures.
+    the first few are in ``troubles``. ``note`` is one sentence for states without
+    figures, ``embedding`` one on tokens and their price, or "".
     """
 
     run_id: str
@@ -57,6 +58,7 @@ class RunTold:
     unchanged: int = 0
     skipped: int = 0
     failed: int = 0
+    embedding: str = ""
     troubles: tuple[Trouble, ...] = ()
     resumed: bool = False
     note: str = ""

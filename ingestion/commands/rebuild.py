@@ -49,6 +49,9 @@ async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
         if embedder is None:
             print(trouble, file=sys.stderr)
             return FAILED
+        if others := await _others(settings):
+            print(_theirs(others), file=sys.stderr)
+            return REFUSED
         spaces = await sources.spaces()
         if orphans := await _orphans(settings, spaces):
             print(_unfilled(orphans), file=sys.stderr)
@@ -111,6 +114,19 @@ async def _orphans(settings: Settings, known: Sequence[str]) -> Sequence[str]:
         return sorted(set(await index.spaces(settings.tenant)) - set(known))
 
 
+async def _others(settings: Settings) -> Sequence[str]:
+    """Return the other tenants with pages in the index: a new version would not have them."""
+    # As above.
+    from rag.index.azure.opening import Opening, open_azure_index
+
+    absent = Opening(may_be_absent=True)
+    index = await open_azure_index(settings, None, create=False, opening=absent)
+    try:
+        return sorted(set(await index.tenants()) - {settings.tenant})
+    finally:
+        await index.close()
+
+
 async def _refuse_losses(settings: Settings, new: Index, spaces: Sequence[str]) -> None:
     """Hold the new version to what a run is held to: a wiki that went blind empties no space."""
     async with opened_index(settings, None) as former:
@@ -121,6 +137,15 @@ async def _refuse_losses(settings: Settings, new: Index, spaces: Sequence[str]) 
             stops = what_stops(plan, listing, space)
             if stops is not None:
                 raise stops
+
+
+def _theirs(tenants: Sequence[str]) -> str:
+    return (
+        f"The index has pages of {', '.join(map(repr, tenants))}, too, which a new version that is "
+        "filled for one tenant would not have. Give this tenant an index of its own by "
+        "AZURE_SEARCH_INDEX and read all into it (python -m ingestion sync --all), or remove their "
+        "pages first (FRONTDESK_TENANT=NAME python -m ingestion forget KEY --yes)."
+    )
 
 
 def _unfilled(spaces: Sequence[str]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 
 from ingestion.commands.codes import REFUSED
 from ingestion.commands.opened import kept_records, opened_index
 from ingestion.config import Settings
 from ingestion.uploads import Uploads
+from rag.types import Page
 
 
 async def list_spaces(_options: argparse.Namespace, settings: Settings) -> int:
@@ -31,7 +33,10 @@ async def forget_space(options: argparse.Namespace, settings: Settings) -> int:
         if not pages and not uploads.has(options.space):
             print(f"Space {options.space!r} is not indexed.", file=sys.stderr)
             return REFUSED
+        is_of_the_wiki = _is_of_the_wiki(options.space, settings, pages)
         if not options.yes:
+            if is_of_the_wiki:
+                print(_comes_back(options.space), file=sys.stderr)
             print(
                 f"This removes {len(pages)} pages of space {options.space!r} from the index, and "
                 "what was uploaded into it. "
@@ -46,4 +51,23 @@ async def forget_space(options: argparse.Namespace, settings: Settings) -> int:
                 await records.passes.forget(options.space)
                 removed = await index.delete_pages(settings.tenant, options.space, list(pages))
     print(f"Removed {removed} pages of space {options.space!r}.")
+    if is_of_the_wiki:
+        print(_comes_back(options.space))
     return 0
+
+
+def _is_of_the_wiki(space: str, settings: Settings, pages: Mapping[str, Page]) -> bool:
+    """Tell whether the next pass would read it again: a wiki is read, and the space with it."""
+    if not settings.confluence_configured or space in settings.confluence_skip_spaces:
+        return False
+    if settings.confluence_spaces:
+        return space in settings.confluence_spaces
+    # Confluence's ids are numbers; files have names with an ending.
+    return any(page.partition("/")[0].isdigit() for page in pages)
+
+
+def _comes_back(space: str) -> str:
+    return (
+        f"{space} is a space of Confluence: the next pass reads it again, unless "
+        f"CONFLUENCE_SKIP_SPACES names it."
+    )

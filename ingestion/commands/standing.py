@@ -57,7 +57,7 @@ def _going(run: Run) -> str:
     ]
     if left is not None:
         told.append(f"{round(left) // 60}:{round(left) % 60:02d} left")
-    return f"{run.id} {_over(run)}, by {run.by}: {', '.join(told)}"
+    return f"{run.id} {_over(run)}, by {run.by}: {', '.join(told)}{_embedding(run)}"
 
 
 def _ended(run: Run) -> str:
@@ -68,7 +68,11 @@ def _ended(run: Run) -> str:
     held = " It held back: too much was gone." if any(w.mass_delete for w in run.failures) else ""
     dry = ", dry run" if run.dry_run else ""
     when = _when(run.ended_at or run.created_at)
-    return f"{when} {_over(run)}{dry}, by {run.by}: {run.state}; {counts}.{held}"
+    return f"{when} {_over(run)}{dry}, by {run.by}: {run.state}; {counts}.{held}{_embedding(run)}"
+
+
+def _embedding(run: Run) -> str:
+    return f" {run.embedding}" if run.embedding else ""
 
 
 def _spaces(synced: Mapping[str, Synced]) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from ingestion.embedding_use import use_line
 from ingestion.types import Extent
 from rag.types import EmbeddingUse
 
@@ -34,7 +35,8 @@ class Run:
     ``pages`` of ``total`` are done, which made ``chunks``; ``working_seconds`` counts from the
     first page. Of ``failed`` pages the first are in ``failures``. ``resumed_as`` are the runs that
     went on with it after it was interrupted. ``page`` is the address or id of the one page that a
-    run of ``extent`` "page" is over. ``use`` is what embedding took, or would take.
+    run of ``extent`` "page" is over. ``use`` is what embedding took, or would take; ``expected``
+    is what was thought before.
     """
 
     id: str
@@ -63,6 +65,7 @@ class Run:
     extent: Extent = "all"
     page: str = ""
     use: EmbeddingUse | None = None
+    expected: EmbeddingUse | None = None
 
     @property
     def active(self) -> bool:
@@ -74,6 +77,14 @@ class Run:
         """Whether it changed anything, or has something to tell."""
         changes = self.added + self.changed + self.removed + self.readers_changed
         return self.state != "done" or bool(changes or self.failed or self.failures)
+
+    @property
+    def embedding(self) -> str:
+        """What embedding takes, in tokens and dollars; "" where that is nothing but time."""
+        if self.active and self.expected is not None:
+            return use_line(self.expected, pages=self.total, dry_run=True)
+        pages = self.added + self.changed
+        return use_line(self.use, pages=pages, dry_run=self.dry_run)
 
     @property
     def chunks_per_second(self) -> float:

@@ -38,6 +38,9 @@ class Catalogue:
         pages = self._pages(index, _seen(PAGE, tenant, None, space))
         return {document["page_id"]: page_of(document) async for document in pages}
 
+    async def pages_by_tenant(self, index: str) -> Mapping[str, int]:
+        return await counts(self._connection, index, equals("kind", PAGE), "tenant")
+
     async def chunks_by_space(self, index: str, tenant: str, seen: Seen) -> Mapping[str, int]:
         by_space = await counts(self._connection, index, _seen(CHUNK, tenant, seen), "space")
         return dict(sorted(by_space.items()))

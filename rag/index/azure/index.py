@@ -145,6 +145,14 @@ class AzureIndex:
 
         return await self._parts.current.used(spaces)
 
+    async def tenants(self) -> Mapping[str, int]:
+        """Return how many pages there are of each tenant; all share one index."""
+
+        async def tenants(facts: Facts) -> Mapping[str, int]:
+            return await self._parts.catalogue.pages_by_tenant(facts.index)
+
+        return await self._parts.current.used(tenants)
+
     async def fingerprint(self) -> Fingerprint | None:
         async def fingerprint(facts: Facts) -> Fingerprint | None:
             held = await self._parts.catalogue.holds_pages(facts.index)

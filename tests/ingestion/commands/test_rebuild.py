@@ -102,3 +102,17 @@ async def test_a_space_that_nothing_is_known_to_fill_is_not_lost(
     assert "not known what fills HR" in capsys.readouterr().err
     assert await forget_space(Namespace(space="HR", yes=True), settings) == 0
     assert await pages(settings) == set()
+
+
+async def test_pages_of_another_tenant_are_not_lost(
+    docs: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = settings.model_copy(update={"tenant": "globex", "data_dir": settings.data_dir / "b"})
+
+    assert await rebuild_index(WHOLE, other) == 2
+
+    told = capsys.readouterr().err
+    assert "pages of 'acme'" in told
+    assert "AZURE_SEARCH_INDEX" in told
+    assert await pages(settings) == {"leave.md", "pay.md", "vpn.md"}
+    assert docs
