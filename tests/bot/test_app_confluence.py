@@ -126,8 +126,6 @@ class Joined:
 
     async def read(self, ago: timedelta) -> None:
         ended = datetime.now(UTC) - ago
-        await self.records.ledger.note_synced(
-            "IT", Synced(ended, ended, whole_at=ended, watermark="w")
         kept = Synced(ended, ended, whole_at=ended, watermark="w")
         await self.records.ledger.note_synced("IT", kept)
 
