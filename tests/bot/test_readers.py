@@ -50,3 +50,20 @@ async def test_while_slack_does_not_tell_nobody_is_taken_for_more() -> None:
     assert await readers.of_thread(question(private=True)) == EVERYBODY
     with pytest.raises(DeliveryFailed):
         await readers.of_asker(question())
+
+
+class InConfluence:
+    """Implements Directory: everybody has an account there."""
+
+    async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:
+        return person.principals | {Principal(f"user:confluence:{tenant}")}
+
+
+async def test_the_directory_says_what_the_asker_may_read_and_of_outsiders_it_is_not_asked() -> (
+    None
+):
+    asked = question(private=True)
+    account = Principal(f"user:confluence:{asked.thread.tenant}")
+    assert await Readers(Known(), InConfluence()).of_asker(asked) == HERS | {account}
+    assert await Readers(Known(outsiders=True), InConfluence()).of_asker(asked) == EVERYBODY
+    assert await Readers(Known(), InConfluence()).of_thread(question()) == EVERYBODY
