@@ -60,7 +60,8 @@ class CountingEmbedder:
         return len(text) // 4
 
     async def embed_query(self, text: str) -> Vectors:
-        return (await self.embed([text]))[0]
+        first: Vectors = (await self.embed([text]))[0]
+        return first
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self.texts += len(texts)

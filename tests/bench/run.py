@@ -81,6 +81,14 @@ BENCHES = {
         ),
         ["tests.bench.bench_confluence"],
     ),
+    "Time to forget": (
+        (
+            "A real server over a local Confluence that is looked at whole each minute: seconds "
+            "from a deletion or restriction until no question surfaces the page. Aims: at most one "
+            "interval and a minute; with the last check, at once."
+        ),
+        ["tests.syncing.forgetting"],
+    ),
 }
 PREFACE = """# Performance
 
