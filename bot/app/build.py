@@ -223,6 +223,7 @@ def _mount_casework(app: web.Application, house: _House) -> None:
         searches=store.searches,
         record=store.interactions,
         readable=readable,
+        index=house.parts.index,
         origins=Origins(store.interactions, linking),
         patience=timedelta(minutes=settings.escalation_ping_minutes),
     )

@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 from aiohttp import web
 
 from bot.adapters.board.case import CasePage, FindsOrigin, Works
+from bot.adapters.board.changed import ChangedPage
 from bot.adapters.board.escalations import Escalations
 from bot.adapters.board.feedback import FeedbackPage
 from bot.adapters.board.ports import Record
 from bot.adapters.board.questions import Questions
+from bot.documents.quotes import HoldsPages
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable
 from bot.records.searching import Searches
@@ -31,6 +33,7 @@ def mount_work(
     searches: Searches,
     record: Record,
     readable: Readable,
+    index: HoldsPages,
     origins: FindsOrigin,
     patience: timedelta,
     clock: Callable[[], datetime] = now,
@@ -45,6 +48,7 @@ def mount_work(
         searches: finds questions, judgements and counts.
         record: what was asked and what hangs on it.
         readable: what may be read of what was found.
+        index: where pages are, to look whether they still say what was quoted.
         origins: where a question can be opened on its platform.
         patience: how long a case may wait before its age is shown as too long; zero: for ever.
         clock: the time.
@@ -55,6 +59,9 @@ def mount_work(
     CasePage(
         tenant=tenant, works=works, cases=cases, origins=origins, patience=patience, clock=clock
     ).mount(app)
+    ChangedPage(tenant=tenant, searches=searches, record=record, index=index, clock=clock).mount(
+        app
+    )
     Questions(
         tenant=tenant, searches=searches, record=record, cases=cases, readable=readable
     ).mount(app)

@@ -66,7 +66,7 @@ def may_read(of_page: Readers, readers: frozenset[Principal]) -> bool:
 class Shelves:
     """Implements bot.escalations.reading.Pages over a list."""
 
-    chunks: Sequence[Chunk]
+    held: Sequence[Chunk]
 
     async def spaces(self, tenant: str) -> Mapping[str, int]:
         return {"HR": 1, "IT": 1}
@@ -76,7 +76,7 @@ class Shelves:
     ) -> Sequence[Chunk]:
         return [
             each
-            for each in self.chunks
+            for each in self.held
             if (each.space, each.page_id) == (space, page_id) and may_read(each.readers, readers)
         ]
 

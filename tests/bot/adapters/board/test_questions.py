@@ -190,7 +190,7 @@ async def test_a_quote_that_is_gone_from_its_page_is_not_shown(
 ) -> None:
     """The page may have been rewritten because of it."""
     recorded = await ask(store, response=replace(SURE, text=f"> {OPEN.text} [1]"))
-    shelf.chunks = (replace(OPEN, text="Nothing of interest."),)
+    shelf.held = (replace(OPEN, text="Nothing of interest."),)
 
     page = html.unescape(await desk.get(f"{LIST}/{recorded.id}"))
 

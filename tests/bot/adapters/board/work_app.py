@@ -37,7 +37,7 @@ from bot.types import (
     Trace,
 )
 from rag.errors import IndexUnavailable
-from rag.types import EVERYONE, Chunk, ModelCall, Principal
+from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.builders import chunk, message, route
 
 Client = TestClient[web.Request, web.Application]
@@ -106,23 +106,31 @@ TOLD_ALL = Reply(f"It is so [1], see {SECRET} [2].", "answer", (source(OPEN), so
 class Shelf:
     """Implements bot.escalations.reading.Pages over two pages; may be away."""
 
-    chunks: Sequence[Chunk] = (OPEN, CLOSED)
+    held: Sequence[Chunk] = (OPEN, CLOSED)
     away: bool = field(default=False)
 
     async def spaces(self, tenant: str) -> Mapping[str, int]:
         if self.away:
             raise IndexUnavailable("The index is away.")
-        return {each.space: 1 for each in self.chunks}
+        return {each.space: 1 for each in self.held}
 
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> Sequence[Chunk]:
         return [
             each
-            for each in self.chunks
+            for each in self.held
             if (each.tenant, each.space, each.page_id) == (tenant, space, page_id)
             and all(readers & needed for needed in each.readers)
         ]
+
+    async def page_summary(
+        self, tenant: str, space: str, page_id: str, readers: frozenset[Principal] | None
+    ) -> PageSummary | None:
+        for each in self.held:
+            if (each.tenant, each.space, each.page_id) == (tenant, space, page_id):
+                return PageSummary(space, page_id, each.title, each.url, each.readers, 1, "folder")
+        return None
 
 
 class Links:
@@ -196,7 +204,8 @@ def board_app(
     app[WHO] = who
     app.middlewares.append(_signed_in)
     mount_frame(app)
-    readable = IndexReading(shelf or Shelf())
+    shelf = shelf or Shelf()
+    readable = IndexReading(shelf)
     mount_work(
         app,
         tenant=tenant,
@@ -205,6 +214,7 @@ def board_app(
         searches=searches or store.searches,
         record=store.interactions,
         readable=readable,
+        index=shelf,
         origins=Origins(store.interactions, {"slack": Links()}),
         patience=timedelta(minutes=30),
     )
