@@ -66,8 +66,10 @@ async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
                 await lease.confirm()
 
         filling = _Filling(sources, rebuild.index, embedder, settings.tenant, confirm)
+        await filling.fill_all(spaces)
+        # That took hours, perhaps: what was closed or deleted meanwhile is seen by looking again.
         begun = datetime.now(UTC)
-        reports = [await filling.fill(space) for space in spaces]
+        reports = await filling.fill_all(spaces)
         await _refuse_losses(settings, rebuild.index, spaces)
         if any(report.failed for report in reports) and not options.in_part:
             print("Not all could be read, so the former version stays.", file=sys.stderr)
@@ -95,7 +97,10 @@ class _Filling:
         self._tenant = tenant
         self._confirm = confirm
 
-    async def fill(self, space: str) -> Report:
+    async def fill_all(self, spaces: Sequence[str]) -> Sequence[Report]:
+        return [await self._fill(space) for space in spaces]
+
+    async def _fill(self, space: str) -> Report:
         report = await sync(
             await self._sources.of(space),
             self._index,

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from ingestion.commands import rebuild
 from ingestion.commands.folder import sync_folder_now
 from ingestion.commands.opened import opened_index
 from ingestion.commands.rebuild import rebuild_index
 from ingestion.commands.spaces import forget_space
 from ingestion.config import Settings
 from ingestion.errors import SpaceBlind
+from ingestion.report import report_lines
 from ingestion.run import ALL
+from ingestion.types import Report
 from tests.search_service.service import SearchService
 
 WHOLE = Namespace(in_part=False)
@@ -65,6 +68,24 @@ async def test_all_is_read_into_the_version_that_is_used_from_then_on(
 
     assert "In use is now" in capsys.readouterr().out
     assert await pages(settings) == {"leave.md", "pay.md", "vpn.md", "travel.md"}
+
+
+async def test_what_is_closed_or_deleted_while_all_is_read_is_so_in_the_new_version(
+    docs: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_and_changed(report: Report) -> list[str]:
+        (docs / "pay.md").write_text("---\nreaders: group:board\n---\n# pay\n\nAll about pay.\n")
+        (docs / "vpn.md").unlink(missing_ok=True)
+        return report_lines(report)
+
+    monkeypatch.setattr(rebuild, "report_lines", read_and_changed)
+
+    assert await rebuild_index(WHOLE, settings) == 0
+
+    async with opened_index(settings, None) as index:
+        found = await index.pages("acme", "HR")
+    assert set(found) == {"leave.md", "pay.md"}
+    assert found["pay.md"].readers == (frozenset({"group:board"}),)
 
 
 async def test_a_source_that_went_blind_leaves_the_former_version(
