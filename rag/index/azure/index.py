@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 from rag.errors import IndexUnavailable
 from rag.index.azure.catalogue import Catalogue
+from rag.index.azure.chunks import Chunks
 from rag.index.azure.connection import Connection
 from rag.index.azure.current import Current
-from rag.index.azure.documents import CHUNK, CHUNK_FIELDS, Facts, Read, chunk_of
-from rag.index.azure.filters import both, equals, one_of
+from rag.index.azure.documents import Facts
 from rag.index.azure.pages import Pages
-from rag.index.azure.permissions import readable_by
-from rag.index.azure.queries import find, listed
 from rag.index.azure.retriever import Retriever
 from rag.index.azure.versions import Versions
 from rag.index.writing import Embeddings, check_page
@@ -30,9 +28,6 @@ from rag.types import (
     Vectors,
 )
 
-_IDS_AT_ONCE = 500
-"""So many chunks are asked for in one request."""
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -41,6 +36,7 @@ class Parts:
     connection: Connection
     current: Current
     retriever: Retriever
+    chunks: Chunks
     catalogue: Catalogue
     pages: Pages
     versions: Versions
@@ -72,16 +68,9 @@ class AzureIndex:
         self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
     ) -> tuple[Chunk, ...]:
         async def neighbours(facts: Facts) -> tuple[Chunk, ...]:
-            centre = await self._chunk(facts.index, chunk_id, readers)
-            if centre is None:
-                return ()
-            around = both(
-                f"ordinal ge {centre['ordinal'] - before}",
-                f"ordinal le {centre['ordinal'] + after}",
+            return await self._parts.chunks.around(
+                facts.index, chunk_id, readers, before=before, after=after
             )
-            place = (centre["tenant"], centre["space"], centre["page_id"])
-            found = await self._chunks(facts.index, place, readers, around)
-            return tuple(chunk for chunk in found if chunk.id != chunk_id)
 
         return await self._parts.current.used(neighbours)
 
@@ -89,7 +78,7 @@ class AzureIndex:
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> tuple[Chunk, ...]:
         async def page(facts: Facts) -> tuple[Chunk, ...]:
-            return await self._chunks(facts.index, (tenant, space, page_id), readers)
+            return await self._parts.chunks.of_page(facts.index, (tenant, space, page_id), readers)
 
         return await self._parts.current.used(page)
 
@@ -99,12 +88,7 @@ class AzureIndex:
         """Return by id the chunks that are there and may be read."""
 
         async def chunks(facts: Facts) -> Mapping[str, Chunk]:
-            found: dict[str, Chunk] = {}
-            ordered = sorted(ids)
-            for start in range(0, len(ordered), _IDS_AT_ONCE):
-                some = ordered[start : start + _IDS_AT_ONCE]
-                found |= await self._chunks_by_id(facts.index, tenant, some, readers)
-            return found
+            return await self._parts.chunks.by_id(facts.index, tenant, ids, readers)
 
         return await self._parts.current.used(chunks)
 
@@ -216,53 +200,3 @@ class AzureIndex:
         facts = await current.facts()
         current.take(await self._parts.versions.claim(current.name, facts, self._expected))
         self._claimed = True
-
-    async def _chunk(self, index: str, chunk_id: str, readers: frozenset[Principal]) -> Read | None:
-        condition = both(equals("kind", CHUNK), equals("id", chunk_id), readable_by(readers))
-        select = ["tenant", "space", "page_id", "ordinal"]
-        found = await find(
-            self._parts.connection,
-            index,
-            search_text="*",
-            filter=condition,
-            select=select,
-            top=1,
-        )
-        return found.documents[0] if found.documents else None
-
-    async def _chunks_by_id(
-        self, index: str, tenant: str, ids: Sequence[str], readers: frozenset[Principal]
-    ) -> dict[str, Chunk]:
-        condition = both(
-            equals("kind", CHUNK),
-            equals("tenant", tenant),
-            one_of("id", ids),
-            readable_by(readers),
-        )
-        documents = listed(
-            self._parts.connection, index, condition, select=CHUNK_FIELDS, order="id"
-        )
-        found = [chunk_of(document) async for document in documents]
-        return {chunk.id: chunk for chunk in found}
-
-    async def _chunks(
-        self,
-        index: str,
-        place: tuple[str, str, str],
-        readers: frozenset[Principal],
-        narrowed: str | None = None,
-    ) -> tuple[Chunk, ...]:
-        tenant, space, page_id = place
-        condition = both(
-            equals("kind", CHUNK),
-            equals("tenant", tenant),
-            equals("space", space),
-            equals("page_id", page_id),
-            narrowed,
-            readable_by(readers),
-        )
-        documents = listed(
-            self._parts.connection, index, condition, select=CHUNK_FIELDS, order="id"
-        )
-        chunks = [chunk_of(document) async for document in documents]
-        return tuple(sorted(chunks, key=lambda chunk: chunk.ordinal))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from rag.config import SearchSettings
 from rag.errors import IndexMismatch, IndexUnavailable
 from rag.index.azure.catalogue import Catalogue
+from rag.index.azure.chunks import Chunks
 from rag.index.azure.connection import Connection, Credential
 from rag.index.azure.credentials import credential_of
 from rag.index.azure.current import ASKED_EVERY_SECONDS, Current
@@ -118,6 +119,7 @@ def _parts(settings: SearchSettings, expected: Fingerprint | None, opening: Open
             connection, name, expected, asked_every_seconds=opening.asked_every_seconds
         ),
         retriever=Retriever(connection, Reranker(wanted=settings.azure_search_semantic), Weights()),
+        chunks=Chunks(connection),
         catalogue=Catalogue(connection),
         pages=Pages(connection, writer),
         versions=Versions(connection, writer, settings.azure_search_quantization),

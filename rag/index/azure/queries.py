@@ -12,16 +12,17 @@ from azure.search.documents.aio import SearchClient
 from rag.index.azure.connection import Connection
 from rag.index.azure.documents import Read
 from rag.index.azure.errors import foreign
-from rag.index.azure.filters import both
+from rag.index.azure.filters import both, text
 from rag.retrying import RetryPolicy
 
 PAGE_SIZE = 1000
 """The most documents that come at once."""
 
+MOST_FACETS = 10_000
+"""The most values of a field that are counted."""
+
 _PARTIAL = 206
 _REASON = "@search.semanticPartialResponseReason"
-
-MOST_FACETS = 10_000
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ async def listed(
             yield document
         if len(found.documents) < PAGE_SIZE:
             return
-        last = "'" + str(found.documents[-1][order]).replace("'", "''") + "'"
+        last = text(str(found.documents[-1][order]))
 
 
 async def count(connection: Connection, index: str, condition: str) -> int:
