@@ -25,7 +25,8 @@ READERS = (frozenset({EVERYONE}),)
 
 def settings_in(folder: Path, **more: object) -> Settings:
     wiki = {"confluence_url": "https://w.example", "confluence_token": SecretStr("t")}
-    return Settings(_env_file=None, data_dir=folder, tenant="acme", **{**wiki, **more})
+    settings = Settings(_env_file=None, data_dir=folder, tenant="acme")
+    return settings.model_copy(update={**wiki, **more})
 
 
 async def holding(folder: Path, page: str) -> None:
