@@ -90,3 +90,11 @@ def test_fields_that_are_not_needed_are_met_by_every_question() -> None:
 
 def test_a_question_of_nobody_finds_nothing() -> None:
     assert not finds((frozenset({EVERYONE}),), frozenset())
+
+
+def test_what_fills_a_field_lets_nobody_in_where_readers_are_named() -> None:
+    """A document whose first field is but filled was written by nobody of ours."""
+    conditions = dict(_CONDITION.findall(readable_by(frozenset({EVERYONE, ANN}))))
+
+    assert EVERY not in conditions[FIELDS[0]].split("|")
+    assert all(EVERY in conditions[field].split("|") for field in FIELDS[1:])
