@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
-import math
 import random
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -72,29 +69,3 @@ async def with_retries(
         wait_jitter=policy.jitter_seconds,
     )
     return await tries(wait_or_stop, call)
-
-
-def requested_wait_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return how long the server asks to wait (retry-after-ms, Retry-After), else None."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    after = headers.get("retry-after")
-    seconds = _number(after)
-    return seconds if seconds is not None or after is None else _until(after)
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
-
-
-def _until(date: str) -> float | None:
-    try:
-        moment = email.utils.parsedate_to_datetime(date).timestamp()
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, moment - time.time())

@@ -11,7 +11,7 @@ from rag.errors import ModelUnavailable
 from rag.models.dialect import Rejection
 from rag.models.retrying import TryAgain
 from rag.models.setting_names import CHAT, SettingNames
-from rag.retrying import requested_wait_seconds
+from rag.retry_after import requested_wait_seconds
 
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 

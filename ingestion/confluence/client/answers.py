@@ -5,14 +5,12 @@ No message holds a header or a body: a token, or a page's text, may be in there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from ingestion.confluence.client.patience import TryAgain
 from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
 from ingestion.errors import IngestionError
+from rag.retry_after import requested_wait_seconds
 
 _OK = 200
 _UNDERSTOOD_BUT_NOT_THERE = frozenset({400, 404})
@@ -26,7 +24,9 @@ def error_of(status: int, headers: Mapping[str, str], asked: str) -> IngestionEr
         return None
     if status in _PASSING:
         return TryAgain(
-            _unavailable(status, headers, asked), status=status, wait_seconds=wait_of(headers)
+            _unavailable(status, headers, asked),
+            status=status,
+            wait_seconds=requested_wait_seconds(headers),
         )
     if status in _UNDERSTOOD_BUT_NOT_THERE:
         return NotVisible(
@@ -66,36 +66,10 @@ def _why_refused(headers: Mapping[str, str]) -> str:
 
 
 def _unavailable(status: int, headers: Mapping[str, str], asked: str) -> str:
-    wait = wait_of(headers)
+    wait = requested_wait_seconds(headers)
     later = f", and asks to wait {wait:.0f} seconds" if wait else ""
     reason = ": too many requests" if status == _TOO_MANY else ""
     return f"Confluence answers {status} to {asked}{reason}{later}. Try again later."
-
-
-def wait_of(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that Retry-After asks to wait, given as such or as a date."""
-    said = headers.get("Retry-After", "").strip()
-    if not said:
-        return None
-    try:
-        seconds = float(said)
-    except ValueError:
-        until = _date(said)
-        seconds = math.nan if until is None else (until - date_of(headers)).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def date_of(headers: Mapping[str, str]) -> datetime:
-    """Return the site's own time as it answered; ours where it does not say."""
-    return _date(headers.get("Date", "")) or datetime.now(UTC)
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 def not_json(content_type: str, asked: str) -> WikiRefused | WikiUnavailable | None:

@@ -16,11 +16,12 @@ from pydantic import BaseModel, ValidationError
 from yarl import URL
 
 from ingestion.confluence.client.address import Address
-from ingestion.confluence.client.answers import date_of, error_of, not_json
+from ingestion.confluence.client.answers import error_of, not_json
 from ingestion.confluence.client.line import Line
 from ingestion.confluence.client.pacing import Pace
 from ingestion.confluence.client.patience import Patience, TryAgain, patiently
 from ingestion.confluence.errors import NotVisible, WikiRefused, WikiUnavailable
+from rag.retry_after import date_of
 from rag.retrying import Deadline
 
 Shape = TypeVar("Shape", bound=BaseModel)

@@ -15,7 +15,7 @@ from azure.core.exceptions import (
 from rag import retrying
 from rag.errors import IndexMismatch, IndexUnavailable
 from rag.index.azure.documents import Facts
-from rag.retrying import requested_wait_seconds
+from rag.retry_after import requested_wait_seconds
 from rag.types import Fingerprint
 
 TOO_LARGE = 413

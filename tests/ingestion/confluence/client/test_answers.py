@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.confluence.client.answers import error_of, not_json, wait_of
+from ingestion.confluence.client.answers import error_of, not_json
 from ingestion.confluence.client.patience import TryAgain
 from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
 
 ASKED = "GET /wiki/api/v2/pages/12"
-NOON = "Mon, 23 Nov 2026 12:00:00 GMT"
 
 
 def test_an_answer_is_no_error() -> None:
@@ -57,26 +56,6 @@ def test_a_captcha_is_told_from_a_wrong_token() -> None:
 
     assert "captcha" in str(error_of(401, denied, ASKED))
     assert "CONFLUENCE_TOKEN" in str(error_of(401, {}, ASKED))
-
-
-@pytest.mark.parametrize(
-    ("said", "seconds"),
-    [
-        ("", None),
-        ("5", 5.0),
-        ("0.5", 0.5),
-        ("-3", 0.0),
-        ("soon", None),
-        ("nan", None),
-        ("inf", None),
-        ("Mon, 23 Nov 2026 12:01:30 GMT", 90.0),
-        ("Mon, 23 Nov 2026 11:00:00 GMT", 0.0),
-    ],
-)
-def test_a_wait_is_given_in_seconds_or_until_a_date_by_the_sites_clock(
-    said: str, seconds: float | None
-) -> None:
-    assert wait_of({"Retry-After": said, "Date": NOON}) == seconds
 
 
 @pytest.mark.parametrize(
