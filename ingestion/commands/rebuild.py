@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -11,10 +12,12 @@ from datetime import UTC, datetime
 from ingestion.commands.codes import FAILED, REFUSED
 from ingestion.commands.opened import kept_records, opened_index
 from ingestion.config import Settings
+from ingestion.errors import RunInProgress
 from ingestion.opening import open_sources
 from ingestion.pipeline import Confirm
 from ingestion.plan import Versions, plan_run, what_stops
 from ingestion.progress import progress_on
+from ingestion.records.leases import Lease, Leases
 from ingestion.records.opening import Records
 from ingestion.report import report_lines
 from ingestion.sources import KnownSources, note_report
@@ -24,6 +27,10 @@ from rag.assembly import open_embedder
 from rag.ports import Embedder, Index
 from rag.types import Fingerprint
 
+_THIS = "(rebuild)"
+"""One rebuild at a time; no space is called so."""
+
+_LOOKED_EVERY_SECONDS = 0.5
 _ONE_FILE = (
     "The index is one file, which is brought up to date where it is: python -m ingestion sync --all"
 )
@@ -32,9 +39,10 @@ _ONE_FILE = (
 async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
     """Read all spaces into a new version of the index, then put it in place of the present one.
 
-    All spaces are held until then: what another run wrote meanwhile would be lost with the former
-    version. When anything could not be read, or too much is missing, the former version stays;
-    what is meant to go is removed from that one first (``sync --allow-mass-delete``).
+    The present one is kept up to date meanwhile. At the end all spaces are held and looked at once
+    more, for what another run wrote would be lost with the former version. When anything could not
+    be read, or too much is missing, the former version stays; what is meant to go is removed from
+    that one first (``sync --allow-mass-delete``).
     """
     if not settings.azure_search_configured:
         print(_ONE_FILE, file=sys.stderr)
@@ -59,25 +67,53 @@ async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
         expected = Fingerprint(embedder.name, embedder.dimensions, SCHEMA)
         rebuild = await open_azure_rebuild(settings, expected)
         closing.push_async_callback(rebuild.close)
-        held = [await closing.enter_async_context(records.leases.held(one)) for one in spaces]
-
-        async def confirm() -> None:
-            for lease in held:
-                await lease.confirm()
-
-        filling = _Filling(sources, rebuild.index, embedder, settings.tenant, confirm)
+        held = _Held(records.leases, closing)
+        await held.take(_THIS)
+        filling = _Filling(sources, rebuild.index, embedder, settings.tenant, held.confirm)
         await filling.fill_all(spaces)
         # That took hours, perhaps: what was closed or deleted meanwhile is seen by looking again.
+        for space in spaces:
+            await held.wait_for(space)
         begun = datetime.now(UTC)
         reports = await filling.fill_all(spaces)
         await _refuse_losses(settings, rebuild.index, spaces)
         if any(report.failed for report in reports) and not options.in_part:
             print("Not all could be read, so the former version stays.", file=sys.stderr)
             return FAILED
-        await confirm()
+        await held.confirm()
         print(f"In use is now {await rebuild.finish()}.")
         await _note(records, reports, begun)
     return 0
+
+
+class _Held:
+    """What is held by this process, until the end."""
+
+    def __init__(self, leases: Leases, closing: AsyncExitStack) -> None:
+        self._leases = leases
+        self._closing = closing
+        self._held: list[Lease] = []
+
+    async def take(self, name: str) -> None:
+        """Hold a space. Raises RunInProgress."""
+        self._held.append(await self._closing.enter_async_context(self._leases.held(name)))
+
+    async def wait_for(self, space: str) -> None:
+        """Hold a space as soon as no run does."""
+        told = False
+        while True:
+            try:
+                return await self.take(space)
+            except RunInProgress:
+                if not told:
+                    print(f"Waiting until the run over {space} ends.", file=sys.stderr)
+                told = True
+                await asyncio.sleep(_LOOKED_EVERY_SECONDS)
+
+    async def confirm(self) -> None:
+        """Return when all are held still. Raises LeaseLost."""
+        for lease in self._held:
+            await lease.confirm()
 
 
 class _Filling:

@@ -15,7 +15,8 @@ from ingestion.commands.opened import opened_index
 from ingestion.commands.rebuild import rebuild_index
 from ingestion.commands.spaces import forget_space
 from ingestion.config import Settings
-from ingestion.errors import SpaceBlind
+from ingestion.errors import RunInProgress, SpaceBlind
+from ingestion.records.file_lock import lease
 from ingestion.report import report_lines
 from ingestion.run import ALL
 from ingestion.types import Report
@@ -86,6 +87,27 @@ async def test_what_is_closed_or_deleted_while_all_is_read_is_so_in_the_new_vers
         found = await index.pages("acme", "HR")
     assert set(found) == {"leave.md", "pay.md"}
     assert found["pay.md"].readers == (frozenset({"group:board"}),)
+
+
+async def test_the_version_in_use_can_be_written_to_until_the_last_look(
+    docs: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that is closed must not wait for hours until the new version is whole."""
+    free: list[bool] = []
+
+    def looked_on(report: Report) -> list[str]:
+        try:
+            with lease(settings.data_dir, "acme", "HR"):
+                free.append(True)
+        except RunInProgress:
+            free.append(False)
+        return report_lines(report)
+
+    monkeypatch.setattr(rebuild, "report_lines", looked_on)
+
+    assert await rebuild_index(WHOLE, settings) == 0
+
+    assert free == [True, False]
 
 
 async def test_a_source_that_went_blind_leaves_the_former_version(
