@@ -228,30 +228,31 @@ KILLED = """
 import asyncio, sys
 from pathlib import Path
 from tests.ingestion.test_extents import resumable
-asyncio.run(resumable(Path(sys.argv[1]), slow=True))
+asyncio.run(resumable(Path(sys.argv[1]), stalls=True))
 """
 PAGES = 60
 
 
 class Counting(WordEmbedder):
-    """An embedder that writes down each text it was given."""
+    """An embedder that writes down each text; one that ``stalls`` answers once, and no more."""
 
-    def __init__(self, file: Path, *, slow: bool) -> None:
+    def __init__(self, file: Path, *, stalls: bool) -> None:
         super().__init__()
         self._file = file
-        self._slow = slow
+        self._stalls = stalls
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
+        silent = self._stalls and self._file.exists()
         with self._file.open("a") as out:
             out.writelines(f"{text.splitlines()[-1]}\n" for text in texts)
-        if self._slow:
-            await asyncio.sleep(0.2)
+        if silent:
+            await asyncio.Event().wait()
         return await super().embed(texts)
 
 
-async def resumable(folder: Path, *, slow: bool) -> Report:
+async def resumable(folder: Path, *, stalls: bool) -> Report:
     """Sync some pages into an index on disk."""
-    embedder = Counting(folder / "embedded", slow=slow)
+    embedder = Counting(folder / "embedded", stalls=stalls)
     index = await open_index(folder / "index.sqlite", fingerprint_of(embedder))
     try:
         wiki = Wiki(*(f"{number:03}" for number in range(PAGES)))
@@ -281,7 +282,7 @@ async def test_what_a_killed_run_had_finished_is_not_embedded_again(tmp_path: Pa
     before = embedded.read_text().splitlines()
     embedded.unlink()
 
-    report = await resumable(tmp_path, slow=False)
+    report = await resumable(tmp_path, stalls=False)
 
     assert 0 < len(finished) < PAGES
     assert len(before) < PAGES + 64
