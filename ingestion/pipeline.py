@@ -35,7 +35,6 @@ async def unconfirmed() -> None:
 class Written:
     """What became of the pages so far."""
 
-    pages: list[str] = field(default_factory=list)
     failed: list[Finding] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
     chunks: int = 0
@@ -186,7 +185,6 @@ class Pipeline:
         tokens = [prepared.tokens[row] for row in sorted(prepared.tokens)] or None
         await self._confirm()
         await store_page(self._index, prepared.page, prepared.chunks, prepared.vectors, tokens)
-        self.written.pages.append(prepared.page.id)
         self.written.chunks += len(prepared.chunks)
         chunks = len(prepared.chunks) if self._embedder is None else 0
         self._progress.advance(pages=1, chunks=chunks)

@@ -84,11 +84,6 @@ def what_stops(plan: Plan, listing: Listing, space: str) -> TooManyRemoved | Non
     return None if worst is None else _too_many_removed(worst, space)
 
 
-def removes_too_much(plan: Plan) -> bool:
-    """Whether more of the space would vanish than a person usually deletes at once."""
-    return any(_too_much(loss) for loss in plan.losses)
-
-
 def readers_meanwhile(plan: Plan, indexed: Mapping[str, Page]) -> Sequence[SourcePage]:
     """Return the pages whose readers change before any text does, with those.
 

@@ -6,29 +6,20 @@ what is still to do. A run that is killed anywhere is resumed by running again.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
-from ingestion.chunk import Place, ruler
+from ingestion.account import Account
+from ingestion.chunk import Place, Ruler, ruler
 from ingestion.embedding_use import expected_use, since, use_of, with_use
-from ingestion.pipeline import Confirm, Pipeline, Written, unconfirmed
-from ingestion.plan import (
-    Versions,
-    chunking_of,
-    narrowed_first,
-    plan_run,
-    readers_meanwhile,
-    what_stops,
-)
+from ingestion.pipeline import Confirm, Pipeline, unconfirmed
+from ingestion.plan import Versions, chunking_of, plan_run, what_stops
 from ingestion.ports import FindsPages, ListsChanges, Progress, Source, TellsUse
-from ingestion.types import Extent, Finding, Listing, Plan, Report, SourcePage
+from ingestion.restricting import restrict_and_remove
+from ingestion.types import Extent, Listing, Plan, Report
 from rag.ports import Embedder, Index
-from rag.types import Page
-
-_AT_ONCE = 4
-NO_EMBEDDER = "No embedder: pages are found by their words alone, not by their meaning."
 
 
 async def sync(
@@ -78,20 +69,20 @@ async def sync(
     listing = await _listed(source, extent, page, watermark, again)
     indexed = await index.pages(tenant, source.space)
     measure = ruler(embedder)
-    kept = await index.fingerprint()
-    keeps_vectors = embedder is None and kept is not None and kept.embedder != ""
-    versions = Versions(chunking_of(measure, embedder.name if embedder else None), keeps_vectors)
+    versions = await _versions(index, embedder, measure)
     plan = plan_run(listing, indexed, versions)
     stops = what_stops(plan, listing, source.space)
-    told = _Told(source.space, extent, listing, plan, started, embedder is not None)
+    account = Account(source.space, extent, listing, plan, started, embedder is not None)
     if stops is not None and not allow_mass_delete and not dry_run:
         raise stops
     expected = await expected_use(
         plan, index, embedder, tenant=tenant, space=source.space, chunk_tokens=measure.target
     )
     if dry_run:
-        return replace(told.planned(str(stops or "")), use=expected)
-    await _restrict_and_remove(index, tenant, source.space, plan, indexed, confirm)
+        return replace(account.planned(str(stops or "")), use=expected)
+    await restrict_and_remove(
+        index, plan, indexed, tenant=tenant, space=source.space, confirm=confirm
+    )
     pipeline = Pipeline(
         source=source,
         index=index,
@@ -105,14 +96,9 @@ async def sync(
     before = use_of(embedder)
     if isinstance(progress, TellsUse) and expected is not None:
         progress.expect(len(plan.to_write), expected)
-    progress.begin(source.space, len(plan.to_write))
-    for finding in listing.failed:
-        progress.fail(finding.page, finding.reason)
-    try:
+    with _told(progress, source.space, plan, listing):
         written = await pipeline.write(plan.to_write)
-    finally:
-        progress.end()
-    return with_use(told.done(written), since(before, use_of(embedder)))
+    return with_use(account.done(written), since(before, use_of(embedder)))
 
 
 def _possible(source: Source, extent: Extent, watermark: str) -> Extent:
@@ -133,93 +119,20 @@ async def _listed(
     return await source.list()
 
 
-async def _restrict_and_remove(
-    index: Index,
-    tenant: str,
-    space: str,
-    plan: Plan,
-    indexed: Mapping[str, Page],
-    confirm: Confirm,
-) -> None:
-    """First what fewer may read, and what is gone; then what more may read."""
-    narrowed, widened = narrowed_first(readers_meanwhile(plan, indexed), indexed)
-    await _set_readers(index, tenant, space, narrowed, confirm)
-    if plan.removed:
-        await confirm()
-        await index.delete_pages(tenant, space, plan.removed)
-    await _set_readers(index, tenant, space, widened, confirm)
+async def _versions(index: Index, embedder: Embedder | None, measure: Ruler) -> Versions:
+    """Return how versions are written here; without an embedder, vectors that are there stay."""
+    kept = await index.fingerprint()
+    keeps_vectors = embedder is None and kept is not None and kept.embedder != ""
+    return Versions(chunking_of(measure, embedder.name if embedder else None), keeps_vectors)
 
 
-async def _set_readers(
-    index: Index, tenant: str, space: str, pages: Sequence[SourcePage], confirm: Confirm
-) -> None:
-    places = asyncio.Semaphore(_AT_ONCE)
-
-    async def set_one(page: SourcePage) -> None:
-        async with places:
-            await confirm()
-            await index.set_readers(tenant, space, page.id, page.readers)
-
+@contextmanager
+def _told(progress: Progress, space: str, plan: Plan, listing: Listing) -> Iterator[None]:
+    """Tell that the pages of a plan are being written, and which could not be looked at."""
+    progress.begin(space, len(plan.to_write))
+    for finding in listing.failed:
+        progress.fail(finding.page, finding.reason)
     try:
-        async with asyncio.TaskGroup() as tasks:
-            for page in pages:
-                tasks.create_task(set_one(page))
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from group
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What a run's report is made of."""
-
-    space: str
-    extent: Extent
-    listing: Listing
-    plan: Plan
-    started: float
-    embeds: bool
-
-    def planned(self, would_stop: str) -> Report:
-        """Return the report of a dry run."""
-        return replace(
-            self._report((), ()),
-            dry_run=True,
-            would_stop=would_stop,
-            warnings=_warnings(would_stop, embeds=self.embeds),
-        )
-
-    def done(self, written: Written) -> Report:
-        """Return the report of a run that went to its end."""
-        return replace(
-            self._report(written.failed, written.notes),
-            chunks=written.chunks,
-            embedded=written.embedded,
-        )
-
-    def _report(self, failed: Sequence[Finding], notes: Sequence[Finding]) -> Report:
-        listing, plan = self.listing, self.plan
-        broken = {finding.page for finding in failed}
-        every_note = dict.fromkeys((*listing.notes, *notes))
-        return Report(
-            space=self.space,
-            added=tuple(page.id for page in plan.added if page.id not in broken),
-            changed=tuple(page.id for page in plan.changed if page.id not in broken),
-            readers_changed=tuple(page.id for page in plan.readers_changed),
-            removed=plan.removed,
-            unchanged=plan.unchanged,
-            skipped=listing.skipped,
-            failed=(*listing.failed, *failed),
-            notes=tuple(sorted(every_note, key=lambda note: note.page)),
-            seconds=time.monotonic() - self.started,
-            warnings=_warnings("", embeds=self.embeds),
-            extent=self.extent,
-            watermark=listing.watermark,
-            within=listing.within,
-        )
-
-
-def _warnings(would_stop: str, *, embeds: bool) -> tuple[str, ...]:
-    warnings = [] if embeds else [NO_EMBEDDER]
-    if would_stop:
-        warnings.append(f"A real run would stop: {would_stop}")
-    return tuple(warnings)
+        yield
+    finally:
+        progress.end()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
 from ingestion.confluence.access import Access
@@ -20,6 +19,7 @@ from ingestion.confluence.tree import Chain
 from ingestion.confluence.types import PageHead, WikiAttachment, WikiSpace
 from ingestion.confluence.whereabouts import Whereabouts
 from ingestion.errors import IngestionError, PageUnreadable
+from ingestion.side_by_side import for_each
 from ingestion.types import Finding
 
 _AT_ONCE = 4
@@ -100,9 +100,8 @@ class Looks:
         async def take(head: PageHead) -> None:
             await self._take(seen, head, files[head.id])
 
-        for work in (list_files, take):
-            for start in range(0, len(waiting), _AT_ONCE):
-                await _all(work, waiting[start : start + _AT_ONCE])
+        await for_each(waiting, list_files, at_once=_AT_ONCE)
+        await for_each(waiting, take, at_once=_AT_ONCE)
         await self._say_unknown_groups(seen)
         return seen
 
@@ -177,15 +176,3 @@ class Looks:
                 f"CONFLUENCE_EVERYONE_GROUPS names {name!r}, and Confluence shows no such group"
             )
             seen.notes[Finding(self._space.key, reason)] = None
-
-
-async def _all(work: Callable[[PageHead], Awaitable[None]], heads: Sequence[PageHead]) -> None:
-    async def do(head: PageHead) -> None:
-        await work(head)
-
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            for head in heads:
-                tasks.create_task(do(head))
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from group

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from ingestion.account import NO_EMBEDDER
 from ingestion.errors import PageUnreadable, TooManyRemoved
 from ingestion.folder import FolderSource
 from ingestion.progress import Silent
-from ingestion.sync import NO_EMBEDDER, sync
+from ingestion.sync import sync
 from ingestion.types import Document, Finding, Report, SourcePage
 from rag.errors import ModelUnavailable
 from rag.types import EVERYONE, Vectors
