@@ -37,12 +37,7 @@ async def forget_space(options: argparse.Namespace, settings: Settings) -> int:
         if not options.yes:
             if is_of_the_wiki:
                 print(_comes_back(options.space), file=sys.stderr)
-            print(
-                f"This removes {len(pages)} pages of space {options.space!r} from the index, and "
-                "what was uploaded into it. "
-                "Run again with --yes to do it.",
-                file=sys.stderr,
-            )
+            print(_would_go(options.space, len(pages)), file=sys.stderr)
             return REFUSED
         with kept_records(settings) as records:
             async with records.leases.held(options.space):
@@ -66,8 +61,15 @@ def _is_of_the_wiki(space: str, settings: Settings, pages: Mapping[str, Page]) -
     return any(page.partition("/")[0].isdigit() for page in pages)
 
 
+def _would_go(space: str, pages: int) -> str:
+    return (
+        f"This removes {pages} pages of space {space!r} from the index, and what was uploaded into "
+        "it. Run again with --yes to do it."
+    )
+
+
 def _comes_back(space: str) -> str:
     return (
         f"{space} is a space of Confluence: the next pass reads it again, unless "
-        f"CONFLUENCE_SKIP_SPACES names it."
+        "CONFLUENCE_SKIP_SPACES names it."
     )

@@ -131,10 +131,6 @@ class Ledger:
 
         await self._database.run(write)
 
-    async def note_synced(self, space: str, synced: Synced) -> None:
-        """Keep when a space was last brought up to date."""
-        await self.change_synced(space, lambda _: synced)
-
     async def change_synced(
         self, space: str, change: Callable[[Synced | None], Synced | None]
     ) -> None:

@@ -127,7 +127,7 @@ class Joined:
     async def read(self, ago: timedelta) -> None:
         ended = datetime.now(UTC) - ago
         kept = Synced(ended, ended, whole_at=ended, watermark="w")
-        await self.records.ledger.note_synced("IT", kept)
+        await self.records.ledger.change_synced("IT", lambda _: kept)
 
     async def _spaces(self) -> Sequence[str]:
         if self.away:

@@ -34,7 +34,8 @@ def records(tmp_path: Path) -> Records:
 
 
 async def read(records: Records, space: str, ended: datetime) -> None:
-    await records.ledger.note_synced(space, Synced(ended, ended, whole_at=ended, watermark="w"))
+    synced = Synced(ended, ended, whole_at=ended, watermark="w")
+    await records.ledger.change_synced(space, lambda _: synced)
 
 
 async def told(records: Records, cadence: Cadence = CADENCE) -> Outlook:
@@ -56,7 +57,7 @@ async def test_the_space_that_was_looked_at_longest_ago_counts(records: Records)
 
 
 async def test_what_is_filled_by_folders_is_no_space_of_the_wiki(records: Records) -> None:
-    await records.ledger.note_synced("handbook", Synced(NOW, NOW))
+    await records.ledger.change_synced("handbook", lambda _: Synced(NOW, NOW))
 
     assert (await told(records)).spaces == ()
 

@@ -89,7 +89,7 @@ async def test_tables_of_a_newer_version_are_left_alone(opens: Opens) -> None:
 
 async def test_a_file_that_was_moved_away_is_begun_anew(tmp_path: Path) -> None:
     ledger = Ledger(sqlite_in(tmp_path), "acme")
-    await ledger.note_synced("HR", Synced(WHEN, WHEN))
+    await ledger.change_synced("HR", lambda _: Synced(WHEN, WHEN))
     (tmp_path / "ingestion.sqlite").rename(tmp_path / "away")
 
     assert await ledger.synced() == {}

@@ -168,7 +168,7 @@ async def test_it_remembers_what_fills_a_space_and_since_when(ledger: Ledger) ->
     synced = Synced(WHEN, WHEN, RUN.failures, whole_at=WHEN, watermark='{"at":1}', again=again)
 
     await ledger.note_folder("HR", folder)
-    await ledger.note_synced("HR", synced)
+    await ledger.change_synced("HR", lambda _: synced)
     assert await ledger.folders() == {"HR": folder}
     assert await ledger.synced() == {"HR": synced}
 
@@ -179,7 +179,7 @@ async def test_it_remembers_what_fills_a_space_and_since_when(ledger: Ledger) ->
 
 async def test_two_who_change_what_is_known_of_a_space_lose_nothing(opens: Opens) -> None:
     ledgers = [Ledger(opens(), "acme") for _ in range(4)]
-    await ledgers[0].note_synced("HR", Synced(WHEN, WHEN))
+    await ledgers[0].change_synced("HR", lambda _: Synced(WHEN, WHEN))
 
     def one_more(before: Synced | None) -> Synced:
         assert before
