@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 import structlog
@@ -11,7 +11,7 @@ import structlog
 from ingestion.errors import IngestionError, LedgerUnavailable, RunInProgress, TooManyRemoved
 from ingestion.ports import Progress
 from ingestion.records.ledger import Ledger
-from ingestion.records.types import Run
+from ingestion.records.types import Failure, Run
 from ingestion.sources import Sources, note_report
 from ingestion.tally import Tally, failure, held_back
 from ingestion.types import Report
@@ -28,6 +28,9 @@ HeldBack = Callable[[str, str], Awaitable[None]]
 _AT_ONCE = 2
 _LEASE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 5.0
+_CURE = "Mend that (python -m ingestion doctor tries it), and reindex all."
+_WIKI = "Confluence"
+"""Stands for the space where it can't be asked which there are."""
 
 
 class Running:
@@ -55,11 +58,19 @@ class Running:
 
         ``on_begun`` is called each time a source is about to be read.
         """
-        space = tally.run.space
-        for each in [space] if space is not None else await self._sources.spaces():
+        for each in await self._over(tally):
             lock = self._locks.setdefault(each, asyncio.Lock())
             async with lock, self._places:
                 await self._one(tally, each, on_begun)
+
+    async def _over(self, tally: Tally) -> Sequence[str]:
+        """Return the spaces of a run; what keeps some of them from being known is its trouble."""
+        if tally.run.space is not None:
+            return [tally.run.space]
+        unseen = await self._sources.unseen()
+        if unseen:
+            tally.trouble(Failure(_WIKI, "", unseen, _CURE))
+        return await self._sources.spaces()
 
     async def _one(self, tally: Tally, space: str, on_begun: Callable[[Run], None]) -> None:
         """Work on a space once no other process does."""

@@ -47,6 +47,10 @@ class Sources(Protocol):
         """Return the source of a space. Raises DocumentUnknown."""
         ...
 
+    async def unseen(self) -> str:
+        """Return why ``spaces`` may lack some now; "" where it does not."""
+        ...
+
     async def space_of(self, url: str) -> str | None:
         """Return the space of the page at an address, indexed or not; None for no page of ours.
 
@@ -82,6 +86,9 @@ class KnownSources:
             f"It is not known what fills the space {shortened(space)}. Say it once: "
             f"python -m ingestion folder PATH --space KEY"
         )
+
+    async def unseen(self) -> str:
+        return "" if self._wiki is None else await self._wiki.unseen()
 
     async def space_of(self, url: str) -> str | None:
         return None if self._wiki is None else await self._wiki.space_of(url)

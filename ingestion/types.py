@@ -108,7 +108,8 @@ class Listing:
     """What a source holds.
 
     ``failed`` pages exist and cannot be read now, nor what hangs on them; ``failed`` ids that end
-    in ``/`` stand for what is below alone. What the index has of them is kept. ``skipped`` is left out on purpose.
+    in ``/`` stand for what is below alone. What the index has of them is kept. ``skipped`` is left
+    out on purpose.
 
     ``within`` None: this is the whole space. Else only these pages, and what is below them
     (``ID/…``), were looked at; nothing else is removed. ``watermark`` is what

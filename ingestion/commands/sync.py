@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from ingestion.commands.codes import FAILED, REFUSED
 from ingestion.commands.opened import kept_records
 from ingestion.config import Settings
-from ingestion.errors import SourceUnavailable
 from ingestion.folder import LARGEST_FILE
 from ingestion.opening import open_sources
 from ingestion.ports import Progress, TellsUse
@@ -19,7 +18,6 @@ from ingestion.records.types import Run
 from ingestion.report import report_lines
 from ingestion.running import SyncSpace
 from ingestion.runs import Runs
-from ingestion.sources import KnownSources
 from ingestion.types import Report
 from ingestion.workers import InProcesses
 from rag.types import EmbeddingUse
@@ -35,8 +33,7 @@ async def sync_spaces(options: argparse.Namespace, settings: Settings) -> int:
             async with open_sources(settings, records) as sources:
                 reports: list[Report] = []
                 runs = Runs(records.ledger, sources, _shown(work, reports))
-                code = await _each(runs, reports, options)
-                return max(code, await _unseen(sources) if options.all else 0)
+                return await _each(runs, reports, options)
         finally:
             await work.close()
 
@@ -51,16 +48,6 @@ async def _each(runs: Runs, reports: list[Report], options: argparse.Namespace) 
         reports.clear()
         codes.append(_code(run))
     return max(codes)
-
-
-async def _unseen(sources: KnownSources) -> int:
-    """Say it when the wiki can't be asked which spaces it has: they are not all that was read."""
-    try:
-        await sources.of_the_wiki()
-    except SourceUnavailable as error:
-        print(error, file=sys.stderr)
-        return FAILED
-    return 0
 
 
 async def _ended(runs: Runs, space: str | None, options: argparse.Namespace) -> Run:

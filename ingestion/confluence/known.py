@@ -13,7 +13,7 @@ from ingestion.confluence.ports import Wiki
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.confluence.types import WikiSpace
-from ingestion.errors import DocumentUnknown
+from ingestion.errors import DocumentUnknown, SourceUnavailable
 from ingestion.names import shortened
 
 _BELIEVED_SECONDS = 60.0
@@ -44,6 +44,14 @@ class ConfluenceSources:
         """Return the keys of the spaces that are read. Raises SourceUnavailable."""
         allowed = self._rules.selection.space
         return sorted(key for key, space in (await self._all()).items() if not allowed(space))
+
+    async def unseen(self) -> str:
+        """Return why the spaces can't be told now; "" when they can."""
+        try:
+            await self._all()
+        except SourceUnavailable as error:
+            return str(error)
+        return ""
 
     async def of(self, space: str) -> ConfluenceSource:
         """Return a space as a source, also one that is read no more, which then shows nothing.

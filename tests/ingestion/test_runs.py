@@ -29,8 +29,9 @@ from ingestion.types import Finding, Report
 class Named:
     """Sources by name; none is ever read."""
 
-    def __init__(self, *spaces: str) -> None:
+    def __init__(self, *spaces: str, unseen: str = "") -> None:
         self._spaces = spaces
+        self._unseen = unseen
 
     async def spaces(self) -> Sequence[str]:
         return self._spaces
@@ -39,6 +40,9 @@ class Named:
         if space not in self._spaces:
             raise DocumentUnknown(space)
         return None  # type: ignore[return-value]  # nobody reads it
+
+    async def unseen(self) -> str:
+        return self._unseen
 
     async def space_of(self, url: str) -> str | None:
         return next((space for space in self._spaces if f"/{space}/" in url), None)
@@ -124,6 +128,19 @@ async def test_a_run_over_all_takes_space_after_space(runs: Runs, work: Work) ->
 
     assert work.done == ["HR", "IT"]
     assert (await only(runs)).added == 2
+
+
+async def test_a_run_over_all_fails_where_it_is_not_known_what_all_is(
+    ledger: Ledger, work: Work
+) -> None:
+    work.on.set()
+    runs = Runs(ledger, Named("HR", unseen="The wiki is away."), work)
+    await runs.start(None, by="anna")
+    await runs.settled()
+
+    run = await only(runs)
+    assert (run.state, work.done) == ("failed", ["HR"])
+    assert run.failures[0].reason == "The wiki is away."
 
 
 async def test_a_dry_run_is_no_bringing_up_to_date(runs: Runs, work: Work, ledger: Ledger) -> None:
