@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 
 from ingestion.confluence.client.about import about
-from ingestion.confluence.client.answers import no_spaces
 from ingestion.confluence.client.cloud_pages import CloudPages
 from ingestion.confluence.client.downloading import download
 from ingestion.confluence.client.marking import Marking
@@ -22,6 +21,7 @@ from ingestion.confluence.client.shapes_v2 import (
     SpacePart,
     readers_of,
 )
+from ingestion.confluence.client.spaces import seen_spaces
 from ingestion.confluence.client.transport import Query, Transport
 from ingestion.confluence.client.wording import in_cql, in_lots, in_path
 from ingestion.confluence.errors import NotVisible
@@ -54,13 +54,7 @@ class Cloud:
         self._known: dict[str, WikiSpace] = {}
 
     async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
-        wanted = None if keys is None else sorted(set(keys))
-        try:
-            found = [space async for space in self._spaces(wanted)]
-        except NotVisible as error:
-            raise no_spaces(str(self._transport.address.base), error) from error
-        known = {space.id: space for space in found}
-        return tuple(space for space in known.values() if wanted is None or space.key in wanted)
+        return await seen_spaces(self._transport, self._spaces, keys)
 
     async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
         for some in in_lots(keys):

@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 
 from ingestion.confluence.client.about import about
-from ingestion.confluence.client.answers import no_spaces
 from ingestion.confluence.client.data_center_pages import DataCenterPages
 from ingestion.confluence.client.data_center_shapes import (
     SpacePart,
@@ -20,6 +19,7 @@ from ingestion.confluence.client.paging import parts
 from ingestion.confluence.client.people import People
 from ingestion.confluence.client.searching import attachments_in, including
 from ingestion.confluence.client.shapes import ContentPart, Group
+from ingestion.confluence.client.spaces import seen_spaces
 from ingestion.confluence.client.telling import attachment_of
 from ingestion.confluence.client.transport import Query, Transport
 from ingestion.confluence.client.wording import in_lots, in_path
@@ -51,13 +51,7 @@ class DataCenter:
         self._people = People(transport, by="key")
 
     async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
-        wanted = None if keys is None else sorted(set(keys))
-        try:
-            found = [space async for space in self._spaces(wanted)]
-        except NotVisible as error:
-            raise no_spaces(str(self._transport.address.base), error) from error
-        known = {space.key: space for space in found}
-        return tuple(space for space in known.values() if wanted is None or space.key in wanted)
+        return await seen_spaces(self._transport, self._spaces, keys)
 
     async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
         for some in in_lots(keys):
