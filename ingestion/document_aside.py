@@ -1,6 +1,6 @@
 """Converts one file in a process of its own, bounded in time and memory.
 
-A PDF or Word file that a colleague attached may keep a process busy for ever, or take all of its
+A file that a colleague attached may keep a process busy for ever, or take all of its
 memory; then this one document is left out, and the run goes on.
 """
 
@@ -23,6 +23,10 @@ from ingestion.types import Block, Code, Document, Heading, ItemList, Paragraph,
 
 SECONDS = 60.0
 _MEMORY = 2 * 1024**3
+MOST_TEXT = 16 * 1024 * 1024
+"""Bytes of text that a document may come to, with what tells its blocks apart: a small file that
+is packed well may hold gigabytes."""
+TOO_MUCH_TEXT = f"holds more than {MOST_TEXT // 1024**2} MB of text; split it"
 _ROOT = Path(__file__).parents[1]
 _TOO_MUCH = "takes too much time or memory to read; split it, or save it as plain text"
 _DOCUMENT = TypeAdapter(Document)
@@ -35,7 +39,8 @@ async def document_aside(path: Path, kind: str, *, seconds: float = SECONDS) -> 
     """Return the document in a file of a kind (``.pdf``).
 
     Raises:
-        PageUnreadable: as ingestion.convert.convert, or it takes too much time or memory.
+        PageUnreadable: as ingestion.convert.convert, or it takes too much time or memory, or
+            comes to more than MOST_TEXT.
     """
     process = await asyncio.create_subprocess_exec(
         *_command(kind, path),
@@ -56,14 +61,15 @@ async def document_aside(path: Path, kind: str, *, seconds: float = SECONDS) -> 
         await process.wait()
     if process.returncode:
         raise PageUnreadable(_TOO_MUCH)
-    return _heard(json.loads(said))
+    return await asyncio.to_thread(_heard, said)
 
 
 def _command(kind: str, path: Path) -> tuple[str, ...]:
     return sys.executable, "-m", "ingestion.document_aside", kind, str(path.absolute())
 
 
-def _heard(said: dict[str, Any]) -> Document:
+def _heard(line: bytes) -> Document:
+    said = json.loads(line)
     if "reason" in said:
         raise PageUnreadable(said["reason"])
     blocks = tuple(_block(kind, fields) for kind, fields in said["blocks"])
@@ -80,7 +86,10 @@ def main(arguments: list[str]) -> int:
     kind, path = arguments
     logging.disable(logging.CRITICAL)
     _limit()
-    print(json.dumps(_told(kind, Path(path))))  # noqa: T201 - to the one who asked
+    said = json.dumps(_told(kind, Path(path)))
+    if len(said) > MOST_TEXT:
+        said = json.dumps({"reason": TOO_MUCH_TEXT})
+    print(said)  # noqa: T201 - to the one who asked
     return 0
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +10,10 @@ from pathlib import Path
 
 from ingestion.confluence.attachments import CODE, TABLES, ending
 from ingestion.confluence.ports import Wiki
+from ingestion.confluence.separated import rows_of
 from ingestion.confluence.types import WikiAttachment
 from ingestion.convert import convert
-from ingestion.document_aside import document_aside
+from ingestion.document_aside import MOST_TEXT, TOO_MUCH_TEXT, document_aside
 from ingestion.errors import DocumentRefused, PageUnreadable
 from ingestion.sniffing import kind_of
 from ingestion.text import clean, decode
@@ -22,11 +21,13 @@ from ingestion.types import Block, Code, Document, Table
 
 _ASIDE = frozenset({".pdf", ".docx"})
 _PLAIN = ".txt"
+_SMALL = 512 * 1024
+"""Bytes of text that are read here: more of it may take minutes, and gigabytes of memory."""
 _MOST_COLUMNS = 200
 
 
 class Files:
-    """Reads attachments: PDF and Word in a process of their own, text here.
+    """Reads attachments: PDF, Word and long texts in a process of their own, the rest here.
 
     Args:
         wiki: whence they are fetched.
@@ -59,15 +60,23 @@ class Files:
 
     async def _document(self, path: Path, attachment: WikiAttachment) -> Document:
         try:
-            kind = await asyncio.to_thread(kind_of, path, attachment.name)
+            kind, size = await asyncio.to_thread(_kind_and_size, path, attachment.name)
         except DocumentRefused as error:
             raise PageUnreadable(str(error).removesuffix(".")) from error
         except OSError as error:
             raise PageUnreadable(f"cannot be kept to be read: {error.strerror}") from error
-        if kind in _ASIDE:
+        named = ending(attachment)
+        as_it_is = kind == _PLAIN and (named in TABLES or named in CODE)
+        if kind in _ASIDE or (size > _SMALL and not as_it_is):
             async with self._aside:
                 return await document_aside(path, kind)
-        return await asyncio.to_thread(_text, path, kind, ending(attachment))
+        if size > MOST_TEXT:
+            raise PageUnreadable(TOO_MUCH_TEXT)
+        return await asyncio.to_thread(_text, path, kind, named)
+
+
+def _kind_and_size(path: Path, name: str) -> tuple[str, int]:
+    return kind_of(path, name), path.stat().st_size
 
 
 def _text(path: Path, kind: str, named: str) -> Document:
@@ -82,15 +91,8 @@ def _text(path: Path, kind: str, named: str) -> Document:
 
 def _table(text: str) -> Block:
     """Return comma- or tab-separated lines as a table; what is none stays as it is."""
-    try:
-        dialect = csv.Sniffer().sniff(text[:65536], delimiters=",;\t|")
-        rows = [
-            tuple(cell.strip() for cell in row) for row in csv.reader(io.StringIO(text), dialect)
-        ]
-    except csv.Error:
-        return Code(text.strip("\n"))
-    rows = [row for row in rows if any(row)]
-    width = max(map(len, rows), default=0)
+    rows = rows_of(text)
+    width = max(map(len, rows or ()), default=0)
     if not rows or width > _MOST_COLUMNS:
         return Code(text.strip("\n"))
     even = [row + ("",) * (width - len(row)) for row in rows]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.convert import convert
-from ingestion.document_aside import document_aside
+from ingestion.document_aside import MOST_TEXT, document_aside
 from ingestion.errors import PageUnreadable
 from tests.ingestion.fakes import pdf, word
 
@@ -36,3 +36,13 @@ async def test_what_takes_too_long_is_given_up(tmp_path: Path) -> None:
 
     with pytest.raises(PageUnreadable, match="too much time"):
         await document_aside(tmp_path / "file", ".pdf", seconds=0.0)
+
+
+async def test_a_small_file_that_holds_too_much_text_is_left_out(tmp_path: Path) -> None:
+    paragraph = ("Normal", "All work and no play. " * 200_000)
+    content = word(*[paragraph] * 5)
+    (tmp_path / "file").write_bytes(content)
+
+    assert len(content) < MOST_TEXT / 50
+    with pytest.raises(PageUnreadable, match="holds more than 16 MB of text; split it"):
+        await document_aside(tmp_path / "file", ".docx")

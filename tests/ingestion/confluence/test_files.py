@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import resource
 
 import pytest
 from pypdf import PdfReader, PdfWriter
@@ -103,3 +104,24 @@ async def test_an_encrypted_pdf_says_so() -> None:
 async def test_too_large_a_file_is_not_fetched() -> None:
     with pytest.raises(PageUnreadable, match="more than"):
         await read("a.txt", b"word ", size=MB + 1)
+
+
+async def test_a_long_text_is_read_aside_where_it_takes_no_memory_of_the_run() -> None:
+    paragraphs = b"para graph.\n\n" * 50_000
+    began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    document = await read("long.md", paragraphs)
+
+    assert document.blocks == (Paragraph("para graph."),) * 50_000
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime > began
+
+
+async def test_a_table_without_end_is_left_out() -> None:
+    site = Site()
+    site.add_space("IT")
+    page = site.create("IT", "VPN")
+    site.attach(page.id, "a.csv", b"a,b,c\n" * 3_000_000)
+    wiki = SiteWiki(site)
+    (attachment,) = await wiki.attachments(page.id)
+
+    with pytest.raises(PageUnreadable, match="more than 16 MB of text"):
+        await Files(wiki, 25 * MB).read(attachment, ())
