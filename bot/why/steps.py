@@ -41,6 +41,7 @@ _ENOUGH_FOR_ALL = {
     "enough.",
 }
 _UNASKED = "Nobody asked me. Unasked, I speak only when I am sure, so I said nothing."
+_UNRANKED = "The ranker of the search service did not answer, so they are in my own order."
 _LIMIT = "limit:"
 _NOT_WORKED_ON = (
     "I did not work on this: too much was asked, I am paused, or I don't answer in that place."
@@ -111,7 +112,9 @@ def _read(trace: Trace) -> str:
     pages = len({passage.page_id for passage in trace.passages})
     count = len(trace.passages)
     closest = "the closest passage" if count == 1 else f"the {count} closest passages"
-    return f"I read {closest}, from {pages} {'page' if pages == 1 else 'pages'}."
+    read = f"I read {closest}, from {pages} {'page' if pages == 1 else 'pages'}."
+    unranked = any("reranker_absent" in passage.signals for passage in trace.passages)
+    return f"{read} {_UNRANKED}" if unranked else read
 
 
 def _decision(outcome: Outcome) -> str:

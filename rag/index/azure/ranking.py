@@ -29,20 +29,22 @@ class _Scores:
 
 
 def ranked_passages(
-    documents: Sequence[Read], weights: Weights, *, hybrid: bool
+    documents: Sequence[Read], weights: Weights, *, hybrid: bool, ranker: bool = False
 ) -> tuple[Passage, ...]:
     """Return all documents as passages, best first.
 
     Those that the semantic ranker judged come first, by its score; then all others, by words and
-    meaning together. The service's own fused score tells ranks only, and is not used.
+    meaning together. The service's own fused score tells ranks only, and is not used. Where the
+    ``ranker`` is wanted, those that it did not judge say so by a signal.
     """
     scores = [_scores(document, hybrid=hybrid) for document in documents]
     candidates = _candidates(documents, scores)
     fused = fuse(candidates, weights)
     places = spread(_reranked(fused, [score.reranker for score in scores]))
     return tuple(
-        _passage(documents[place.candidate.chunk], place, scores[place.candidate.chunk])
+        _passage(documents[number], place, scores[number], ranker=ranker)
         for place in places
+        for number in [place.candidate.chunk]
     )
 
 
@@ -116,8 +118,9 @@ def _reranked(fused: Sequence[Ranked], scores: Sequence[float | None]) -> list[R
     return sorted(judged, key=lambda place: -place.score) + others
 
 
-def _passage(document: Read, place: Ranked, scores: _Scores) -> Passage:
+def _passage(document: Read, place: Ranked, scores: _Scores, *, ranker: bool) -> Passage:
     found = place.candidate
+    unjudged = ranker and scores.reranker is None
     signals = {
         "keyword": scores.keyword,
         "vector": scores.vector,
@@ -125,6 +128,7 @@ def _passage(document: Read, place: Ranked, scores: _Scores) -> Passage:
         "vector_rank": found.vector_rank,
         "fused": place.fused,
         "reranker": scores.reranker,
+        "reranker_absent": 1.0 if unjudged else None,
     }
     known = {name: float(value) for name, value in signals.items() if value is not None}
     return Passage(chunk=chunk_of(document), score=place.score, signals=known)

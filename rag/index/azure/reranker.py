@@ -23,19 +23,19 @@ SCORE = "@search.rerankerScore"
 class Reranker:
     """The service's semantic ranker: optional, charged for, with little room.
 
-    An answer without it is an answer: its passages lack the signal ``reranker``, and a log line a
-    minute says why.
+    An answer without it is an answer: its passages have the signal ``reranker_absent`` in place of
+    ``reranker``, and a log line a minute says why.
     """
 
     def __init__(self, *, wanted: bool) -> None:
-        self._wanted = wanted
+        self.wanted = wanted
         self._pausing_until = 0.0
         self._silent_until = 0.0
         self._unsaid = 0
 
     @property
     def ready(self) -> bool:
-        return self._wanted and asyncio.get_running_loop().time() >= self._pausing_until
+        return self.wanted and asyncio.get_running_loop().time() >= self._pausing_until
 
     def refused(self, error: IndexUnavailable) -> None:
         """Note that a search failed with it and succeeded without; leave it alone for a while."""

@@ -48,8 +48,13 @@ class Retriever:
         parts = _parts(facts, question, found, max(k, CANDIDATES))
         parts["filter"] = _permitted(question, readers)
         answer = await self._ask(facts.index, question, parts)
-        hybrid = "vector_queries" in parts
-        return ranked_passages(answer.documents, self._weights, hybrid=hybrid)[:k]
+        passages = ranked_passages(
+            answer.documents,
+            self._weights,
+            hybrid="vector_queries" in parts,
+            ranker=self._reranker.wanted,
+        )
+        return passages[:k]
 
     async def _ask(self, index: str, question: Question, parts: dict[str, Any]) -> Found:
         if not self._reranker.ready:

@@ -28,10 +28,18 @@ PASSAGES = (
 )
 
 
-def told(response: Response, intent: Intent = Intent.DOMAIN, **features: float) -> str:
+UNRANKED = FoundPassage("c3", "vpn.md", "VPN", "", {"fused": 0.4, "reranker_absent": 1.0})
+
+
+def told(
+    response: Response,
+    intent: Intent = Intent.DOMAIN,
+    passages: tuple[FoundPassage, ...] = PASSAGES,
+    **features: float,
+) -> str:
     trace = Trace(
         route=route(intent, "vpn error 809"),
-        passages=PASSAGES if intent in {Intent.DOMAIN, Intent.UNKNOWN} else (),
+        passages=passages if intent in {Intent.DOMAIN, Intent.UNKNOWN} else (),
         features=features,
         threshold=0.65,
         notes=("the desk stopped on OperationalError",),
@@ -75,6 +83,14 @@ def test_no_answer_tells_its_chance_and_what_is_needed() -> None:
 
     assert "at 20%. I answer only from 65% up" in words
     assert "2 closest passages, from 1 page." in words
+
+
+def test_it_is_said_when_the_ranker_did_not_answer() -> None:
+    reply = Reply("x", "found", confidence=0.8)
+
+    assert "ranker" not in told(reply)
+    words = told(reply, passages=(*PASSAGES, UNRANKED))
+    assert "The ranker of the search service did not answer" in words
 
 
 def test_a_code_that_is_nowhere_is_named_as_the_reason() -> None:

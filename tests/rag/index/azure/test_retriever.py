@@ -64,6 +64,7 @@ async def test_the_ranker_orders_where_it_is_set(service: SearchService) -> None
     assert judged == sorted(judged, reverse=True)
     assert all(0 <= score <= 4 for score in judged)
     assert {"fused", "keyword", "vector"} <= set(passages[0].signals)
+    assert all("reranker_absent" not in passage.signals for passage in passages)
 
 
 async def test_a_partial_answer_is_ordered_without_the_ranker_and_said(
@@ -78,6 +79,7 @@ async def test_a_partial_answer_is_ordered_without_the_ranker_and_said(
 
     assert page_ids(passages)[0] == "vpn"
     assert all("reranker" not in passage.signals for passage in passages)
+    assert {passage.signals["reranker_absent"] for passage in passages} == {1.0}
     said = [line for line in logs if line["event"] == ABSENT]
     assert [line["reason"] for line in said] == ["capacityOverloaded"]
 
@@ -91,9 +93,10 @@ async def test_a_refused_ranker_is_done_without_and_left_alone_for_a_while(
         service.faults.refuse("search", status)
         with capture_logs() as logs:
             passages = await ask(index, "VPN token")
-        await ask(index, "VPN token")
+        later = await ask(index, "VPN token")
 
     assert page_ids(passages)[0] == "vpn"
+    assert {passage.signals["reranker_absent"] for passage in (*passages, *later)} == {1.0}
     assert [line["reason"] for line in logs if line["event"] == ABSENT] == ["refused"]
     asked = ["queryType" in request.body for request in searches(service)]
     assert asked == [True, False, False]
