@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from ingestion.confluence.client.paging import Part, items
 from ingestion.confluence.client.shapes import GroupPart, Person
 from ingestion.confluence.client.transport import Query, Transport
+from ingestion.confluence.emails import folded
 from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.types import WikiGroup, WikiUser
 
@@ -54,7 +55,7 @@ async def by_email(
     """
     for cql in queries:
         found = {person.id: person async for person in _found(transport, path, cql)}
-        shown = [user for user in found.values() if user.email.casefold() == email.casefold()]
+        shown = [user for user in found.values() if folded(user.email) == folded(email)]
         if shown:
             return shown[0] if len(shown) == 1 else None
     return None

@@ -11,7 +11,7 @@ import structlog
 
 from ingestion.confluence.directory.finding import Finds, Principals
 from ingestion.confluence.directory.kept import Kept
-from ingestion.confluence.directory.people_csv import folded
+from ingestion.confluence.emails import folded
 from ingestion.errors import IngestionError
 from rag.types import EVERYONE
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingestion.confluence.directory.errors import DirectoryInvalid
+from ingestion.confluence.emails import folded
 
 _NEEDED = ("email", "account")
 _KNOWN = (*_NEEDED, "groups")
@@ -36,11 +37,6 @@ def parse_people(raw: bytes) -> Mapping[str, ListedPerson]:
         email, person = _person(line, cells, columns)
         people[email] = _joined(line, people.get(email), person)
     return people
-
-
-def folded(email: str) -> str:
-    """Return an address as addresses are compared."""
-    return email.strip().casefold()
 
 
 def _text(raw: bytes) -> str:
