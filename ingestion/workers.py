@@ -7,7 +7,6 @@ costs one start. One whose job was stopped or went wrong is killed; the next job
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -35,6 +34,7 @@ _LAST_WORDS_SECONDS = 1.0
 _ROOT = Path(__file__).parents[1]
 _LONGEST_LINE = 64 * 1024 * 1024
 _REPORT = TypeAdapter(Report)
+_LINE = TypeAdapter(dict[str, Any])
 _DIED = "The process that reads documents ended early. Look at the log, and reindex."
 
 
@@ -193,8 +193,16 @@ class _Worker:
         """Have a job done. Raises its error, and _NeverBegan."""
         self.fit = False
         await self._ask(job)
+        try:
+            return await self._report(progress)
+        except ValueError as error:
+            # Half a line, one without end, or none of ours.
+            self.fit = False
+            raise IngestionError(_DIED) from error
+
+    async def _report(self, progress: Progress) -> Report:
         async for line in self._said:
-            said = json.loads(line)
+            said = _LINE.validate_json(line)
             self.fit = said.get("stays", False)
             report = _heard(said, progress)
             if report is not None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from ingestion.errors import SourceUnavailable
+from ingestion.errors import IngestionError, SourceUnavailable
 from ingestion.progress import Silent
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
@@ -110,6 +111,29 @@ async def test_a_worker_that_died_at_rest_is_replaced(work: InProcesses) -> None
 
     assert report.added == ("a.md",)
     assert died not in workers()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        """printf '{"report": {"spa'""",
+        "echo Warning: something is old",
+        "echo '[]'",
+        """echo '{"report": {"space": 1}, "stays": true}'; read next""",
+        "head -c 70000000 /dev/zero",
+    ],
+    ids=["half a line", "no JSON", "no object", "no report", "no end"],
+)
+async def test_what_a_worker_should_not_say_is_the_end_of_its_job_alone(
+    work: InProcesses, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talks = tmp_path / "talks"
+    talks.write_text(f"#!/bin/sh\nread job\necho '{{}}'\n{said}\n")
+    talks.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(talks))
+
+    with pytest.raises(IngestionError, match="ended early"):
+        await work("HR", Silent(), over("HR"))
 
 
 @pytest.mark.usefixtures("spaces")
