@@ -166,10 +166,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(
-    "make", [_large, _broken, *HOSTILE.values()], ids=["large", "broken", *HOSTILE]
-)
-def test_five_megabytes_are_read_in_bounded_time(make: Callable[[], str]) -> None:
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+def test_five_hostile_megabytes_are_read_in_bounded_time(make: Callable[[], str]) -> None:
     page = make()
     began = time.process_time()
 
@@ -179,31 +177,35 @@ def test_five_megabytes_are_read_in_bounded_time(make: Callable[[], str]) -> Non
 
 
 MEASURED = """
-import sys
+import sys, time
 from pathlib import Path
 from ingestion.confluence.storage.convert import convert
 from ingestion.confluence.storage.types import Resolve
 
 def peak():
-    lines = Path("/proc/self/status").read_text().splitlines()
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else ["VmHWM: 0"]
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 page = sys.stdin.read()
-before = peak()
+before, began = peak(), time.process_time()
 convert(page, Resolve())
-print(peak() - before)
+print(time.process_time() - began, peak() - before)
 """
 
 
-@pytest.mark.skipif(not STATUS.exists(), reason="memory is told by Linux alone")
 @pytest.mark.parametrize("make", [_large, _broken], ids=["large", "broken"])
-def test_five_megabytes_are_read_in_bounded_memory(make: Callable[[], str]) -> None:
+def test_five_megabytes_are_read_in_bounded_time_and_memory(make: Callable[[], str]) -> None:
+    """Memory is told by Linux alone."""
     command = [sys.executable, "-c", MEASURED]
     done = subprocess.run(
         command, input=make(), cwd=ROOT, capture_output=True, text=True, check=True
     )
 
-    assert 0 < int(done.stdout) < KILOBYTES
+    seconds, kilobytes = done.stdout.split()
+    assert float(seconds) < SECONDS
+    assert int(kilobytes) < KILOBYTES
+    assert int(kilobytes) > 0 or not STATUS.exists()
 
 
 @given(st.text(alphabet="<>/&;\"'=!-[]:ab rp\n"))
