@@ -13,6 +13,7 @@ from urllib.parse import quote
 from ingestion.confluence.types import Subjects
 from ingestion.errors import SettingInvalid
 from ingestion.readers import NOBODY
+from rag.readers import least
 from rag.types import EVERYONE, Principal, Readers
 
 _ANYBODY = frozenset({EVERYONE})
@@ -57,12 +58,8 @@ def all_of(first: Readers, *more: Readers) -> Readers:
 
 def met(sets: Iterable[frozenset[Principal]]) -> Readers:
     """Return the least sets that ask the same: none that another one implies, in one order."""
-    asked = sorted({one for one in sets if EVERYONE not in one}, key=len)
-    least: list[frozenset[Principal]] = []
-    for one in asked:
-        if not any(other <= one for other in least):
-            least.append(one)
-    return tuple(sorted(least, key=sorted)) or (_ANYBODY,)
+    asked = least(one for one in sets if EVERYONE not in one)
+    return tuple(sorted(asked, key=sorted)) or (_ANYBODY,)
 
 
 def space_readers(setting: str) -> Mapping[str, Subjects]:

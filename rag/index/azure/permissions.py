@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import quote
 
+from rag.readers import least
 from rag.types import Principal, Readers
 
 FIELDS = tuple(f"readers_{number}" for number in range(1, 6))
@@ -62,13 +63,8 @@ def _fitting(readers: Readers) -> Sets:
 
 def _least(readers: Iterable[frozenset[Principal]]) -> Sets:
     """Return the sets that no smaller one implies, in one order; none where one is empty."""
-    kept: Sets = []
-    for names in sorted(set(readers), key=lambda names: (len(names), sorted(names))):
-        if not names:
-            return []
-        if not any(smaller <= names for smaller in kept):
-            kept.append(names)
-    return kept
+    kept = least(readers)
+    return kept if all(kept) else []
 
 
 def _written(principal: Principal) -> str:
