@@ -13,6 +13,9 @@ from ingestion.types import Block, Code, ItemList, Table
 _MOST_SPAN = 60
 _LONGEST_REPEATED = 500
 """Characters; more is said once, else nested tables would grow beyond all bounds."""
+_MOST_COLUMNS = 500
+_MOST_CELLS = 1_000_000
+"""A small page may say of a table that it has billions: what is wider shares the last column."""
 _PARTS = frozenset({"thead", "tbody", "tfoot"})
 
 Walk = Callable[..., list[Block]]
@@ -63,22 +66,29 @@ def _cells(row: etree._Element) -> Iterable[etree._Element]:
 
 def _grid(rows: list[etree._Element], walk: Walk) -> list[list[str]]:
     """Resolve spans: text is repeated in each place, but for what fills its row alone."""
+    widest = max(1, min(_MOST_COLUMNS, _MOST_CELLS // max(1, len(rows))))
     hanging: dict[int, tuple[int, str]] = {}
     grid = []
     for row in rows:
         texts: list[str] = []
+        beyond: list[str] = []
         alone = len(list(_cells(row))) == 1
         for cell in _cells(row):
             _fill(texts, hanging)
             text = _text(cell, walk)
+            if len(texts) == widest:
+                beyond.append(text)
+                continue
             again = text if len(text) <= _LONGEST_REPEATED else ""
-            for offset in range(_span(cell, "colspan")):
+            for offset in range(min(_span(cell, "colspan"), widest - len(texts))):
                 down = _span(cell, "rowspan") - 1
                 along = "" if alone else again
                 if down:
                     hanging[len(texts)] = (down, along if offset else again)
                 texts.append(along if offset else text)
         _fill(texts, hanging)
+        if beyond:
+            texts[-1] = " ".join(filter(None, (texts[-1], *beyond)))
         grid.append(texts)
     return grid
 

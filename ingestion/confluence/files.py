@@ -24,6 +24,8 @@ _PLAIN = ".txt"
 _SMALL = 512 * 1024
 """Bytes of text that are read here: more of it may take minutes, and gigabytes of memory."""
 _MOST_COLUMNS = 200
+_MOST_MADE_UP = 4
+_FEW = 10_000
 
 
 class Files:
@@ -89,11 +91,16 @@ def _text(path: Path, kind: str, named: str) -> Document:
     return convert(f"x{kind}", content)
 
 
+def _is_mostly_empty(rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Tell whether most cells of a table would be made up, and so much larger than its file."""
+    return width * len(rows) > _MOST_MADE_UP * sum(map(len, rows)) + _FEW
+
+
 def _table(text: str) -> Block:
     """Return comma- or tab-separated lines as a table; what is none stays as it is."""
     rows = rows_of(text)
     width = max(map(len, rows or ()), default=0)
-    if not rows or width > _MOST_COLUMNS:
+    if not rows or width > _MOST_COLUMNS or _is_mostly_empty(rows, width):
         return Code(text.strip("\n"))
     even = [row + ("",) * (width - len(row)) for row in rows]
     return Table(header=even[0], rows=tuple(even[1:]))

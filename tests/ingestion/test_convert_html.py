@@ -192,3 +192,28 @@ def test_the_title_element_names_the_page() -> None:
 def test_nothing_gives_no_blocks() -> None:
     assert blocks_of("") == ()
     assert blocks_of("<!-- only -->") == ()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "<tr>" + "<td>y</td>" * 5_000 + "</tr>" + "<tr><td>x</td></tr>" * 5_000,
+        "<tr><td colspan=60 rowspan=60>x</td></tr>" * 5_000,
+    ],
+    ids=["one wide row", "spans"],
+)
+def test_a_table_never_has_many_times_the_cells_that_are_written(rows: str) -> None:
+    (table,) = convert("a.html", f"<table>{rows}</table>".encode()).blocks
+
+    assert isinstance(table, Table)
+    assert sum(map(len, table.rows)) <= 1_000_000
+
+
+def test_what_is_wider_than_any_table_shares_the_last_column() -> None:
+    cells = "".join(f"<td>{number}</td>" for number in range(502))
+    rows = f"<tr>{cells}</tr><tr><td>x</td><td>y</td></tr>"
+    (table,) = convert("a.html", f"<table>{rows}</table>".encode()).blocks
+
+    assert isinstance(table, Table)
+    assert table.rows[0][-2:] == ("498", "499 500 501")
+    assert table.rows[1][:3] == ("x", "y", "")

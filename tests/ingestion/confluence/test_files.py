@@ -125,3 +125,10 @@ async def test_a_table_without_end_is_left_out() -> None:
 
     with pytest.raises(PageUnreadable, match="more than 16 MB of text"):
         await Files(wiki, 25 * MB).read(attachment, ())
+
+
+async def test_a_few_wide_lines_make_no_table_of_all_that_follow() -> None:
+    text = b"a," * 150 + b"b\n"
+    document = await read("a.csv", text * 40 + b"c\n" * 20_000)
+
+    assert isinstance(document.blocks[0], Code)
