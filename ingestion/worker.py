@@ -192,6 +192,8 @@ async def _main() -> None:
         await serve(lines, worker)
     finally:
         await worker.close()
+    # A thread may be busy with one page for minutes yet, and nobody waits for what it makes.
+    os._exit(0)
 
 
 def _most_bytes() -> int:

@@ -220,3 +220,38 @@ async def test_a_worker_takes_so_many_jobs_and_no_more() -> None:
     async with asyncio.timeout(10):
         await serve(lines, patient)
     assert patient.spaces == ["A", "B"]
+
+
+async def test_a_worker_without_its_server_goes_though_a_thread_is_busy(tmp_path: Path) -> None:
+    folder = tmp_path / "IT"
+    folder.mkdir()
+    (folder / "long.md").write_text("para graph.\n\n" * 400_000)
+    await Ledger(sqlite_in(tmp_path), "acme").note_folder("IT", FolderEntry(str(folder), EVERYBODY))
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "ingestion.worker"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    job = Job(
+        data_dir=tmp_path,
+        tenant="acme",
+        space="IT",
+        dry_run=False,
+        allow_mass_delete=False,
+        largest=10**8,
+    )
+    process.stdin.write(f"{job.model_dump_json()}\n".encode())
+    while b"begin" not in await process.stdout.readline():
+        pass
+
+    process.stdin.close()
+
+    try:
+        async with asyncio.timeout(6):
+            await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
