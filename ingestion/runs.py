@@ -56,6 +56,7 @@ class Runs:
         self._adopting = Adopting(ledger)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._waiting: dict[Over, str] = {}
+        self._ordering = asyncio.Lock()
         self._stopping = False
 
     async def start(
@@ -82,8 +83,9 @@ class Runs:
         if space is not None:
             await self._sources.of(space)
         run = _new(space, by, extent, page, dry_run=dry_run)
-        await self._refuse_second(run)
-        return await self._begin(replace(run, allow_mass_delete=allow_mass_delete))
+        async with self._ordering:
+            await self._refuse_second(run)
+            return await self._begin(replace(run, allow_mass_delete=allow_mass_delete))
 
     async def find_space(self, url: str) -> str | None:
         """Return the space of the page at an address, indexed or not; None for none of ours.

@@ -163,6 +163,16 @@ async def test_a_second_run_over_the_same_is_refused(
         await runs.start(second, by="bea")
 
 
+async def test_of_many_orders_at_once_one_is_taken(runs: Runs, work: Work) -> None:
+    orders = (runs.start("HR" if number % 2 else None, by="anna") for number in range(100))
+    told = await asyncio.gather(*orders, return_exceptions=True)
+    work.on.set()
+    await runs.settled()
+
+    assert [type(each) for each in told].count(DocumentInTheWay) == 99
+    assert len(await runs.newest(1000)) == 1
+
+
 async def test_what_is_not_known_can_not_be_read(runs: Runs) -> None:
     with pytest.raises(DocumentUnknown):
         await runs.start("NONE", by="anna")
