@@ -93,7 +93,7 @@ class Worker:
     @property
     def stays(self) -> bool:
         """Whether another job may come."""
-        return self._done < _MOST_JOBS and _most_bytes() < _MOST_BYTES
+        return self._done < _MOST_JOBS and most_bytes() < _MOST_BYTES
 
     async def work(self, job: Job) -> None:
         """Do a job and say how it went."""
@@ -171,7 +171,7 @@ class Works(Protocol):
 async def serve(lines: asyncio.StreamReader, worker: Works) -> None:
     """Do one job after the other; stop in the midst of one when nobody is there any more."""
     coming = asyncio.ensure_future(lines.readline())
-    while worker.stays and (line := await coming):
+    while line := await coming:
         coming = asyncio.ensure_future(lines.readline())
         working = asyncio.create_task(worker.work(Job.model_validate_json(line)))
         await asyncio.wait([working, coming], return_when=asyncio.FIRST_COMPLETED)
@@ -179,6 +179,8 @@ async def serve(lines: asyncio.StreamReader, worker: Works) -> None:
             working.cancel()
         with suppress(asyncio.CancelledError):
             await working
+        if not worker.stays:
+            break
     coming.cancel()
 
 
@@ -196,8 +198,15 @@ async def _main() -> None:
     os._exit(0)
 
 
-def _most_bytes() -> int:
-    """Return how much memory this process ever held; 0 where that is not told."""
+def most_bytes() -> int:
+    """Return how much memory this process ever held; 0 where that is not told.
+
+    The kernel's usage counts what the parent held when it started this one, as if it were ours;
+    Linux's status of the process does not.
+    """
+    with suppress(OSError):
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
     with suppress(ImportError):
         import resource  # noqa: PLC0415 - there is none on Windows
 

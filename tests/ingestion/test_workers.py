@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -220,6 +221,26 @@ async def test_a_worker_takes_so_many_jobs_and_no_more() -> None:
     async with asyncio.timeout(10):
         await serve(lines, patient)
     assert patient.spaces == ["A", "B"]
+
+
+async def test_a_worker_does_one_job_at_least_whatever_it_holds() -> None:
+    lines, patient = asyncio.StreamReader(), Patient(0)
+    patient.on.set()
+    lines.feed_data(line("A") + line("B"))
+
+    async with asyncio.timeout(10):
+        await serve(lines, patient)
+    assert patient.spaces == ["A"]
+
+
+def test_what_a_large_server_holds_does_not_count_for_its_workers() -> None:
+    """What the kernel says of a child's usage begins with its parent's."""
+    held = b"x" * (400 * 1024**2)
+    code = "from ingestion.worker import most_bytes; print(most_bytes())"
+
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+
+    assert 0 < int(told.stdout) < len(held)
 
 
 async def test_a_worker_without_its_server_goes_though_a_thread_is_busy(tmp_path: Path) -> None:
