@@ -38,8 +38,10 @@ class Bodies:
         return page
 
     async def take(self, page_id: str) -> WikiPage:
-        """Return a page that is not needed again after this."""
-        page = await self.get(page_id) if page_id in self._kept else await self._wiki.page(page_id)
+        """Return a page that is not needed again after this, maybe without its ancestors."""
+        if page_id not in self._kept:
+            return await self._wiki.page(page_id, above=False)
+        page = await self.get(page_id)
         self.drop(page_id)
         return page
 

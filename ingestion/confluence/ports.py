@@ -55,8 +55,11 @@ class Wiki(Protocol):
         """Return one page's restrictions and labels."""
         ...
 
-    async def page(self, page_id: str) -> WikiPage:
-        """Return a current page or blog post whole; a trashed or archived one is NotVisible."""
+    async def page(self, page_id: str, *, above: bool = True) -> WikiPage:
+        """Return a current page or blog post whole; a trashed or archived one is NotVisible.
+
+        Without ``above`` its ancestors may be left out, where they cost a request.
+        """
         ...
 
     async def head(self, page_id: str) -> PageHead:

@@ -12,7 +12,7 @@ from ingestion.confluence.ports import Wiki
 from ingestion.confluence.references import References
 from ingestion.confluence.storage.convert import convert
 from ingestion.confluence.storage.types import Converted
-from ingestion.confluence.types import WikiPage
+from ingestion.confluence.types import PageHead, WikiPage
 from ingestion.errors import PageUnreadable
 from ingestion.text import clean
 from ingestion.types import Document, SourcePage
@@ -41,7 +41,7 @@ class Reader:
         """Return a page's document. Raises PageUnreadable, WikiUnavailable."""
         body = await self._looks.bodies.take(page.id)
         looks = self._looks
-        if body.head.version != offer.head.version or body.ancestors != offer.chain:
+        if _place_and_text(body.head) != _place_and_text(offer.head):
             looks = self._anew()
             offer = await self._again(looks, body, page)
         resolve = await self._references.of(body, offer.included, looks)
@@ -68,6 +68,15 @@ class Reader:
             notes=(*converted.notes, *(_unknown(name, times) for name, times in macros)),
             updated_by=await self._names.of(body.head.updated_by),
         )
+
+
+def _place_and_text(head: PageHead) -> tuple[int, str | None]:
+    """Return what tells a page from itself before it was edited or moved.
+
+    What only its ancestors did meanwhile is left to the next run: the text is still the one that
+    was for those who were listed.
+    """
+    return head.version, head.parent_id
 
 
 def _unknown(name: str, times: int) -> str:

@@ -76,8 +76,8 @@ class Cloud:
     async def marks_of(self, page_id: str) -> PageMarks:
         return await self._marking.of(page_id)
 
-    async def page(self, page_id: str) -> WikiPage:
-        return await self._pages.page(page_id)
+    async def page(self, page_id: str, *, above: bool = True) -> WikiPage:
+        return await self._pages.page(page_id, above=above)
 
     async def head(self, page_id: str) -> PageHead:
         return await self._pages.head(page_id)

@@ -71,18 +71,18 @@ class CloudPages:
             heads = [page.head(kind, space_key=space.key, base=base) for page in current]
             yield heads, answer.asked_at
 
-    async def page(self, page_id: str) -> WikiPage:
-        """Return a page or blog post whole."""
+    async def page(self, page_id: str, *, above: bool) -> WikiPage:
+        """Return a page or blog post whole; its ancestors, a request more, with ``above``."""
         query: Query = {"body-format": "storage", "include-labels": "true"}
         kind, page = await self._one(page_id, query)
         if page.body is None or page.body.storage is None:
             raise PageUnreadable(f"Confluence does not give the text of page {page_id}.")
-        above = await self._above("page", page_id) if page.parent_id else ()
+        ancestors = await self._above("page", page_id) if above and page.parent_id else ()
         return WikiPage(
             head=page.head(kind, space_key=await self._key(page.space_id), base=self._base),
             storage=page.body.storage.value,
             labels=await self._all_labels(page),
-            ancestors=above,
+            ancestors=ancestors,
         )
 
     async def head(self, page_id: str) -> PageHead:

@@ -75,7 +75,7 @@ class DataCenter:
     async def marks_of(self, page_id: str) -> PageMarks:
         return await self._marking.of(page_id)
 
-    async def page(self, page_id: str) -> WikiPage:
+    async def page(self, page_id: str, *, above: bool = True) -> WikiPage:  # noqa: ARG002 - at no cost here
         return await self._pages.page(page_id)
 
     async def head(self, page_id: str) -> PageHead:

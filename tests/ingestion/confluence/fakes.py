@@ -102,10 +102,10 @@ class SiteWiki:
     async def marks_of(self, page_id: str) -> PageMarks:
         return self._marks(self._content("marks_of", page_id))
 
-    async def page(self, page_id: str) -> WikiPage:
+    async def page(self, page_id: str, *, above: bool = True) -> WikiPage:
         content = self._page("page", page_id)
-        above = tuple(each.id for each in self.site.ancestors(page_id))
-        return WikiPage(self._head(content), content.storage, tuple(content.labels), above)
+        ancestors = tuple(each.id for each in self.site.ancestors(page_id))
+        return WikiPage(self._head(content), content.storage, tuple(content.labels), ancestors)
 
     async def head(self, page_id: str) -> PageHead:
         return self._head(self._page("head", page_id))
