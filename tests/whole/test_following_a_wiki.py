@@ -45,7 +45,7 @@ def wiki(pages: int) -> Site:
     return site
 
 
-async def until(happened: Callable[[], Awaitable[object]], seconds: float = 45) -> None:
+async def until(happened: Callable[[], Awaitable[object]], seconds: float = 80) -> None:
     async with asyncio.timeout(seconds):
         while not await happened():  # noqa: ASYNC110 - what happens is in another server
             await asyncio.sleep(0.05)
