@@ -65,10 +65,11 @@ async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
             print(_unfilled(orphans), file=sys.stderr)
             return REFUSED
         expected = Fingerprint(embedder.name, embedder.dimensions, SCHEMA)
+        held = _Held(records.leases, closing)
+        # Before anything is opened: that may begin anew what another rebuild fills.
+        await held.take(_THIS)
         rebuild = await open_azure_rebuild(settings, expected)
         closing.push_async_callback(rebuild.close)
-        held = _Held(records.leases, closing)
-        await held.take(_THIS)
         filling = _Filling(sources, rebuild.index, embedder, settings.tenant, held.confirm)
         await filling.fill_all(spaces)
         # That took hours, perhaps: what was closed or deleted meanwhile is seen by looking again.

@@ -26,15 +26,20 @@ WHOLE = Namespace(in_part=False)
 
 
 @pytest.fixture
-async def settings(tmp_path: Path) -> AsyncIterator[Settings]:
-    async with SearchService().serving() as service:
-        yield Settings(
-            _env_file=None,
-            data_dir=tmp_path / "state",
-            tenant="acme",
-            azure_search_endpoint=service.url,
-            azure_search_key=SecretStr(service.access.admin_key),
-        )
+async def service() -> AsyncIterator[SearchService]:
+    async with SearchService().serving() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(tmp_path: Path, service: SearchService) -> Settings:
+    return Settings(
+        _env_file=None,
+        data_dir=tmp_path / "state",
+        tenant="acme",
+        azure_search_endpoint=service.url,
+        azure_search_key=SecretStr(service.access.admin_key),
+    )
 
 
 @pytest.fixture
@@ -108,6 +113,18 @@ async def test_the_version_in_use_can_be_written_to_until_the_last_look(
     assert await rebuild_index(WHOLE, settings) == 0
 
     assert free == [True, False]
+
+
+async def test_a_second_rebuild_touches_nothing_that_the_first_one_fills(
+    docs: Path, settings: Settings, service: SearchService
+) -> None:
+    with lease(settings.data_dir, "acme", "(rebuild)"):
+        before = service.count("put_index") + service.count("delete_index")
+
+        with pytest.raises(RunInProgress):
+            await rebuild_index(WHOLE, settings)
+
+        assert service.count("put_index") + service.count("delete_index") == before
 
 
 async def test_a_source_that_went_blind_leaves_the_former_version(
