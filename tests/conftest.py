@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from aiohttp import web_app
 from hypothesis import settings
 
 from tests.spans import Spans
@@ -12,6 +13,16 @@ from tests.spans import Spans
 # A busy machine is no counterexample.
 settings.register_profile("frontdesk", deadline=None)
 settings.load_profile("frontdesk")
+
+
+@pytest.fixture(autouse=True)
+def applications_are_freed() -> Iterator[None]:
+    """Let go of the applications of a test: aiohttp's cache of handlers would hold 1,024 of them.
+
+    Each holds an embedder's network of 100 MB; the workers of a whole run grew to 6 GB by that.
+    """
+    yield
+    web_app._cached_build_middleware.cache_clear()  # noqa: SLF001 - there is no public way
 
 
 @pytest.fixture
