@@ -193,7 +193,7 @@ class Runs:
                 )
 
     async def _begin(self, run: Run) -> str:
-        await self._ledger.write(run)
+        await self._ledger.begin(run)
         task = asyncio.create_task(self._run(Tally(run)))
         self._tasks[run.id] = task
         task.add_done_callback(lambda _: self._tasks.pop(run.id, None))

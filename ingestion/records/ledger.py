@@ -45,17 +45,20 @@ class Ledger:
         self._tenant = tenant
         self._owner = owner_here()
 
+    async def begin(self, run: Run) -> None:
+        """Keep a run of this process that begins."""
+        begun = insert(RUNS).values(
+            id=run.id, tenant=self._tenant, owner=self._owner, **self._kept(run)
+        )
+        await self._database.run(lambda connection: connection.execute(begun))
+
     async def write(self, run: Run) -> bool:
         """Keep how far a run of this process is; return whether it is to stop.
 
         It is, when somebody wants it cancelled, or when another process took it over, because
-        this one was silent. What is written after the end changes nothing: a thread may be late.
+        this one was silent. What is written after the end changes nothing, also where the run was
+        dropped by then: a thread may be late, and a run that came back would never end.
         """
-        kept = {
-            "active": run.active,
-            "beat": self._database.now,
-            "body": _RUN.dump_json(run).decode(),
-        }
         ours = RUNS.c.id == run.id, RUNS.c.owner == self._owner
 
         def write(connection: Connection) -> bool:
@@ -63,12 +66,9 @@ class Ledger:
                 select(RUNS.c.owner, RUNS.c.cancel).where(RUNS.c.id == run.id).with_for_update()
             ).first()
             if row is None:
-                connection.execute(
-                    insert(RUNS).values(id=run.id, tenant=self._tenant, owner=self._owner, **kept)
-                )
                 return False
             late = RUNS.c.active if run.active else true()
-            connection.execute(update(RUNS).where(*ours, late).values(**kept))
+            connection.execute(update(RUNS).where(*ours, late).values(**self._kept(run)))
             if not run.active:
                 self._forget_oldest(connection)
             return bool(row.cancel) or row.owner != self._owner
@@ -163,6 +163,13 @@ class Ledger:
                 connection.execute(delete(table).where(*self._at(table, space)))
 
         await self._database.run(write)
+
+    def _kept(self, run: Run) -> dict[str, Any]:
+        return {
+            "active": run.active,
+            "beat": self._database.now,
+            "body": _RUN.dump_json(run).decode(),
+        }
 
     def _rows(self) -> Select[Any]:
         silent = (self._database.now - RUNS.c.beat).label("silent")

@@ -55,9 +55,14 @@ class Wave:
     @property
     def kept(self) -> bool:
         """Whether everybody got an answer or was told, and the server stayed well."""
+        return self.all_told and self.health_held
+
+    @property
+    def all_told(self) -> bool:
+        """Whether each got one answer, or, over the API, was told to wait."""
         api = self.asked // API_EVERY
         told = self.api_answered + self.api_told == api and not self.refused
-        return not self.lost and not self.twice and told and self.health_held
+        return not self.lost and not self.twice and told
 
     @property
     def health_held(self) -> bool:

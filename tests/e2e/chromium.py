@@ -30,6 +30,8 @@ NEEDS_CHROMIUM = pytest.mark.skipif(
 AXE = find_spec("axe_playwright_python")
 NEEDS_AXE = pytest.mark.skipif(AXE is None, reason="needs the package axe-playwright-python")
 DESKTOP, PHONE = (1280, 800), (375, 740)
+PATIENCE_MS = 60_000
+"""How long a test waits for what the page will show; only a page that never does takes so long."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Visit:
     async def ask(self, question: str) -> None:
         """Send a question and wait until nothing is being worked on."""
         await self.send(question)
-        await expect(self.page.locator(".working")).to_have_count(0, timeout=20_000)
+        await expect(self.page.locator(".working")).to_have_count(0)
 
     async def picture(self, name: str) -> None:
         PICTURES.mkdir(parents=True, exist_ok=True)
@@ -85,6 +87,7 @@ def _told(violation: Mapping[str, object]) -> str:
 @asynccontextmanager
 async def launched() -> AsyncIterator[Browser]:
     """Run Chromium."""
+    expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -101,7 +104,7 @@ async def visiting(
     """
     ours = (url, also) if also else (url,)
     context = await browser.new_context(viewport={"width": size[0], "height": size[1]})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE_MS)
     page = await context.new_page()
     visit = Visit(page)
     context.on("console", lambda said: visit.troubles.extend(_complaint(said)))

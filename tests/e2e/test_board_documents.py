@@ -67,7 +67,7 @@ async def test_an_upload_is_kept_indexed_before_ones_eyes_and_answers_questions(
     await upload(page, "HOUSE", GYM, POLICY)
 
     await expect(page.get_by_text("“gym ü.md”, “policy.pdf” are kept")).to_be_visible()
-    await expect(page.locator("#documents .entry")).to_have_count(2, timeout=60_000)
+    await expect(page.locator("#documents .entry")).to_have_count(2)
     await expect(page.locator("#runs")).to_contain_text("Done: ")
     await visit.picture("documents-space")
     kept = own.data_dir / "documents" / "HOUSE" / "gym ü.md"
@@ -101,13 +101,13 @@ async def test_a_file_can_be_dropped(visit: Visit) -> None:
     await page.get_by_role("button", name="Upload").click()
 
     await expect(page.get_by_text("“dropped.txt” is kept")).to_be_visible()
-    await expect(page.locator("#documents .entry")).to_have_count(1, timeout=60_000)
+    await expect(page.locator("#documents .entry")).to_have_count(1)
 
 
 async def test_a_document_is_deleted_only_after_a_second_word(visit: Visit, own: Served) -> None:
     page = visit.page
     await upload(page, "GONE", GYM)
-    await expect(page.locator("#documents .entry")).to_have_count(1, timeout=60_000)
+    await expect(page.locator("#documents .entry")).to_have_count(1)
     await page.goto(f"{own.url}{PLACE}/GONE/{quote('gym ü.md')}")
 
     delete = page.get_by_role("button", name="Delete it")
@@ -126,7 +126,7 @@ async def test_it_works_without_javascript(chromium: Browser, own: Served) -> No
     await upload(page, "PLAIN", GYM)
 
     await expect(page.get_by_text("“gym ü.md” is kept")).to_be_visible()
-    await expect(page.locator("#documents .entry")).to_have_count(1, timeout=60_000)
+    await expect(page.locator("#documents .entry")).to_have_count(1)
     await context.close()
 
 

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
-from tests.e2e.chromium import DESKTOP, NEEDS_CHROMIUM, PICTURES
+from tests.e2e.chromium import DESKTOP, NEEDS_CHROMIUM, PATIENCE_MS, PICTURES
 from tests.playground.company import BOT_NAME, CHAT
 from tests.playground.office import Office, office
 from tests.playground.running import NEEDS_PLAYGROUND
@@ -38,7 +38,7 @@ async def page_of(chromium: Browser, url: str) -> AsyncIterator[Page]:
     """Open the playground; its page asks for Microsoft's fonts besides, and gets none."""
     width, height = DESKTOP
     context = await chromium.new_context(viewport={"width": width, "height": height})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE_MS)
     asked: list[str] = []
 
     async def only_here(route: Route) -> None:

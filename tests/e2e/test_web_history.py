@@ -194,7 +194,7 @@ async def asked_without_scripts(page: Page, question: str) -> None:
     await page.locator("#question").fill(question)
     await page.get_by_role("button", name="Ask", exact=True).click()
     await expect(page.locator(".asked")).to_contain_text(question)
-    await expect(page.locator(".working")).to_have_count(0, timeout=20_000)
+    await expect(page.locator(".working")).to_have_count(0)
 
 
 @NEEDS_AXE

@@ -122,7 +122,7 @@ async def test_a_restart_in_the_middle_of_a_question_loses_nothing(
                 TestServer(again, port=port),
             ):
                 found = visit.page.locator(".answer.found")
-                await expect(found).to_have_count(1, timeout=15_000)
+                await expect(found).to_have_count(1)
                 await expect(visit.page.get_by_role("alert")).to_be_empty()
             visit.troubles.clear()
     await store.close()
@@ -204,7 +204,7 @@ async def test_words_that_are_being_typed_outlive_what_people_do(
 
     await anna(store, case_id, "reply", "Two.")
 
-    await expect(card.locator(".theirs")).to_have_count(2, timeout=15_000)
+    await expect(card.locator(".theirs")).to_have_count(2)
     await expect(card.get_by_role("textbox")).to_have_value("Half a sen")
     await expect(card.get_by_role("textbox")).to_be_focused()
 

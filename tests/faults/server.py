@@ -21,7 +21,8 @@ from tests.e2e.conftest import ROOT, environment
 from tests.faults.channels import channel_of
 
 SERVING = re.compile(r"Serving (http://\S+) ")
-START_SECONDS = 40.0
+START_SECONDS = 180.0
+"""A guard against a server that never listens; a busy machine takes its time."""
 ADMIN_TOKEN = "open-sesame-open-sesame"
 BEARER = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
 

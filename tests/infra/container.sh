@@ -6,7 +6,14 @@ data=$1 python=$2 root=$3
 mount --make-rprivate /
 mount --bind "$data" /mnt
 mount -o remount,bind,ro /
+exec 9<"$root"
 mount -t tmpfs -o mode=1777 tmpfs /tmp
+if [ ! -d "$root" ]; then
+  # A checkout below /tmp is hidden by now; it is still open.
+  mkdir -p "$root"
+  mount --no-canonicalize --bind /proc/self/fd/9 "$root"
+fi
+exec 9<&-
 cd "$root"
 touch "$root/.written" || true
 

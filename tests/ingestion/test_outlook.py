@@ -108,7 +108,7 @@ async def test_a_space_that_is_read_no_more_is_not_counted(records: Records) -> 
 
 async def test_a_run_that_failed_is_told_until_the_space_is_read_again(records: Records) -> None:
     await read(records, "IT", NOW - timedelta(minutes=5))
-    await records.ledger.write(FAILED)
+    await records.ledger.begin(FAILED)
     before = (await told(records)).troubles
     await read(records, "IT", NOW + timedelta(seconds=1))
 
@@ -121,7 +121,7 @@ async def test_runs_that_were_not_to_bring_it_up_to_date_say_nothing(
     records: Records, change: dict[str, object]
 ) -> None:
     await read(records, "IT", NOW - timedelta(minutes=5))
-    await records.ledger.write(replace(FAILED, **change))  # type: ignore[arg-type]
+    await records.ledger.begin(replace(FAILED, **change))  # type: ignore[arg-type]
 
     assert (await told(records)).troubles == ()
 
@@ -129,6 +129,6 @@ async def test_runs_that_were_not_to_bring_it_up_to_date_say_nothing(
 async def test_of_a_run_over_all_only_the_space_that_failed_is_told(records: Records) -> None:
     await read(records, "HR", NOW - timedelta(minutes=5))
     await read(records, "IT", NOW - timedelta(minutes=5))
-    await records.ledger.write(replace(FAILED, space=None))
+    await records.ledger.begin(replace(FAILED, space=None))
 
     assert [one.space for one in (await told(records)).troubles] == ["IT"]

@@ -386,10 +386,10 @@ class FullDisk(Ledger):
 
     full = False
 
-    async def write(self, run: Run) -> bool:
+    async def begin(self, run: Run) -> None:
         if self.full:
             raise LedgerUnavailable("The disk is full.")
-        return await super().write(run)
+        await super().begin(run)
 
 
 async def test_a_request_that_could_not_be_kept_keeps_no_later_one_from_being_read(

@@ -9,7 +9,7 @@ from typing import Any
 
 Json = Mapping[str, Any]
 
-SECONDS = 30.0
+SECONDS = 60.0
 
 
 @dataclass

@@ -10,7 +10,7 @@ import pytest
 from tests.delivering.judging import KEPT
 from tests.teams.delivery import delivered
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.xdist_group("delivery")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("delivery")]
 
 EVENTS = 300
 SEED = int(os.environ.get("FRONTDESK_DELIVERY_SEED", "1"))

@@ -22,7 +22,7 @@ from tests.teams.tenant import on_teams
 from tests.whole.application import over_marked_pages
 from tests.whole.pages import ALICES, BOBS, cases, readable, shown
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.usefixtures("unpaced")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.usefixtures("unpaced")]
 
 CASES = 150
 AT_ONCE = 8

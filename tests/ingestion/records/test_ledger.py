@@ -39,7 +39,7 @@ from ingestion.records.database import Database
 from ingestion.records.ledger import Ledger
 from tests.ingestion.records.test_ledger import RUN
 database = Database(sys.argv[1])
-asyncio.run(Ledger(database, "acme").write(RUN))
+asyncio.run(Ledger(database, "acme").begin(RUN))
 database.close()
 """
 
@@ -65,8 +65,9 @@ async def written_by_the_dead(address: str) -> None:
 async def test_a_run_is_told_to_all_processes_as_it_was_written(opens: Opens) -> None:
     ours, theirs = Ledger(opens(), "acme"), Ledger(opens(), "acme")
 
-    assert not await ours.write(RUN)
+    await ours.begin(replace(RUN, state="waiting"))
 
+    assert not await ours.write(RUN)
     assert await ours.newest(10) == [RUN]
     assert await Ledger(opens(), "other").newest(10) == []
     assert await ours.get("r1") == RUN
@@ -77,9 +78,9 @@ async def test_the_newest_come_first_and_the_oldest_are_forgotten(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingestion.records.ledger._KEPT_RUNS", 3)
-    await ledger.write(replace(RUN, id="still running"))
+    await ledger.begin(replace(RUN, id="still running"))
     for number in range(6):
-        await ledger.write(replace(RUN, id=f"r{number}"))
+        await ledger.begin(replace(RUN, id=f"r{number}"))
         await ledger.write(replace(RUN, id=f"r{number}", state="done"))
 
     assert [run.id for run in await ledger.newest(2)] == ["r5", "r4"]
@@ -87,7 +88,7 @@ async def test_the_newest_come_first_and_the_oldest_are_forgotten(
 
 
 async def test_a_run_with_nothing_to_tell_can_be_dropped(ledger: Ledger) -> None:
-    await ledger.write(RUN)
+    await ledger.begin(RUN)
     await ledger.drop("r1")
 
     assert await ledger.newest(10) == []
@@ -95,7 +96,7 @@ async def test_a_run_with_nothing_to_tell_can_be_dropped(ledger: Ledger) -> None
 
 async def test_somebody_elsewhere_can_ask_for_the_end_of_a_run(opens: Opens) -> None:
     ours, theirs = Ledger(opens(), "acme"), Ledger(opens(), "acme")
-    await ours.write(RUN)
+    await ours.begin(RUN)
 
     await theirs.cancel("r1")
 
@@ -129,7 +130,7 @@ async def test_of_many_processes_one_takes_over_what_a_dead_one_left(
 async def test_a_process_that_was_taken_for_dead_is_told_to_stop(opens: Opens) -> None:
     database = opens()
     ours, theirs = Ledger(database, "acme"), Ledger(database, "acme")
-    await ours.write(RUN)
+    await ours.begin(RUN)
     silent = update(RUNS).values(beat=RUNS.c.beat - SILENT_SECONDS - 1)
     await database.run(lambda connection: connection.execute(silent))
 
@@ -145,7 +146,7 @@ async def test_a_run_on_another_host_lives_as_long_as_it_is_told_of(opens: Opens
     database = opens()
     elsewhere = update(RUNS).values(owner="elsewhere/1/x")
     ledger = Ledger(database, "acme")
-    await ledger.write(RUN)
+    await ledger.begin(RUN)
     await database.run(lambda connection: connection.execute(elsewhere))
 
     assert await states(Ledger(database, "acme")) == ["running"]
@@ -153,7 +154,7 @@ async def test_a_run_on_another_host_lives_as_long_as_it_is_told_of(opens: Opens
 
 async def test_a_run_of_the_same_process_number_started_anew_is_interrupted(opens: Opens) -> None:
     """In a container every server has the number 1."""
-    await Ledger(opens(), "acme").write(RUN)
+    await Ledger(opens(), "acme").begin(RUN)
 
     assert await states(Ledger(opens(), "acme")) == ["interrupted"]
 
@@ -198,9 +199,18 @@ async def test_a_damaged_file_is_told_with_the_cure(tmp_path: Path) -> None:
 
 
 async def test_what_is_told_late_does_not_begin_an_ended_run_again(ledger: Ledger) -> None:
-    await ledger.write(RUN)
+    await ledger.begin(RUN)
     await ledger.write(replace(RUN, state="done"))
     await ledger.write(RUN)
 
     assert await states(ledger) == ["done"]
+    assert not await ledger.active()
+
+
+@pytest.mark.mended(id="tests-following")
+async def test_progress_written_after_a_run_was_dropped_does_not_revive_it(ledger: Ledger) -> None:
+    await ledger.begin(RUN)
+    await ledger.drop(RUN.id)
+
+    assert not await ledger.write(RUN)
     assert not await ledger.active()

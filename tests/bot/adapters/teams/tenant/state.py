@@ -68,23 +68,21 @@ class Tenant:
 
         A card right below words is shown with them, as it is seen; it is a message of its own.
         """
-        shown: list[Sent] = []
+        shown: dict[str, Sent] = {}
+        last: dict[str, Sent] = {}
         for sent in self.visible.values():
-            above = self.above(sent)
-            at = next((at for at, each in enumerate(shown) if above and each.id == above.id), None)
-            if at is None:
-                shown.append(sent)
+            before, last[sent.conversation] = last.get(sent.conversation), sent
+            if before is not None and hangs_below(sent, before):
+                shown[before.id] = shown[before.id].over(sent)
             else:
-                shown[at] = shown[at].over(sent)
-        return shown
+                shown[sent.id] = sent
+        return list(shown.values())
 
     def above(self, sent: Sent) -> Sent | None:
         """Return the words that a card without words is right below, None for none."""
-        if sent.text or not sent.cards:
-            return None
         there = [each for each in self.visible.values() if each.conversation == sent.conversation]
         before = there[there.index(sent) - 1] if there.index(sent) else None
-        return before if before is not None and before.text and not before.cards else None
+        return before if before is not None and hangs_below(sent, before) else None
 
     def carded(self, post: Sent) -> Sent:
         """Return a message, or the card right below it, which is pressed on."""
@@ -132,3 +130,8 @@ class Tenant:
 
     def bot(self) -> dict[str, str]:
         return {"id": names.BOT, "name": names.BOT_NAME}
+
+
+def hangs_below(sent: Sent, before: Sent) -> bool:
+    """Tell whether a message is a card alone, right below words without one."""
+    return bool(sent.cards and not sent.text and before.text and not before.cards)
