@@ -93,7 +93,11 @@ class SourcePage:
     """A page that a source offers, before it is read.
 
     ``version`` is a fingerprint of all that shapes the page's document and its place; readers
-    are no part of it. ``ancestors`` are titles, outermost first.
+    are no part of it. What follows a ``.`` in it stands for text of other pages that this one
+    shows. ``ancestors`` are titles, outermost first.
+
+    ``old_text_readers`` may read what the index has of the page while that still shows text of
+    other pages that this version does not; None: whoever may read the page.
     """
 
     id: str
@@ -101,6 +105,7 @@ class SourcePage:
     readers: Readers
     url: str
     ancestors: tuple[str, ...] = ()
+    old_text_readers: Readers | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ingestion.confluence.access import NO_SPACE_READERS
 from ingestion.confluence.attachments import offered
-from ingestion.confluence.offers import Offer
+from ingestion.confluence.offers import NOT_FOR_ALL, Offer
 from ingestion.confluence.types import WikiAttachment
 from ingestion.types import Finding, Listing, SourcePage
 
@@ -42,6 +42,8 @@ class Seen:
             whole = found.doubt == NO_SPACE_READERS
             subject = found.head.space_key if whole else found.page.id
             self.notes[Finding(subject, found.doubt)] = None
+        if found.narrower:
+            self.notes[Finding(found.page.id, NOT_FOR_ALL)] = None
 
     def forget(self, page_id: str) -> None:
         """Let go of a page that turned out to be gone, and of its files."""
