@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ingestion.confluence.access import NO_SPACE_READERS
+from ingestion.confluence.access import is_of_space
 from ingestion.confluence.attachments import offered
 from ingestion.confluence.offers import NOT_FOR_ALL, Offer
 from ingestion.confluence.types import WikiAttachment
@@ -39,8 +39,7 @@ class Seen:
         self.pages[found.page.id] = found.page
         if found.doubt:
             # What is wrong with the whole space is said once.
-            whole = found.doubt == NO_SPACE_READERS
-            subject = found.head.space_key if whole else found.page.id
+            subject = found.head.space_key if is_of_space(found.doubt) else found.page.id
             self.notes[Finding(subject, found.doubt)] = None
         if found.narrower:
             self.notes[Finding(found.page.id, NOT_FOR_ALL)] = None

@@ -251,11 +251,35 @@ async def test_the_setting_says_who_views_a_space_that_hides_it(wiki: Wiki) -> N
     assert (await listed(wiki, page.id)).readers == ANYBODY
 
 
-async def test_the_setting_opens_no_space_that_says_who_views_it(wiki: Wiki) -> None:
-    page = wiki.page("A")
-    wiki.rules = Rules(space_readers={"IT": Subjects(anyone=True)})
+@pytest.mark.mended(id="confluence-4")
+async def test_the_setting_adds_readers_of_the_space_and_opens_no_page(wiki: Wiki) -> None:
+    page, private = wiki.page("A"), wiki.page("B")
+    wiki.restrict(private.id, "ann")
+    partners = frozenset({"partners"})
+    wiki.rules = Rules(space_readers={"IT": Subjects(groups=partners)})
 
-    assert (await listed(wiki, page.id)).readers == (wiki.staff(),)
+    offers = by_id(await wiki.source.list())
+
+    assert offers[page.id].readers == (wiki.staff() | {group("partners")},)
+    named = frozenset({wiki.named(ADMIN), wiki.named("ann")})
+    assert set(offers[private.id].readers) == {named, wiki.staff() | {group("partners")}}
+
+
+@pytest.mark.mended(id="confluence-4")
+@pytest.mark.parametrize("staff", [True, False])
+async def test_a_principal_that_is_not_understood_is_named_for_its_space(
+    wiki: Wiki, *, staff: bool
+) -> None:
+    wiki.page("A")
+    wiki.asked.unknown_viewers = frozenset({"role/all-licensed-users"})
+    wiki.asked.hides_permissions = not staff
+
+    (note,) = (await wiki.source.list()).notes
+
+    assert note.page == "IT"
+    assert "role/all-licensed-users is not understood" in note.reason
+    wiki.rules = Rules(space_readers={"IT": Subjects(groups=frozenset({"partners"}))})
+    assert (await wiki.source.list()).notes == ()
 
 
 async def test_everybodys_groups_are_everyone(wiki: Wiki) -> None:
