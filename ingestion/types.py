@@ -169,6 +169,7 @@ class Plan:
 class Report:
     """What a run did, or with ``dry_run`` what it would have done. Page ids, in order.
 
+    ``for_nobody`` is how many of the pages that were looked at nobody may read.
     ``would_stop`` is, for a dry run, why a real one would stop; "" if it would not. ``watermark``
     and ``within`` are the listing's. ``use`` is what embedding took, for a dry run what it would
     take; None where that costs nothing but time.
@@ -180,6 +181,7 @@ class Report:
     readers_changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     unchanged: int = 0
+    for_nobody: int = 0
     skipped: tuple[Finding, ...] = ()
     failed: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()

@@ -121,7 +121,7 @@ class _Listing:
         if last and self.connection.compares_texts:
             beyond = f"{self.order} gt {text(last)}"
             try:
-                return await self._find(filter=both(self.condition, beyond))
+                return await self._find(both(self.condition, beyond))
             except Refused as error:
                 if error.status != NOT_ACCEPTED:
                     raise
@@ -131,20 +131,21 @@ class _Listing:
                 f"{MOST_SKIPPED + PAGE_SIZE:,} documents of a list without that. Read less into "
                 "one space (CONFLUENCE_LABELS, CONFLUENCE_ANCESTORS)."
             )
-        documents = await self._find(filter=self.condition, skip=skip)
+        documents = await self._find(self.condition, skip)
         if last:
             self.connection.compares_texts = False
         return documents
 
-    async def _find(self, **parts: object) -> Sequence[Read]:
+    async def _find(self, condition: str, skip: int = 0) -> Sequence[Read]:
         found = await find(
             self.connection,
             self.index,
             search_text="*",
+            filter=condition,
             select=[*self.select],
             order_by=[self.order],
+            skip=skip,
             top=PAGE_SIZE,
-            **parts,
         )
         return found.documents
 

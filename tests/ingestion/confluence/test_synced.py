@@ -9,6 +9,7 @@ import pytest
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.progress import Silent
+from ingestion.report import report_lines
 from ingestion.sync import sync
 from ingestion.types import Extent, Report
 from rag.types import EVERYONE
@@ -25,6 +26,7 @@ class Synced:
     site: Site = field(default_factory=Site)
     index: MemoryIndex = field(default_factory=MemoryIndex)
     watermark: str = ""
+    hides_permissions: bool = False
 
     def __post_init__(self) -> None:
         self.site.add_space("IT", anonymous=True)
@@ -35,7 +37,8 @@ class Synced:
         self.site.pass_time(7200)
 
     async def run(self, extent: Extent = "all") -> Report:
-        source = ConfluenceSource(SiteWiki(self.site), "IT", Rules(), now=lambda: self.site.now)
+        wiki = SiteWiki(self.site, hides_permissions=self.hides_permissions)
+        source = ConfluenceSource(wiki, "IT", Rules(), now=lambda: self.site.now)
         report = await sync(
             source,
             self.index,
@@ -151,3 +154,13 @@ async def test_a_page_with_a_closed_part_is_not_hidden_while_it_is_edited(synced
     await synced.run()
 
     assert synced.index.changes == [f"upsert {front}"]
+
+
+@pytest.mark.mended(id="confluence-9")
+async def test_pages_that_nobody_may_read_are_counted(synced: Synced) -> None:
+    assert (await synced.run()).for_nobody == 0
+    synced.hides_permissions = True
+
+    lines = report_lines(await synced.run())
+
+    assert any(line.startswith("10 pages") and "nobody" in line for line in lines)
