@@ -24,6 +24,7 @@ from ingestion.errors import IngestionError
 from ingestion.names import is_space_key
 from ingestion.readers import ReadersMalformed, parse_readers
 from rag.errors import RagError
+from rag.retrying import log_long_waits
 from rag.types import Readers
 
 
@@ -132,4 +133,5 @@ _COMMANDS = {
 if __name__ == "__main__":
     # Reports are what standard output is for.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    log_long_waits()
     sys.exit(main())

@@ -51,6 +51,7 @@ class Account:
             readers_changed=tuple(page.id for page in plan.readers_changed),
             removed=plan.removed,
             unchanged=plan.unchanged,
+            for_nobody=sum(not page.readers for page in listing.pages),
             skipped=listing.skipped,
             failed=(*listing.failed, *failed),
             notes=tuple(sorted(every_note, key=lambda note: note.page)),

@@ -95,8 +95,9 @@ class Settings(SearchSettings):
     )
     confluence_space_readers: str = Field(
         "",
-        description="Who may read a space where Confluence can't be asked (Data Center before "
-        "9.1): `KEY=group:NAME,user:NAME;KEY2=everyone`.",
+        description="Who may read a space besides those whom Confluence names, where it can't be "
+        "asked (Data Center before 9.1) or names roles: `KEY=group:NAME,user:NAME;KEY2=everyone`. "
+        "Restrictions of pages hold all the same.",
     )
     confluence_directory: str | None = Field(
         None,

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from ingestion.chunk import CHUNKER, Ruler
 from ingestion.errors import SpaceBlind, TooManyRemoved
+from ingestion.readers import lets_in_all
 from ingestion.types import Listing, Loss, Plan, SourcePage
 from rag.types import EVERYONE, Page, Readers
 
@@ -88,16 +89,31 @@ def readers_meanwhile(plan: Plan, indexed: Mapping[str, Page]) -> Sequence[Sourc
     """Return the pages whose readers change before any text does, with those.
 
     A text that is still to be replaced was for its old readers alone: until then it is for those
-    who may read both, else what was taken out before all were let in would be shown to all.
+    who may read both, else what was taken out before all were let in would be shown to all. So is
+    a text that still shows another page which has been closed to some of its readers.
     """
     rewritten = {page.id for page in plan.changed}
     found = []
-    for page in plan.readers_changed:
-        old = indexed[page.id].readers
-        readers = _both(old, page.readers) if page.id in rewritten else page.readers
-        if readers != old:
+    for page in dict.fromkeys((*plan.readers_changed, *plan.changed)):
+        old = indexed[page.id]
+        readers = page.readers
+        if page.id in rewritten:
+            readers = _both(old.readers, _old_text_readers(page, old))
+        if readers != old.readers:
             found.append(replace(page, readers=readers))
     return found
+
+
+def _old_text_readers(page: SourcePage, indexed: Page) -> Readers:
+    """Return who may read the indexed text of a page that is about to be written anew."""
+    if page.old_text_readers is None or _shown_of_others(indexed) == _shown_of_others(page):
+        return page.readers
+    return page.old_text_readers
+
+
+def _shown_of_others(page: SourcePage | Page) -> str:
+    """Return the part of a version that stands for text of other pages."""
+    return page.version.partition("-")[0].partition(".")[2]
 
 
 def narrowed_first(
@@ -107,7 +123,7 @@ def narrowed_first(
     narrowed: list[SourcePage] = []
     widened: list[SourcePage] = []
     for page in pages:
-        only_wider = _lets_in_all(page.readers, indexed[page.id].readers)
+        only_wider = lets_in_all(page.readers, indexed[page.id].readers)
         (widened if only_wider else narrowed).append(page)
     return narrowed, widened
 
@@ -117,15 +133,6 @@ def _both(old: Readers, new: Readers) -> Readers:
         return ()
     asked = dict.fromkeys(names for names in (*old, *new) if EVERYONE not in names)
     return tuple(asked) or new
-
-
-def _lets_in_all(new: Readers, old: Readers) -> bool:
-    """Whether surely everybody whom the old readers let in is let in by the new ones."""
-    if not old:
-        return True
-    return bool(new) and all(
-        EVERYONE in layer or any(old_layer <= layer for old_layer in old) for layer in new
-    )
 
 
 def _went_blind(plan: Plan, listing: Listing) -> bool:

@@ -44,6 +44,15 @@ def describe(readers: Readers) -> str:
     return " and ".join(",".join(sorted(one)) for one in readers) or "nobody"
 
 
+def lets_in_all(new: Readers, old: Readers) -> bool:
+    """Whether surely everybody whom the old readers let in is let in by the new ones."""
+    if not old:
+        return True
+    return bool(new) and all(
+        EVERYONE in layer or any(old_layer <= layer for old_layer in old) for layer in new
+    )
+
+
 def _one_set(names: list[object] | list[str]) -> frozenset[Principal]:
     if not names:
         raise ReadersMalformed(f"an inner list of readers is empty; {_CURE}")

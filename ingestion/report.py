@@ -24,6 +24,9 @@ def report_lines(report: Report) -> list[str]:
         f"{len(report.failed)} failed",
     ]
     lines = [f"Space {report.space}: {verb}{', '.join(counts)}."]
+    if report.for_nobody:
+        are = "page is" if report.for_nobody == 1 else "pages are"
+        lines.append(f"{report.for_nobody} {are} readable by nobody.")
     if not report.dry_run:
         lines.append(_work(report))
     to_write = len(report.added) + len(report.changed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ from ingestion.types import Report
 from rag.types import EmbeddingUse
 
 _LOOK = "Look at the file, mend or remove it, and reindex."
+_AGAIN = "It is tried again by the next run; if it stays so, see to what is named here."
+_SENTENCES = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 _MEANT = "If they are meant to go, reindex once more and allow it; else mend the source."
 
 
@@ -110,6 +113,13 @@ def held_back(space: str, why: str) -> Failure:
 
 
 def failure(space: str, page: str, reason: str) -> Failure:
-    """Return a failure; reasons of pages have their cure after a semicolon."""
-    why, _, cure = reason.partition("; ")
-    return Failure(space, page, why, f"{cure[:1].upper()}{cure[1:]}." if cure else _LOOK)
+    """Return a failure.
+
+    Reasons of documents are no whole sentences, and have their cure after a semicolon. What is
+    wrong with where they come from is told in sentences, the cure after the first one.
+    """
+    if reason.endswith("."):
+        why, *cure = _SENTENCES.split(reason, maxsplit=1)
+        return Failure(space, page, why.rstrip("."), cure[0] if cure else _AGAIN)
+    why, _, after = reason.partition("; ")
+    return Failure(space, page, why, f"{after[:1].upper()}{after[1:]}." if after else _LOOK)

@@ -93,7 +93,11 @@ class SourcePage:
     """A page that a source offers, before it is read.
 
     ``version`` is a fingerprint of all that shapes the page's document and its place; readers
-    are no part of it. ``ancestors`` are titles, outermost first.
+    are no part of it. What follows a ``.`` in it stands for text of other pages that this one
+    shows. ``ancestors`` are titles, outermost first.
+
+    ``old_text_readers`` may read what the index has of the page while that still shows text of
+    other pages that this version does not; None: whoever may read the page.
     """
 
     id: str
@@ -101,6 +105,7 @@ class SourcePage:
     readers: Readers
     url: str
     ancestors: tuple[str, ...] = ()
+    old_text_readers: Readers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,7 @@ class Plan:
 class Report:
     """What a run did, or with ``dry_run`` what it would have done. Page ids, in order.
 
+    ``for_nobody`` is how many of the pages that were looked at nobody may read.
     ``would_stop`` is, for a dry run, why a real one would stop; "" if it would not. ``watermark``
     and ``within`` are the listing's. ``use`` is what embedding took, for a dry run what it would
     take; None where that costs nothing but time.
@@ -175,6 +181,7 @@ class Report:
     readers_changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     unchanged: int = 0
+    for_nobody: int = 0
     skipped: tuple[Finding, ...] = ()
     failed: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()

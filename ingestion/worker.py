@@ -32,6 +32,7 @@ from ingestion.types import Extent, Report
 from rag.assembly import open_embedder, open_search_index
 from rag.errors import RagError
 from rag.ports import Embedder, SearchIndex
+from rag.retrying import log_long_waits
 from rag.types import EmbeddingUse
 
 _NICER = 5
@@ -219,6 +220,7 @@ def main() -> int:
     logging.disable(logging.CRITICAL)
     # What is said on standard output is for the server alone.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    log_long_waits()
     if hasattr(os, "nice"):
         os.nice(_NICER)
     asyncio.run(_main())

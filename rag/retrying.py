@@ -9,8 +9,30 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import stamina
+import structlog
 
 Result = TypeVar("Result")
+
+
+_MATTERS_SECONDS = 5.0
+_MATTERS_TRIES = 3
+_MOST_CHARACTERS = 100
+
+_log = structlog.get_logger(__name__)
+
+
+def log_long_waits() -> None:
+    """Log a retry in one short line, and only where somebody may wonder about the wait.
+
+    For all retries of this process, in place of a line of everything about each one.
+    """
+    stamina.instrumentation.set_on_retry_hooks([_log_long_wait])
+
+
+def _log_long_wait(details: stamina.instrumentation.RetryDetails) -> None:
+    if details.wait_for >= _MATTERS_SECONDS or details.retry_num >= _MATTERS_TRIES:
+        why = str(details.caused_by).partition(". ")[0][:_MOST_CHARACTERS]
+        _log.warning("retrying", why=why, in_seconds=round(details.wait_for))
 
 
 class TryAgain(Exception):

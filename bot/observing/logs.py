@@ -9,6 +9,8 @@ from typing import TextIO
 import structlog
 from aiohttp.http_exceptions import HttpProcessingError
 
+from rag.retrying import log_long_waits
+
 
 def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
     """Send structlog and the standard library's loggers to one stream in one form."""
@@ -35,6 +37,7 @@ def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
         structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared)
     )
     logging.getLogger("aiohttp.server").addFilter(_is_ours)
+    log_long_waits()
     logging.basicConfig(level=max(threshold, logging.WARNING), handlers=[handler], force=True)
 
 

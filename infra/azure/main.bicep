@@ -52,10 +52,11 @@ param slackEscalationChannel string = ''
 @description('TEAMS_ESCALATION_CHANNEL (19:…).')
 param teamsEscalationChannel string = ''
 
-@description('Chat model: what is deployed, under which name the bot asks for it.')
+// Microsoft retires this version on 2027-03-18 (docs/azure.md, Later).
+@description('Chat model: what is deployed, under which name the bot asks for it. Sku DataZoneStandard keeps data in the EU or US.')
 param chatModel object = {
-  name: 'gpt-4.1-mini'
-  version: '2025-04-14'
+  name: 'gpt-5.4-mini'
+  version: '2026-03-17'
   sku: 'GlobalStandard'
   capacity: 50
 }
@@ -63,11 +64,12 @@ param chatModel object = {
 @description('Region of the models; empty: as all else.')
 param modelLocation string = ''
 
-@description('Embedding model. Changing it needs a rebuild of the index (docs/azure.md).')
+// Microsoft retires this model, as all its embedding models, on 2027-04-15 (docs/azure.md, Later).
+@description('Embedding model. Changing it needs a rebuild of the index (docs/azure.md). Sku as above.')
 param embeddingModel object = {
   name: 'text-embedding-3-small'
   version: '1'
-  sku: 'Standard'
+  sku: 'GlobalStandard'
   capacity: 100
   dimensions: 1536
 }

@@ -21,6 +21,20 @@ NO_SPACE_READERS = (
     "who may view the space can't be read, so nobody is shown its pages; let the token's account "
     "see the space's permissions, or set CONFLUENCE_SPACE_READERS"
 )
+NOT_UNDERSTOOD = (
+    "its members aren't known to Frontdesk; add who may read the space by CONFLUENCE_SPACE_READERS"
+)
+
+
+def not_understood(viewers: Subjects) -> str:
+    """Return what to say of principals of kinds that are not known here; "" where all are."""
+    names = ", ".join(sorted(viewers.unknown))
+    return f"{names} is not understood: {NOT_UNDERSTOOD}" if names else ""
+
+
+def is_of_space(doubt: str) -> bool:
+    """Whether a doubt is about a whole space."""
+    return doubt == NO_SPACE_READERS or doubt.endswith(NOT_UNDERSTOOD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +51,7 @@ class Access:
     Args:
         wiki: who is asked.
         everyone_groups: names of the groups that every colleague is in.
-        space_readers: who may view a space, by key, where Confluence does not say.
+        space_readers: who may view a space, by key, besides those whom Confluence names.
     """
 
     def __init__(
@@ -82,8 +96,9 @@ class Access:
     async def of(self, space: WikiSpace, page_id: str, chain: Sequence[str]) -> Allowed:
         """Return who may read a page that hangs under ``chain``."""
         viewers = await self._viewers(space)
-        if any(one.empty for one in viewers):
-            return Allowed((), NO_SPACE_READERS)
+        closed = next((one for one in viewers if one.empty), None)
+        if closed is not None:
+            return Allowed((), not_understood(closed) or NO_SPACE_READERS)
         marks = [await self.marks(each) for each in (page_id, *chain)]
         restrictions = [None if each is None else each.readers for each in marks]
         groups = await self.everyone()
@@ -96,9 +111,19 @@ class Access:
             told = await self._wiki.space_readers(space)
         except NotVisible:
             told = Subjects()
-        said = self._said.get(space.key, told) if told.empty else told
+        viewers = told.joined(self._said.get(space.key, Subjects()))
         known = self._spaces.get(space.key, ())
-        self._spaces[space.key] = known if said in known else (*known, said)
+        self._spaces[space.key] = known if viewers in known else (*known, viewers)
+
+    async def unknown_viewers(self, space: WikiSpace) -> str:
+        """Return what to say where a space names somebody who is not understood; else "".
+
+        Nothing is said of a space that a setting tells the readers of, or that was not asked about.
+        """
+        everyone = await self.everyone()
+        viewers = () if space.key in self._said else self._spaces.get(space.key, ())
+        open_to_all = any(one.anyone or one.groups & everyone for one in viewers)
+        return "" if open_to_all else next(filter(None, map(not_understood, viewers)), "")
 
     async def _viewers(self, space: WikiSpace) -> tuple[Subjects, ...]:
         if space.key not in self._spaces:

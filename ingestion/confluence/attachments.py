@@ -44,6 +44,7 @@ def offered(attachment: WikiAttachment, offer: Offer, most: int) -> SourcePage |
         version=attachment_version(attachment, ancestors=ancestors, labels=offer.labels),
         url=attachment.url,
         ancestors=ancestors,
+        old_text_readers=None,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from ingestion.confluence.access import Access
+from ingestion.confluence.access import Access, not_understood
 from ingestion.confluence.check import Check, tried
 from ingestion.confluence.errors import NotVisible
 from ingestion.confluence.ports import Wiki
@@ -119,12 +119,16 @@ class SpaceChecks:
 
     async def _who(self, space: WikiSpace) -> tuple[bool | None, str]:
         told = await self._told(space)
-        readers = self._rules.space_readers.get(space.key, told) if told.empty else told
+        said = self._rules.space_readers.get(space.key)
+        readers = told.joined(said or Subjects())
         if readers.empty:
-            return None, _UNKNOWN
+            unknown = not_understood(readers)
+            return None, f"{unknown}." if unknown else _UNKNOWN
         if readers.anyone or readers.groups & await self._access.everyone():
             return True, "open to everyone"
         named = f"read by {self._named(readers)}"
+        if readers.unknown and said is None:
+            return None, f"{named}; {not_understood(readers)}."
         told_apart = self._cloud or self._directory
         return (True, named) if told_apart else (None, f"{named}; {_CLOSED}")
 

@@ -17,6 +17,7 @@ from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import KIND
 from ingestion.confluence.types import PageHead, WikiSpace
 from ingestion.errors import IngestionError
+from ingestion.types import SourcePage
 from rag.index.scopes import open_to
 from rag.types import Chunk, Principal, Readers
 
@@ -110,7 +111,7 @@ class LastCheck:
         rules = self._rules if files else replace(self._rules, largest=0)
         looks = Looks(self._wiki, space, rules, wanted=wanted, now=self._now)
         seen = await looks.some(heads)
-        return {page_id: page.readers for page_id, page in seen.pages.items()}
+        return {page_id: _readers(page) for page_id, page in seen.pages.items()}
 
     async def _space(self, key: str) -> WikiSpace | None:
         found = (space for space in await self._wiki.spaces([key]) if space.key == key)
@@ -129,3 +130,8 @@ class LastCheck:
         except WikiUnavailable as error:
             _log.warning("last_check.failed", page=page_id, why=str(error))
             return None
+
+
+def _readers(page: SourcePage) -> Readers:
+    """Return who may read whatever text of a page is indexed: it may be of before a part closed."""
+    return page.readers if page.old_text_readers is None else page.old_text_readers

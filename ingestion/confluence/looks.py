@@ -83,7 +83,7 @@ class Looks:
         except NotVisible as error:
             raise lost_sight(self._space) from error
         self._take_files(seen, files)
-        await self._say_unknown_groups(seen)
+        await self._say_unknown(seen)
         return seen, surveyed
 
     async def some(self, heads: Iterable[PageHead]) -> Seen:
@@ -102,7 +102,7 @@ class Looks:
 
         await for_each(waiting, list_files, at_once=_AT_ONCE)
         await for_each(waiting, take, at_once=_AT_ONCE)
-        await self._say_unknown_groups(seen)
+        await self._say_unknown(seen)
         return seen
 
     async def _take(self, seen: Seen, head: PageHead, files: _Files) -> None:
@@ -170,9 +170,11 @@ class Looks:
         for attachment in files:
             seen.attachment(attachment, self._rules.largest)
 
-    async def _say_unknown_groups(self, seen: Seen) -> None:
+    async def _say_unknown(self, seen: Seen) -> None:
         for name in await self._access.unknown_groups():
             reason = (
                 f"CONFLUENCE_EVERYONE_GROUPS names {name!r}, and Confluence shows no such group"
             )
+            seen.notes[Finding(self._space.key, reason)] = None
+        if reason := await self._access.unknown_viewers(self._space):
             seen.notes[Finding(self._space.key, reason)] = None

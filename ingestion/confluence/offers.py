@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ingestion.confluence.access import NOT_TOLD, Access, Allowed
-from ingestion.confluence.includes import Included, Includes
+from ingestion.confluence.includes import Includes, Parts
 from ingestion.confluence.permissions import all_of
 from ingestion.confluence.selection import Selection
 from ingestion.confluence.tree import Chain
@@ -16,19 +16,24 @@ from ingestion.confluence.versions import page_version
 from ingestion.confluence.whereabouts import Whereabouts
 from ingestion.types import Finding, SourcePage
 
+NOT_FOR_ALL = "includes text that not all its readers may read; a link to it stays in its place"
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
     """A page that the source offers, and what is known of it besides.
 
-    ``doubt`` is why nobody is shown it; "" where Confluence told who may read it.
+    ``included`` are the pages whose text it shows; ``narrower`` tells whether it includes others
+    that not all its readers may read. ``doubt`` is why nobody is shown it; "" where Confluence
+    told who may read it.
     """
 
     head: PageHead
     page: SourcePage
     labels: tuple[str, ...]
     chain: Chain = None
-    included: tuple[Included, ...] = ()
+    included: tuple[PageHead, ...] = ()
+    narrower: bool = False
     doubt: str = ""
 
 
@@ -59,10 +64,10 @@ class Offers:
         if reason:
             return Finding(head.id, reason)
         allowed = await self._allowed(head, chains)
-        included = await self.includes.of(head) if includes else ()
-        if included is None:
-            allowed, included = Allowed((), "what it includes can't be read; see that page"), ()
-        return await self._offer(head, chains[0], labels, allowed, included)
+        parts = await self.includes.of(head, allowed.readers) if includes else Parts()
+        if parts is None:
+            allowed, parts = Allowed((), "what it includes can't be read; see that page"), Parts()
+        return await self._offer(head, chains[0], labels, allowed, parts)
 
     async def _allowed(self, head: PageHead, chains: Sequence[Chain]) -> Allowed:
         known = [chain for chain in dict.fromkeys(chains) if chain is not None]
@@ -79,15 +84,16 @@ class Offers:
         chain: Chain,
         labels: tuple[str, ...],
         allowed: Allowed,
-        included: tuple[Included, ...],
+        parts: Parts,
     ) -> Offer:
         ancestors = await self.whereabouts.titles(chain or ())
-        shown = [(one.head.id, one.head.version) for one in included]
+        shown = [(one.id, one.version) for one in parts.shown]
         page = SourcePage(
             id=head.id,
             version=page_version(head, ancestors=ancestors, labels=labels, included=shown),
-            readers=all_of(allowed.readers, *(one.readers for one in included)),
+            readers=allowed.readers,
             url=head.url,
             ancestors=ancestors,
+            old_text_readers=(all_of(allowed.readers, *parts.withheld) if parts.withheld else None),
         )
-        return Offer(head, page, labels, chain, included, allowed.doubt)
+        return Offer(head, page, labels, chain, parts.shown, parts.narrower, allowed.doubt)

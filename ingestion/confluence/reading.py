@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ingestion.confluence.looks import Looks
 from ingestion.confluence.names import Names
@@ -19,6 +19,9 @@ from ingestion.types import Document, SourcePage
 
 _CHANGED_READERS = (
     "was changed while it was read, and others may read it now; the next run takes it"
+)
+_CHANGED_INCLUDES = (
+    "was changed while it was read, and includes other pages now; the next run takes it"
 )
 
 
@@ -43,12 +46,12 @@ class Reader:
         looks = self._looks
         if _place_and_text(body.head) != _place_and_text(offer.head):
             looks = self._anew()
-            offer = await self._again(looks, body, page)
+            offer = await self._again(looks, body, page, offer)
         resolve = await self._references.of(body, offer.included, looks)
         converted = await asyncio.to_thread(convert, body.storage, resolve)
         return await self._document(body, converted)
 
-    async def _again(self, looks: Looks, body: WikiPage, page: SourcePage) -> Offer:
+    async def _again(self, looks: Looks, body: WikiPage, page: SourcePage, listed: Offer) -> Offer:
         """Return the offer of a page that is no longer as it was listed.
 
         What was written in meanwhile may be for fewer people: then it is not read now.
@@ -56,6 +59,9 @@ class Reader:
         offer = (await looks.some([body.head])).offers.get(page.id)
         if offer is None or offer.page.readers != page.readers:
             raise PageUnreadable(_CHANGED_READERS)
+        if _ids(offer.included) != _ids(listed.included):
+            # It is kept under the version that was listed, which says what it shows of others.
+            raise PageUnreadable(_CHANGED_INCLUDES)
         return offer
 
     async def _document(self, body: WikiPage, converted: Converted) -> Document:
@@ -68,6 +74,10 @@ class Reader:
             notes=(*converted.notes, *(_unknown(name, times) for name, times in macros)),
             updated_by=await self._names.of(body.head.updated_by),
         )
+
+
+def _ids(heads: Iterable[PageHead]) -> frozenset[str]:
+    return frozenset(head.id for head in heads)
 
 
 def _place_and_text(head: PageHead) -> tuple[int, str | None]:

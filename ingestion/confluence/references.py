@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from ingestion.confluence.includes import Included
 from ingestion.confluence.looks import Looks
 from ingestion.confluence.names import Names
 from ingestion.confluence.ports import Wiki
@@ -33,7 +32,7 @@ class References:
         self._wiki = wiki
         self._names = names
 
-    async def of(self, page: WikiPage, included: Iterable[Included], looks: Looks) -> Resolve:
+    async def of(self, page: WikiPage, included: Iterable[PageHead], looks: Looks) -> Resolve:
         """Return what a page refers to; of other pages' text only what is ``included``."""
         shown = [page, *await self._texts(included, looks)]
         asked = [needs(one.storage, one.head.space_key) for one in shown]
@@ -57,12 +56,12 @@ class References:
         heads = {ref: await titled(ref.space or space, ref.title) for ref in refs}
         return {ref: head for ref, head in heads.items() if head is not None}
 
-    async def _texts(self, included: Iterable[Included], looks: Looks) -> list[WikiPage]:
+    async def _texts(self, included: Iterable[PageHead], looks: Looks) -> list[WikiPage]:
         """Return the included pages that are still as they were when their readers were asked."""
         texts = []
         for one in included:
-            page = await looks.bodies.get(one.head.id)
-            if page.head.version == one.head.version:
+            page = await looks.bodies.get(one.id)
+            if page.head.version == one.version:
                 texts.append(page)
         return texts
 

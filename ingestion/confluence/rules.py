@@ -18,8 +18,8 @@ _MB = 1024 * 1024
 class Rules:
     """What is read, and who counts as everyone.
 
-    ``everyone_groups`` are names. ``space_readers`` hold where Confluence does not say who may
-    view a space. ``largest`` is in bytes, of an attachment; 0: attachments are not read.
+    ``everyone_groups`` are names. ``space_readers`` may view a space besides those whom
+    Confluence names. ``largest`` is in bytes, of an attachment; 0: attachments are not read.
     """
 
     selection: Selection = field(default_factory=Selection)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ingestion.confluence.access import NO_SPACE_READERS
+from ingestion.confluence.access import is_of_space
 from ingestion.confluence.attachments import offered
-from ingestion.confluence.offers import Offer
+from ingestion.confluence.offers import NOT_FOR_ALL, Offer
 from ingestion.confluence.types import WikiAttachment
 from ingestion.types import Finding, Listing, SourcePage
 
@@ -39,9 +39,10 @@ class Seen:
         self.pages[found.page.id] = found.page
         if found.doubt:
             # What is wrong with the whole space is said once.
-            whole = found.doubt == NO_SPACE_READERS
-            subject = found.head.space_key if whole else found.page.id
+            subject = found.head.space_key if is_of_space(found.doubt) else found.page.id
             self.notes[Finding(subject, found.doubt)] = None
+        if found.narrower:
+            self.notes[Finding(found.page.id, NOT_FOR_ALL)] = None
 
     def forget(self, page_id: str) -> None:
         """Let go of a page that turned out to be gone, and of its files."""

@@ -60,17 +60,28 @@ class WikiPage:
 class Subjects:
     """Users and groups by id. On Data Center a group's id is its name.
 
-    ``anyone``: people who are not signed in as well.
+    ``anyone``: people who are not signed in as well. ``unknown`` are principals of kinds whose
+    members are not known here, as ``role/all-licensed-users``; they let nobody in.
     """
 
     users: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
     anyone: bool = False
+    unknown: frozenset[str] = frozenset()
 
     @property
     def empty(self) -> bool:
         """Whether nobody is named. As a *restriction* that means: no restriction at this layer."""
         return not (self.users or self.groups or self.anyone)
+
+    def joined(self, more: Subjects) -> Subjects:
+        """Return those named by either."""
+        return Subjects(
+            users=self.users | more.users,
+            groups=self.groups | more.groups,
+            anyone=self.anyone or more.anyone,
+            unknown=self.unknown | more.unknown,
+        )
 
 
 @dataclass(frozen=True, slots=True)

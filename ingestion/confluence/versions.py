@@ -23,12 +23,16 @@ def page_version(
     labels: Iterable[str],
     included: Iterable[tuple[str, int]] = (),
 ) -> str:
-    """Return a page's fingerprint; ``included`` are ids and versions of what it shows of others."""
-    return _digest(
+    """Return a page's fingerprint; ``included`` are ids and versions of what it shows of others.
+
+    Those have a part of their own, after a ``.``: see ingestion.types.SourcePage.
+    """
+    own = _digest(
         *(READER, head.kind, head.version, head.title, "ancestors", *ancestors),
-        *("labels", *sorted(labels)),
-        *("included", *(part for one in sorted(included) for part in one)),
+        *("labels", *sorted(labels), "included"),
     )
+    shown = [part for one in sorted(included) for part in one]
+    return f"{own}.{_digest(*shown)}" if shown else own
 
 
 def attachment_version(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -39,9 +40,10 @@ async def _embedded(directory: Path) -> AsyncIterator[OpenIndex]:
 
 
 @asynccontextmanager
-async def _azure(_: Path) -> AsyncIterator[OpenIndex]:
+async def _azure(_: Path, *, takes_text_ranges: bool = True) -> AsyncIterator[OpenIndex]:
     async with AsyncExitStack() as closing:
-        service = await closing.enter_async_context(SearchService().serving())
+        service = SearchService(takes_text_ranges=takes_text_ranges)
+        await closing.enter_async_context(service.serving())
 
         async def open_once_more(embedder: Embedder | None = EMBEDDER) -> SearchIndex:
             return await closing.enter_async_context(opened(service, embedder))
@@ -50,6 +52,12 @@ async def _azure(_: Path) -> AsyncIterator[OpenIndex]:
 
 
 IMPLEMENTATIONS: dict[str, Store] = {"embedded": _embedded, "azure": _azure}
+
+LISTING: dict[str, Store] = {
+    **IMPLEMENTATIONS,
+    "azure without ranges of texts": partial(_azure, takes_text_ranges=False),
+}
+"""Those that what lists is tried with, which is all that ranges are for."""
 
 REPLACES_AT_ONCE = frozenset({"embedded"})
 """Those that show a page's old chunks or its new ones, never some of each: a promise of

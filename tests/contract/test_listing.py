@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import pytest
 
 from rag.ports import SearchIndex
 from rag.types import EVERYONE, Principal, Readers
+from tests.contract.conftest import LISTING
 from tests.contract.pages import ANYONE, Draft, put
 
 HR: Readers = (frozenset({Principal("group:hr")}),)
 EVERYBODY = frozenset({EVERYONE})
 OF_HR = frozenset({EVERYONE, Principal("group:hr")})
+
+
+@pytest.fixture(params=LISTING)
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchIndex]:
+    async with LISTING[request.param](tmp_path) as open_once_more:
+        yield await open_once_more()
 
 
 @pytest.fixture
@@ -46,6 +56,7 @@ async def test_what_may_not_be_read_is_neither_listed_nor_counted(listing: Searc
     assert seen.readers == HR
 
 
+@pytest.mark.mended(id="confluence-6")
 async def test_pages_are_paged_by_their_id(listing: SearchIndex) -> None:
     assert await ids(listing, limit=2) == ["a.md", "b.md"]
     assert await ids(listing, limit=2, after="b.md") == ["pay.md"]

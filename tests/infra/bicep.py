@@ -43,6 +43,41 @@ class Bicep:
             if node.type == wanted
         }
 
+    def default(self, name: str) -> Node:
+        """Return what a parameter is unless it is given."""
+        return next(
+            node.named_children[-1]
+            for node in self.root.children
+            if node.type == "parameter_declaration" and words(node.named_children[0]) == name
+        )
+
+    def leads_to(self, node: Node, condition: str, *, holds: bool) -> Iterator[str]:
+        """Yield all strings, numbers and names that a value is made of, through variables.
+
+        Of ``condition ? one : other`` it is the first if the condition ``holds``, else the second.
+        """
+        if node.type == "ternary_expression" and words(node.named_children[0]) == condition:
+            yield from self.leads_to(node.named_children[1 if holds else 2], condition, holds=holds)
+            return
+        if node.type in {"string", "number", "identifier"}:
+            yield words(node)
+        if node.type == "identifier" and words(node) in self._variables():
+            yield from self.leads_to(self.variable(words(node)), condition, holds=holds)
+        children = node.named_children
+        if node.type == "object_property":
+            # A key may be called as a variable is.
+            yield words(children[0])
+            children = children[1:]
+        for child in children:
+            yield from self.leads_to(child, condition, holds=holds)
+
+    def _variables(self) -> set[str]:
+        return {
+            words(node.named_children[0])
+            for node in self.root.children
+            if node.type == "variable_declaration"
+        }
+
     def variable(self, name: str) -> Node:
         return next(
             node.named_children[1]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from tree_sitter import Node
 
 from bot.config import load_settings
@@ -16,6 +17,8 @@ from tests.infra.bicep import AZURE, FILES, ROOT, Bicep, entries, properties, re
 from tests.infra.named import BOT, ELSEWHERE, INGESTION
 
 MAIN = read(AZURE / "main.bicep")
+MAIN_TEXT = (AZURE / "main.bicep").read_text()
+AZD = yaml.safe_load((AZURE.parent / "azure.yaml").read_text())
 BOTS = read(AZURE / "modules" / "bot.bicep")
 JOBS = read(AZURE / "modules" / "ingestion.bicep")
 OPENAI = read(AZURE / "modules" / "openai.bicep")
@@ -160,6 +163,81 @@ def test_the_bot_may_not_change_definitions() -> None:
     definers = [one["principal"] for one in granted if one["role"] == "serviceContributor"]
 
     assert definers == ["ingestionPrincipal"]
+
+
+def model(name: str) -> dict[str, str]:
+    return next(entries(MAIN.default(name)))
+
+
+@pytest.mark.mended(id="confluence-1")
+def test_the_chat_model_is_one_that_can_be_deployed() -> None:
+    assert model("chatModel") == {
+        "name": "gpt-5.4-mini",
+        "version": "2026-03-17",
+        "sku": "GlobalStandard",
+        "capacity": "50",
+    }
+
+
+@pytest.mark.mended(id="confluence-2")
+def test_both_models_are_of_a_sku_that_every_region_has() -> None:
+    """Standard has text-embedding-3-small in one region of Europe alone."""
+    assert {model("chatModel")["sku"], model("embeddingModel")["sku"]} == {"GlobalStandard"}
+    assert "DataZoneStandard" in GUIDE.read_text()
+
+
+@pytest.mark.mended(id="confluence-1")
+@pytest.mark.parametrize("name", ["chatModel", "embeddingModel"])
+def test_azd_sets_a_model_by_name_version_and_sku(name: str) -> None:
+    given = json.loads((AZURE / "main.parameters.json").read_text())["parameters"][name]["value"]
+    by_env = {key: re.fullmatch(r"\$\{(\w+)=(.+)\}", str(value)) for key, value in given.items()}
+
+    assert {key for key, found in by_env.items() if found} == {"name", "version", "sku"}
+    defaults = {key: found[2] if found else str(given[key]) for key, found in by_env.items()}
+    assert defaults == model(name)
+    assert all(found[1] in GUIDE.read_text() for found in by_env.values() if found)
+
+
+@pytest.mark.mended(id="confluence-1")
+@pytest.mark.parametrize("name", ["chatModel", "embeddingModel"])
+def test_the_day_a_model_retires_stands_beside_it_and_in_the_guide(name: str) -> None:
+    beside = re.search(
+        rf"// [^\n]*(20\d\d-\d\d-\d\d)[^\n]*\n@description[^\n]*\nparam {name} ", MAIN_TEXT
+    )
+    later = GUIDE.read_text().partition("## Later")[2].partition("\n## ")[0]
+
+    assert beside
+    assert beside[1] in later
+    assert model(name)["name"] in later
+
+
+SECRETS = {"DATABASE_URL", "FRONTDESK_ADMIN_TOKEN", "CONFLUENCE_TOKEN", "SLACK_BOT_TOKEN"}
+
+
+@pytest.mark.mended(id="confluence-10")
+def test_the_placeholder_is_given_nothing_of_ours() -> None:
+    app = BOTS.declared("resource")["app"]
+    first = set(BOTS.leads_to(app, "isPlaceholder", holds=True))
+    then = set(BOTS.leads_to(app, "isPlaceholder", holds=False))
+
+    assert then >= {*SECRETS, "PUBLIC_URL", "UserAssigned", "/data", "/health", "3978"}
+    assert first.isdisjoint({*SECRETS, "PUBLIC_URL", "UserAssigned", "/data", "/health", "3978"})
+    assert "80" in first - then
+
+
+@pytest.mark.mended(id="confluence-10")
+def test_azd_puts_no_image_where_the_placeholder_is() -> None:
+    steps = [step["azd"] for step in AZD["workflows"]["up"]["steps"]]
+
+    assert steps == ["provision", "publish --all", "provision"]
+
+
+@pytest.mark.mended(id="confluence-10")
+def test_every_role_assignment_is_named_by_its_principal() -> None:
+    named = re.findall(r"name: guid\((.+)\)\n\s+properties: \{\n\s+principalId: (\S+)", all_text())
+
+    assert len(named) == all_text().count("roleAssignments@")
+    assert all(principal in arguments.split(", ") for arguments, principal in named)
 
 
 def test_the_content_policy_is_what_was_asked_for() -> None:

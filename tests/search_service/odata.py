@@ -48,6 +48,14 @@ def evaluate(text: str, on: Filterable, matching: Matching) -> Mask:
     return _Evaluation(on, matching).of(parse(text))
 
 
+def compares_texts(text: str) -> bool:
+    """Say whether a filter asks for a range of texts."""
+    ranges = (leaf for leaf in _leaves(parse(text)) if isinstance(leaf, Comparison))
+    return any(
+        leaf.comparator not in {"eq", "ne"} and leaf.constant.kind == "string" for leaf in ranges
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
     on: Filterable

@@ -11,9 +11,17 @@ from tests.search_service import search
 from tests.search_service.aliases import Aliases
 from tests.search_service.analyzers import analyze, is_known
 from tests.search_service.auth import Right
-from tests.search_service.errors import Json, Refused, bad_parameter, not_found, not_simulated
+from tests.search_service.errors import (
+    Json,
+    Refused,
+    bad_filter,
+    bad_parameter,
+    not_found,
+    not_simulated,
+)
 from tests.search_service.faults import Faults
 from tests.search_service.indexes import Indexes, StoredIndex
+from tests.search_service.odata import compares_texts
 from tests.search_service.request import check_select
 from tests.search_service.schema import read_schema
 
@@ -44,6 +52,7 @@ class Kept:
     indexes: Indexes
     aliases: Aliases = field(default_factory=Aliases)
     faults: Faults = field(default_factory=Faults)
+    takes_text_ranges: bool = True
 
     def documents_of(self, name: str) -> StoredIndex:
         """Return an index by its name or an alias."""
@@ -175,6 +184,9 @@ def _index(kept: Kept, call: Call) -> Answer:
 
 
 def _search(kept: Kept, call: Call) -> Answer:
+    asked = str(call.body.get("filter") or "")
+    if asked and not kept.takes_text_ranges and compares_texts(asked):
+        raise bad_filter("Strings can be compared for exact matches only, by 'eq' and 'ne'.")
     corpus = kept.documents_of(call.name).corpus
     semantic = call.body.get("queryType") == "semantic" or call.body.get("semanticQuery")
     partial = kept.faults.next_partial() if semantic else None

@@ -48,10 +48,13 @@ class SearchService:
     Args:
         tls: How it serves https, without which no bearer token is taken.
         now: The clock by which what is written becomes visible.
+        takes_text_ranges: Whether filters may compare texts by order: the documentation of its
+            operators says that they may not, that of paging that they may.
     """
 
     tls: ssl.SSLContext | None = None
     now: Callable[[], float] = time.monotonic
+    takes_text_ranges: bool = True
     access: Access = field(default_factory=Access)
     requests: list[Request] = field(default_factory=list)
     url: str = ""
@@ -59,7 +62,7 @@ class SearchService:
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self._kept = Kept(Indexes(self.now))
+        self._kept = Kept(Indexes(self.now), takes_text_ranges=self.takes_text_ranges)
 
     @property
     def faults(self) -> Faults:

@@ -27,7 +27,12 @@ var slack = [
   { name: 'slack-bot-token', variable: 'SLACK_BOT_TOKEN' }
   { name: 'slack-signing-secret', variable: 'SLACK_SIGNING_SECRET' }
 ]
-var secrets = concat(always, readsConfluence ? wiki : [], hasSlack ? slack : [])
+// The very first deployment has no image yet: what runs then is somebody else's, is given nothing
+// of ours, serves at a port of its own, and has nothing that could be probed.
+var isPlaceholder = empty(image)
+var port = isPlaceholder ? 80 : 3978
+var ofTheBot = concat(always, readsConfluence ? wiki : [], hasSlack ? slack : [])
+var secrets = isPlaceholder ? [] : ofTheBot
 
 var settings = union(variables, {
   HOST: '0.0.0.0'
@@ -45,9 +50,8 @@ var settings = union(variables, {
 })
 var plain = [for one in items(settings): { name: one.key, value: one.value }]
 var referenced = [for one in secrets: { name: one.variable, secretRef: one.name }]
+var environment = isPlaceholder ? [] : concat(plain, referenced)
 
-// The very first deployment has no image yet: what runs then has nothing that could be probed.
-var isPlaceholder = empty(image)
 var probes = [
   {
     type: 'Startup'
@@ -75,14 +79,15 @@ resource app 'Microsoft.App/containerApps@2024-03-01' = {
   name: name
   location: location
   tags: tags
-  identity: { type: 'UserAssigned', userAssignedIdentities: { '${identity.id}': {} } }
+  // It could read the vault by it.
+  identity: isPlaceholder ? { type: 'None' } : { type: 'UserAssigned', userAssignedIdentities: { '${identity.id}': {} } }
   properties: {
     environmentId: environmentId
     workloadProfileName: 'Consumption'
     configuration: {
       activeRevisionsMode: 'Single'
-      ingress: { external: true, targetPort: 3978, transport: 'auto', allowInsecure: false }
-      registries: [{ server: registry, identity: identity.id }]
+      ingress: { external: true, targetPort: port, transport: 'auto', allowInsecure: false }
+      registries: isPlaceholder ? [] : [{ server: registry, identity: identity.id }]
       secrets: [
         for one in secrets: {
           name: one.name
@@ -100,8 +105,8 @@ resource app 'Microsoft.App/containerApps@2024-03-01' = {
           image: isPlaceholder ? 'mcr.microsoft.com/azuredocs/containerapps-helloworld:latest' : image
           // An upload is read in a process of its own, which may take 2 GB.
           resources: { cpu: json('2.0'), memory: '4Gi' }
-          env: concat(plain, referenced)
-          volumeMounts: [{ volumeName: 'data', mountPath: '/data' }]
+          env: environment
+          volumeMounts: isPlaceholder ? [] : [{ volumeName: 'data', mountPath: '/data' }]
           probes: isPlaceholder ? [] : probes
         }
       ]

@@ -87,9 +87,9 @@ resource embedding 'Microsoft.CognitiveServices/accounts/deployments@2024-10-01'
 }
 
 resource roles 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for (principal, at) in users: {
+  for principal in users: {
     scope: account
-    name: guid(account.id, string(at), user)
+    name: guid(account.id, principal, user)
     properties: {
       principalId: principal
       principalType: 'ServicePrincipal'

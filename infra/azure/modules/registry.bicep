@@ -21,9 +21,9 @@ resource registry 'Microsoft.ContainerRegistry/registries@2023-07-01' = {
 }
 
 resource roles 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for (principal, at) in pullers: {
+  for principal in pullers: {
     scope: registry
-    name: guid(registry.id, string(at), pull)
+    name: guid(registry.id, principal, pull)
     properties: {
       principalId: principal
       principalType: 'ServicePrincipal'

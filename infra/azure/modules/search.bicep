@@ -15,9 +15,9 @@ var serviceContributor = '7ca78c08-252a-4471-8644-bb5ff32d4ba0'
 
 var granted = [
   // The bot reads; it writes as well because `/reindex` in chat and uploads are worked on there.
-  { principal: botPrincipal, role: dataContributor, name: 'bot-data' }
-  { principal: ingestionPrincipal, role: dataContributor, name: 'ingestion-data' }
-  { principal: ingestionPrincipal, role: serviceContributor, name: 'ingestion-service' }
+  { principal: botPrincipal, role: dataContributor }
+  { principal: ingestionPrincipal, role: dataContributor }
+  { principal: ingestionPrincipal, role: serviceContributor }
 ]
 
 resource search 'Microsoft.Search/searchServices@2023-11-01' = {
@@ -39,7 +39,7 @@ resource search 'Microsoft.Search/searchServices@2023-11-01' = {
 resource roles 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for one in granted: {
     scope: search
-    name: guid(search.id, one.name, one.role)
+    name: guid(search.id, one.principal, one.role)
     properties: {
       principalId: one.principal
       principalType: 'ServicePrincipal'

@@ -83,9 +83,9 @@ resource slackSigning 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = if (!empt
 }
 
 resource roles 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for (principal, at) in readers: {
+  for principal in readers: {
     scope: vault
-    name: guid(vault.id, string(at), reader)
+    name: guid(vault.id, principal, reader)
     properties: {
       principalId: principal
       principalType: 'ServicePrincipal'

@@ -158,18 +158,18 @@ LabelPart = Part[Label]
 def readers_of(permissions: list[Permission]) -> Subjects:
     """Return who may view a space.
 
-    Roles and whatever else comes is left out, which hides more, not less; but for the one that
+    Roles and whatever else comes lets nobody in, which hides more, not less; but for the one that
     says in its name that it is for people who are not signed in.
     """
     named = [each.principal for each in permissions if each.reads and each.principal]
+    others = [each for each in named if each.type not in {"user", "group"}]
     return Subjects(
         users=frozenset(each.id for each in named if each.type == "user" and each.id),
         groups=frozenset(each.id for each in named if each.type == "group" and each.id),
-        anyone=any(_is_anyone(each) for each in named),
+        anyone=any(_is_anyone(each) for each in others),
+        unknown=frozenset(f"{one.type}/{one.id or ''}" for one in others if not _is_anyone(one)),
     )
 
 
 def _is_anyone(principal: Principal) -> bool:
-    if principal.type in {"user", "group"}:
-        return False
     return principal.type in _ANONYMOUS or (principal.id or "").lower() in _ANONYMOUS

@@ -38,7 +38,10 @@ def _parts(macro: etree._Element, page: PageRef, out: Writer) -> list[etree._Ele
     """Return what is shown of the page; None, with a note, where it becomes a link."""
     storage = out.resolve.includes.get(page)
     if storage is None:
-        out.note(f"the included page {page.title!r} could not be read; it became a link")
+        out.note(
+            f"the included page {page.title!r} can't be read, or not by all readers of this page; "
+            "it became a link"
+        )
         return None
     if len(out.within) >= DEEPEST or not out.may_include(page, storage):
         out.note(f"the included page {page.title!r} is nested or too much; it became a link")

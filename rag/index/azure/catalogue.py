@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from rag.index.azure.connection import Connection
 from rag.index.azure.documents import CHUNK, PAGE, PAGE_FIELDS, Read, page_of, summary_of
-from rag.index.azure.filters import both, equals, text
+from rag.index.azure.filters import both, equals
 from rag.index.azure.permissions import readable_by
 from rag.index.azure.queries import count, counts, find, listed
 from rag.types import Page, PageSummary, Principal, SpaceSummary
@@ -71,11 +71,11 @@ class Catalogue:
         The service finds words, not parts of them: with ``words`` the pages are gone through here.
         """
         wanted = words.lower().split()[:_MOST_WORDS]
-        condition = both(_seen(PAGE, place[0], seen, place[1]), f"page_id gt {text(after)}")
+        condition = _seen(PAGE, place[0], seen, place[1])
         found: list[PageSummary] = []
         if limit < 1:
             return ()
-        async for document in self._pages(index, condition):
+        async for document in self._pages(index, condition, after):
             if _holds(document, wanted):
                 found.append(summary_of(document))
             if len(found) == limit:
@@ -122,8 +122,10 @@ class Catalogue:
         )
         return found.documents[0] if found.documents else None
 
-    def _pages(self, index: str, condition: str) -> AsyncIterator[Read]:
-        return listed(self._connection, index, condition, select=PAGE_FIELDS, order="page_id")
+    def _pages(self, index: str, condition: str, after: str = "") -> AsyncIterator[Read]:
+        return listed(
+            self._connection, index, condition, select=PAGE_FIELDS, order="page_id", after=after
+        )
 
 
 def _seen(kind: str, tenant: str, seen: Seen, space: str | None = None) -> str:

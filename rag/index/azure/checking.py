@@ -13,10 +13,10 @@ from rag.errors import IndexUnavailable
 from rag.index.azure.connection import ONCE, Connection
 from rag.index.azure.credentials import credential_of
 from rag.index.azure.current import read_facts
-from rag.index.azure.documents import CHUNK
-from rag.index.azure.errors import IndexAbsent, Refused
-from rag.index.azure.filters import equals
-from rag.index.azure.queries import find
+from rag.index.azure.documents import CHUNK, PAGE
+from rag.index.azure.errors import NOT_ACCEPTED, IndexAbsent, Refused
+from rag.index.azure.filters import both, equals, text
+from rag.index.azure.queries import MOST_SKIPPED, PAGE_SIZE, find
 from rag.index.azure.reranker import SCORE
 from rag.index.azure.schema import SEMANTIC
 from rag.retrying import RetryPolicy
@@ -61,6 +61,8 @@ async def _checks(connection: Connection, settings: SearchSettings) -> tuple[Che
     name = settings.azure_search_index
     searched = await _tried("search", lambda: _search(connection, name))
     checks = [searched]
+    if searched.works:
+        checks.append(await _lists(connection, name))
     if searched.works and settings.azure_search_semantic:
         checks.append(await _tried("semantic ranker", lambda: _rank(connection, name)))
     checks.append(await _may("definition", lambda: _define(connection, name)))
@@ -106,6 +108,25 @@ async def _rank(connection: Connection, name: str) -> str:
             "AZURE_SEARCH_SEMANTIC=false. Answers are ordered without it meanwhile."
         )
     return "answers" if found.documents else "is there; nothing is indexed that it could order"
+
+
+async def _lists(connection: Connection, name: str) -> Check:
+    """Ask for a range of texts, by which long lists are read."""
+    most = f"{MOST_SKIPPED + PAGE_SIZE:,}"
+    beyond = both(equals("kind", PAGE), f"id gt {text('0')}")
+    try:
+        await find(connection, name, search_text="*", filter=beyond, order_by=["id"], top=1)
+    except Refused as error:
+        if error.status != NOT_ACCEPTED:
+            return Check("lists", works=False, detail=str(error))
+        told = (
+            f"texts are not compared by order, so that lists are read by number: up to {most} "
+            "pages of a space. Nothing is to be done while no space has more"
+        )
+        return Check("lists", works=None, detail=told)
+    except IndexUnavailable as error:
+        return Check("lists", works=False, detail=str(error))
+    return Check("lists", works=True, detail="can be read to their end, however long")
 
 
 async def _define(connection: Connection, name: str) -> str:

@@ -34,6 +34,8 @@ class Connection:
     """Clients of one service with one credential; a client an index, made when it is needed.
 
     ``authority`` is the file of who vouches for the service's certificate; None: whom all trust.
+    ``compares_texts`` is whether filters may compare texts by order, as far as the service has
+    been asked.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Connection:
         self._options = _OPTIONS | ({"connection_verify": authority} if authority else {})
         self._credential = credential
         self.timeout_seconds = timeout_seconds
+        self.compares_texts = True
         self._policy = policy or RetryPolicy()
         self._documents: dict[str, SearchClient] = {}
         self._definitions: SearchIndexClient | None = None

@@ -18,6 +18,7 @@ from rag.index.azure.documents import Facts
 from rag.retry_after import requested_wait_seconds
 from rag.types import Fingerprint
 
+NOT_ACCEPTED = 400
 TOO_LARGE = 413
 
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
@@ -28,7 +29,7 @@ _ROLES = (
 _CURES = {
     401: f"it takes neither key nor token; check AZURE_SEARCH_KEY, or {_ROLES}",
     403: f"that is not allowed; {_ROLES}; a query key may only search",
-    400: "the request is not accepted; an index that something else made or changed needs "
+    NOT_ACCEPTED: "the request is not accepted; an index that something else made or changed needs "
     "`python -m ingestion rebuild`",
     TOO_LARGE: "one document is larger than the service takes",
 }
@@ -80,7 +81,7 @@ def _answered(error: HttpResponseError, status: int, index: str) -> IndexUnavail
         headers = getattr(error.response, "headers", {})
         wait = requested_wait_seconds(headers)
         return TryAgain(f"Azure AI Search answered {status} and is busy or broken.", wait)
-    cure = _REDIRECT if status in range(300, 400) else _CURES.get(status, _CURES[400])
+    cure = _REDIRECT if status in range(300, 400) else _CURES.get(status, _CURES[NOT_ACCEPTED])
     return Refused(f"Azure AI Search answered {status} for index {index!r}: {cure}.", status)
 
 

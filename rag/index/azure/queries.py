@@ -9,14 +9,18 @@ from typing import Any, Protocol, cast
 from azure.core.pipeline import PipelineResponse
 from azure.search.documents.aio import SearchClient
 
+from rag.errors import IndexUnavailable
 from rag.index.azure.connection import Connection
 from rag.index.azure.documents import Read
-from rag.index.azure.errors import foreign
+from rag.index.azure.errors import NOT_ACCEPTED, Refused, foreign
 from rag.index.azure.filters import both, text
 from rag.retrying import RetryPolicy
 
 PAGE_SIZE = 1000
 """The most documents that come at once."""
+
+MOST_SKIPPED = 100_000
+"""The most documents of a list that the service leaves out before those that it shows."""
 
 MOST_FACETS = 10_000
 """The most values of a field that are counted."""
@@ -72,26 +76,78 @@ async def find(
 
 
 async def listed(
-    connection: Connection, index: str, condition: str, *, select: Sequence[str], order: str
+    connection: Connection,
+    index: str,
+    condition: str,
+    *,
+    select: Sequence[str],
+    order: str,
+    after: str = "",
 ) -> AsyncIterator[Read]:
-    """Yield all documents that meet a condition, ordered by a field that tells them apart."""
-    last: str | None = None
+    """Yield all documents that meet a condition, ordered by a text field that tells them apart.
+
+    Only those after a value of that field, where one is given. Raises IndexUnavailable also where
+    there are more than the service shows.
+    """
+    asked = _Listing(connection, index, condition, select, order)
+    last, skip = after, 0
     while True:
-        beyond = None if last is None else f"{order} gt {last}"
+        documents = await asked.further(last, skip)
+        for document in documents:
+            if not after or str(document[order]) > after:
+                yield document
+        if len(documents) < PAGE_SIZE:
+            return
+        last = str(documents[-1][order])
+        skip += PAGE_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """What ``listed`` asks for, part by part."""
+
+    connection: Connection
+    index: str
+    condition: str
+    select: Sequence[str]
+    order: str
+
+    async def further(self, last: str, skip: int) -> Sequence[Read]:
+        """Return the next documents: those after the last one, or after so many.
+
+        Whether the service compares texts by order is not documented, so the first answer decides
+        for the connection. What is written meanwhile may shift a list that is read by number.
+        """
+        if last and self.connection.compares_texts:
+            beyond = f"{self.order} gt {text(last)}"
+            try:
+                return await self._find(both(self.condition, beyond))
+            except Refused as error:
+                if error.status != NOT_ACCEPTED:
+                    raise
+        if skip > MOST_SKIPPED:
+            raise IndexUnavailable(
+                "Azure AI Search compares no texts by order, and shows no more than "
+                f"{MOST_SKIPPED + PAGE_SIZE:,} documents of a list without that. Read less into "
+                "one space (CONFLUENCE_LABELS, CONFLUENCE_ANCESTORS)."
+            )
+        documents = await self._find(self.condition, skip)
+        if last:
+            self.connection.compares_texts = False
+        return documents
+
+    async def _find(self, condition: str, skip: int = 0) -> Sequence[Read]:
         found = await find(
-            connection,
-            index,
+            self.connection,
+            self.index,
             search_text="*",
-            filter=both(condition, beyond),
-            select=[*select],
-            order_by=[order],
+            filter=condition,
+            select=[*self.select],
+            order_by=[self.order],
+            skip=skip,
             top=PAGE_SIZE,
         )
-        for document in found.documents:
-            yield document
-        if len(found.documents) < PAGE_SIZE:
-            return
-        last = text(str(found.documents[-1][order]))
+        return found.documents
 
 
 async def count(connection: Connection, index: str, condition: str) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 from ingestion.__main__ import main
 from ingestion.commands.doctor import examine
 from ingestion.config import Settings
+from tests.confluence.faults import too_many
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import ADMIN, Site
 
@@ -50,3 +54,25 @@ async def test_it_ends_with_what_is_broken(
     told = capsys.readouterr().out.rstrip().splitlines()
     assert told[-1] == last
     assert site.people[ADMIN].token not in "".join(told)
+
+
+@pytest.mark.mended(id="confluence-9")
+async def test_a_short_wait_for_confluence_leaves_no_lines_among_what_is_shown() -> None:
+    site = Site()
+    site.add_space("IT", anonymous=True)
+    site.create("IT", "VPN")
+    async with LocalConfluence(site, "data-center").serving() as server:
+        server.faults.fail("spaces", too_many("0"))
+        token = site.people[ADMIN].token
+        doctor = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "ingestion", "doctor"),
+            cwd=Path(__file__).parents[3],
+            env={**os.environ, "CONFLUENCE_URL": server.url, "CONFLUENCE_TOKEN": token},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await doctor.communicate()
+
+    assert b"space IT" in out
+    assert server.count("spaces") > 1
+    assert err == b""

@@ -33,7 +33,8 @@ class SiteWiki:
 
     ``asked`` names every request, as ``page 123``. ``broken`` are requests that always fail;
     ``hidden`` are things that answer 403, ``refused`` requests. ``before`` is called with each
-    request's name first. ``hides_permissions``: nobody is told who may view a space.
+    request's name first. ``hides_permissions``: nobody is told who may view a space;
+    ``unknown_viewers`` may view it besides.
     """
 
     site: Site
@@ -44,6 +45,7 @@ class SiteWiki:
     refused: set[str] = field(default_factory=set)
     before: Callable[[str], object] = lambda _request: None
     hides_permissions: bool = False
+    unknown_viewers: frozenset[str] = frozenset()
     blind: bool = False
 
     def _ask(self, request: str) -> None:
@@ -122,7 +124,8 @@ class SiteWiki:
     async def space_readers(self, space: WikiSpace) -> Subjects:
         self._ask(f"space_readers {space.key}")
         named = self.site.spaces[space.key].readers
-        return Subjects() if self.hides_permissions else self._subjects(named)
+        told = Subjects() if self.hides_permissions else self._subjects(named)
+        return told.joined(Subjects(unknown=self.unknown_viewers))
 
     async def attachments(self, page_id: str) -> Sequence[WikiAttachment]:
         return list(_files(self._page("attachments", page_id)))

@@ -12,10 +12,15 @@ from ingestion.confluence.permissions import group, user
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.errors import SourceUnavailable
+from ingestion.progress import Silent
+from ingestion.sync import sync
 from rag.types import EVERYONE, Principal, Readers
-from tests.confluence.content import ContentKind
+from tests.confluence.content import Content, ContentKind
 from tests.confluence.site import ADMIN, Site
 from tests.ingestion.confluence.fakes import SiteWiki
+from tests.ingestion.confluence.test_source import INCLUDE
+from tests.ingestion.fakes import MemoryIndex
+from tests.syncing.moments import MARK, mark_all
 
 PEOPLE = ("ann", "bob", "cyd", ADMIN)
 GROUPS = ("staff", "board", "all")
@@ -48,6 +53,7 @@ def happen(site: Site, event: Event) -> None:
     # Mostly the one whose token we have keeps sight, so that there is something to compare.
     named = {person} if first % 7 == 0 else {person, ADMIN}
     effects: dict[str, Callable[[], object]] = {
+        "include": lambda: include(site, page, contents[second % len(contents)]),
         "restrict": lambda: site.restrict(page, users=named, groups={name}),
         "restrict to one": lambda: site.restrict(page, users=named),
         "unrestrict": lambda: site.unrestrict(page),
@@ -64,6 +70,12 @@ def happen(site: Site, event: Event) -> None:
 def move(site: Site, page: str, parent: str) -> None:
     if parent != page and parent not in {below.id for below in site.below(page)}:
         site.move(page, parent)
+
+
+def include(site: Site, page: str, shown: Content) -> None:
+    """Show one page on another, below what that says already."""
+    if site.contents[page].kind == "page":
+        site.edit(page, site.contents[page].storage + INCLUDE.format(shown.title))
 
 
 def lets_in(site: Site, handle: str | None, readers: Readers) -> bool:
@@ -145,3 +157,39 @@ def test_nobody_is_let_in_who_never_might_read_it(
         happen(site, event)
 
     asyncio.run(check_during(site, meanwhile))
+
+
+async def follow(site: Site, index: MemoryIndex) -> None:
+    source = ConfluenceSource(SiteWiki(site), "IT", Rules())
+    await sync(source, index, None, tenant="acme", allow_mass_delete=True, progress=Silent())
+
+
+async def check_texts(happened: list[Event]) -> None:
+    """Follow a site in steps; whoever is shown a text may read the page that it stands on."""
+    site, index = new_site(), MemoryIndex()
+    for number, event in enumerate(happened, 1):
+        happen(site, event)
+        if number % 5 and number < len(happened):
+            continue
+        mark_all(site)
+        try:
+            await follow(site, index)
+        except SourceUnavailable:
+            return
+        for chunk in index.chunks():
+            shown = {page for page, _ in MARK.findall(chunk.text)}
+            for who in (*PEOPLE, None):
+                if lets_in(site, who, chunk.readers):
+                    assert all(site.may_read(who, page) for page in shown)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([*WIKI, *["include"] * 8]), _some, _some),
+        min_size=20,
+        max_size=60,
+    )
+)
+def test_no_text_is_shown_to_whom_its_page_is_closed(happened: list[Event]) -> None:
+    asyncio.run(check_texts(happened))

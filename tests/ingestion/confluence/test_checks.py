@@ -12,11 +12,13 @@ import pytest
 from ingestion.config import Settings
 from ingestion.confluence.check import Check
 from ingestion.confluence.checks import check_confluence
-from tests.confluence.call import Edition
+from ingestion.confluence.checks_of_rights import NARROWER
+from tests.confluence.call import Edition, Json, Options
 from tests.confluence.faults import Fault, login_page, unavailable
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import ADMIN, Site
 from tests.ingestion.confluence.client.conftest import HASTY
+from tests.ingestion.confluence.test_source import INCLUDE
 
 MISSING_SCOPE = Fault(status=401)
 
@@ -214,6 +216,42 @@ async def test_a_space_whose_permissions_are_kept_is_closed_until_a_setting_tell
     assert closed.works is None
     assert "nobody is answered from it" in closed.detail
     assert (told.works, told.detail) == (True, "2 pages, open to everyone")
+
+
+@pytest.mark.mended(id="confluence-3")
+async def test_pages_that_leave_out_what_they_include_are_counted(asked: Asked) -> None:
+    terms = asked.site.create("IT", "Terms")
+    asked.site.create("IT", "Open")
+    for title, shown in (("Front", "Terms"), ("Start", "Open")):
+        asked.site.create("IT", title, INCLUDE.format(shown))
+    assert NARROWER not in (await asked.checks())["search"].detail
+    asked.site.restrict(terms.id, users=["rita"])
+
+    search = (await asked.checks())["search"]
+
+    assert search.works
+    assert f"of 2 looked at in IT, 1 {NARROWER}" in search.detail
+
+
+@pytest.mark.mended(id="confluence-4")
+@pytest.mark.parametrize("named", [["staff"], []])
+async def test_a_role_among_those_who_view_a_space_is_named_as_not_understood(
+    site: Site, named: list[str]
+) -> None:
+    licensed: Json = {"type": "role", "id": "all-licensed-users"}
+    site.add_space("ROLE", groups=named, anonymous=True)
+    site.create("ROLE", "Plan")
+    options: Options = {"anonymous_principal": licensed}
+    async with LocalConfluence(site, "cloud", options=options).serving() as server:
+        asked = Asked(site, server)
+        told = (await asked.checks())["space ROLE"]
+        cured = (await asked.checks(confluence_space_readers="ROLE=everyone"))["space ROLE"]
+
+    assert told.works is None
+    assert "role/all-licensed-users is not understood" in told.detail
+    assert "CONFLUENCE_SPACE_READERS" in told.detail
+    assert "can't be read" not in told.detail
+    assert (cured.works, cured.detail) == (True, "1 page, open to everyone")
 
 
 async def test_a_data_center_that_is_too_old_to_tell_who_may_read_says_so(site: Site) -> None:

@@ -64,3 +64,10 @@ def test_the_example_of_a_directory_can_be_read() -> None:
     (example,) = re.findall(r"```csv\n(.*?)```", TEXT, re.DOTALL)
 
     assert len(parse_people(example.encode())) == 2
+
+
+@pytest.mark.mended(id="confluence-5")
+def test_the_first_settings_say_who_is_whom() -> None:
+    (settings,) = re.findall(r"```dotenv\n(.*?)```", TEXT, re.DOTALL)
+
+    assert re.search(r"^CONFLUENCE_DIRECTORY=.+", settings, re.MULTILINE)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from ingestion.confluence.offers import NOT_FOR_ALL
 from ingestion.confluence.permissions import group, user
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.selection import Selection
@@ -12,7 +13,7 @@ from ingestion.confluence.source import ConfluenceSource
 from ingestion.confluence.types import Subjects
 from ingestion.errors import DocumentUnknown, PageUnreadable, SourceUnavailable
 from ingestion.ports import FindsPages, ListsChanges, Source
-from ingestion.types import Listing, Paragraph, SourcePage
+from ingestion.types import Finding, Listing, Paragraph, SourcePage
 from rag.types import EVERYONE, Readers
 from tests.confluence.content import Content
 from tests.confluence.site import ADMIN, Site
@@ -250,11 +251,35 @@ async def test_the_setting_says_who_views_a_space_that_hides_it(wiki: Wiki) -> N
     assert (await listed(wiki, page.id)).readers == ANYBODY
 
 
-async def test_the_setting_opens_no_space_that_says_who_views_it(wiki: Wiki) -> None:
-    page = wiki.page("A")
-    wiki.rules = Rules(space_readers={"IT": Subjects(anyone=True)})
+@pytest.mark.mended(id="confluence-4")
+async def test_the_setting_adds_readers_of_the_space_and_opens_no_page(wiki: Wiki) -> None:
+    page, private = wiki.page("A"), wiki.page("B")
+    wiki.restrict(private.id, "ann")
+    partners = frozenset({"partners"})
+    wiki.rules = Rules(space_readers={"IT": Subjects(groups=partners)})
 
-    assert (await listed(wiki, page.id)).readers == (wiki.staff(),)
+    offers = by_id(await wiki.source.list())
+
+    assert offers[page.id].readers == (wiki.staff() | {group("partners")},)
+    named = frozenset({wiki.named(ADMIN), wiki.named("ann")})
+    assert set(offers[private.id].readers) == {named, wiki.staff() | {group("partners")}}
+
+
+@pytest.mark.mended(id="confluence-4")
+@pytest.mark.parametrize("staff", [True, False])
+async def test_a_principal_that_is_not_understood_is_named_for_its_space(
+    wiki: Wiki, *, staff: bool
+) -> None:
+    wiki.page("A")
+    wiki.asked.unknown_viewers = frozenset({"role/all-licensed-users"})
+    wiki.asked.hides_permissions = not staff
+
+    (note,) = (await wiki.source.list()).notes
+
+    assert note.page == "IT"
+    assert "role/all-licensed-users is not understood" in note.reason
+    wiki.rules = Rules(space_readers={"IT": Subjects(groups=frozenset({"partners"}))})
+    assert (await wiki.source.list()).notes == ()
 
 
 async def test_everybodys_groups_are_everyone(wiki: Wiki) -> None:
@@ -681,15 +706,42 @@ async def included(wiki: Wiki, page: Content) -> tuple[SourcePage, str]:
     return offer, str((await source.read(offer)).blocks)
 
 
-async def test_an_included_pages_text_is_for_readers_of_both(wiki: Wiki) -> None:
+@pytest.mark.mended(id="confluence-3")
+async def test_a_page_keeps_its_readers_and_leaves_out_what_is_not_for_all(wiki: Wiki) -> None:
     terms = wiki.page("Terms", "<p>Pay in time.</p>")
-    page = wiki.page("VPN", INCLUDE.format("Terms"))
+    page = wiki.page("VPN", f"<p>Own.</p>{INCLUDE.format('Terms')}")
     wiki.restrict(terms.id, "ann")
 
     offer, text = await included(wiki, page)
 
+    assert offer.readers == (wiki.staff(),)
+    assert "Own." in text
+    assert "Terms (" in text
+    assert "Pay in time." not in text
+
+
+@pytest.mark.mended(id="confluence-3")
+async def test_the_look_says_which_pages_leave_something_out(wiki: Wiki) -> None:
+    terms = wiki.page("Terms", "<p>Pay in time.</p>")
+    wiki.page("Open", "<p>Open.</p>")
+    pages = [wiki.page(title, INCLUDE.format("Terms")).id for title in ("VPN", "Wi-Fi")]
+    wiki.page("Mail", INCLUDE.format("Open"))
+    wiki.restrict(terms.id, "ann")
+
+    notes = (await wiki.source.list()).notes
+
+    assert notes == tuple(Finding(page, NOT_FOR_ALL) for page in pages)
+
+
+async def test_what_all_readers_may_read_is_shown(wiki: Wiki) -> None:
+    terms = wiki.page("Terms", "<p>Pay in time.</p>")
+    page = wiki.page("VPN", INCLUDE.format("Terms"))
+    wiki.restrict(page.id, "ann")
+    wiki.restrict(terms.id, "ann", "bob")
+
+    offer, text = await included(wiki, page)
+
     assert "Pay in time." in text
-    assert wiki.may_read("ann", offer.readers)
     assert not wiki.may_read("bob", offer.readers)
 
 
@@ -704,16 +756,17 @@ async def test_a_new_version_of_an_included_page_is_a_new_version(wiki: Wiki) ->
 
 async def test_includes_are_followed_two_deep_and_in_circles_once(wiki: Wiki) -> None:
     inner = wiki.page("Inner", f"<p>Innermost.</p>{INCLUDE.format('Outer')}")
-    middle = wiki.page("Middle", f"<p>Between.</p>{INCLUDE.format('Inner')}")
+    wiki.page("Middle", f"<p>Between.</p>{INCLUDE.format('Inner')}")
     page = wiki.page("Outer", INCLUDE.format("Middle"))
-    wiki.restrict(inner.id, "ann")
 
-    offer, text = await included(wiki, page)
+    _, text = await included(wiki, page)
 
     assert "Between." in text
     assert "Innermost." in text
-    assert not wiki.may_read("bob", offer.readers)
-    assert not wiki.may_read("bob", (await listed(wiki, middle.id)).readers)
+    wiki.restrict(inner.id, "ann")
+    _, text = await included(wiki, page)
+    assert "Between." in text
+    assert "Innermost." not in text
 
 
 async def test_a_page_that_nobody_may_read_stays_a_link(wiki: Wiki) -> None:
@@ -740,8 +793,11 @@ async def test_an_included_page_edited_meanwhile_waits_for_the_next_run(wiki: Wi
     assert "Secret." not in text
 
 
-async def test_a_page_of_another_space_is_included_for_readers_of_both_spaces(wiki: Wiki) -> None:
-    wiki.site.add_space("HR", groups=["board"])
+@pytest.mark.parametrize(("groups", "shown"), [(["staff"], True), (["board"], False)])
+async def test_a_page_of_another_space_is_shown_if_that_is_open_to_all(
+    wiki: Wiki, groups: list[str], *, shown: bool
+) -> None:
+    wiki.site.add_space("HR", groups=groups)
     inner = wiki.site.create("HR", "Inner", "<p>Innermost.</p>")
     wiki.site.create("HR", "Terms", f"<p>Pay in time.</p>{INCLUDE.format('Inner')}")
     elsewhere = INCLUDE.replace("<ri:page ", '<ri:page ri:space-key="HR" ')
@@ -749,9 +805,21 @@ async def test_a_page_of_another_space_is_included_for_readers_of_both_spaces(wi
 
     offer, text = await included(wiki, page)
 
-    assert "Pay in time." in text
-    assert "Innermost." in text
-    assert wiki.may_read("bob", offer.readers)
-    assert not wiki.may_read("ann", offer.readers)
+    assert ("Pay in time." in text, "Innermost." in text) == (shown, shown)
+    assert offer.readers == (wiki.staff(),)
     wiki.site.restrict(inner.id, users=[ADMIN])
-    assert not wiki.may_read("bob", (await listed(wiki, page.id)).readers)
+    _, text = await included(wiki, page)
+    assert ("Pay in time." in text, "Innermost." in text) == (shown, False)
+
+
+async def test_a_page_that_includes_another_one_meanwhile_waits_for_the_next_run(
+    wiki: Wiki,
+) -> None:
+    wiki.page("Terms", "<p>Pay in time.</p>")
+    page = wiki.page("VPN", "<p>Own.</p>")
+    source = wiki.source
+    offer = by_id(await source.list())[page.id]
+    wiki.site.edit(page.id, INCLUDE.format("Terms"))
+
+    with pytest.raises(PageUnreadable, match="next run"):
+        await source.read(offer)

@@ -49,7 +49,9 @@ def test_an_include_that_cannot_be_read_is_a_link() -> None:
 
     assert read(include(VPN)) == "VPN FAQ (https://wiki.test/pages/7)"
     assert found.included == ()
-    assert found.notes == ("the included page 'VPN FAQ' could not be read; it became a link",)
+    (note,) = found.notes
+    assert "'VPN FAQ'" in note
+    assert "became a link" in note
 
 
 def test_includes_of_includes_are_shown_two_levels_deep() -> None:

@@ -31,6 +31,7 @@ async def test_with_every_right_all_is_tried_and_nothing_changed(service: Search
 
     assert {name: each.works for name, each in checks.items()} == {
         "search": True,
+        "lists": True,
         "semantic ranker": True,
         "definition": True,
         "writing": True,
@@ -93,3 +94,16 @@ async def test_without_an_endpoint_there_is_nothing_to_check(service: SearchServ
     settings = settings_of(service).model_copy(update={"azure_search_endpoint": None})
 
     assert await check_service(settings) == ()
+
+
+@pytest.mark.mended(id="confluence-6")
+async def test_a_service_that_compares_no_texts_is_said_to_have_a_limit() -> None:
+    async with SearchService(takes_text_ranges=False).serving() as service:
+        async with opened(service):
+            pass
+
+        checks = await checked(service)
+
+    assert checks["search"].works
+    assert checks["lists"].works is None
+    assert "101,000" in checks["lists"].detail
