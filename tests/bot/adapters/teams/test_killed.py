@@ -147,7 +147,7 @@ async def _brought(
         question(teams, private=private), id=f"1700{death.at:04d}{WHENS.index(death.when)}"
     )
     await answered(house.store, asked, outcome)
-    opened = await house.process().open_placeholder(asked)
+    opened = await house.process().open_placeholder(asked) if private else None
     await house.delivered(into(opened, delivery(asked, outcome.response, outcome.private)), death)
     return Counter((post.place, post.shown[:_BEGINNING]) for post in teams.visible.values())
 
