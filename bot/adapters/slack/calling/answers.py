@@ -84,8 +84,8 @@ def named(what: str, response: object) -> DeliveryFailed:
     if status == _TOO_MANY or code in _LIMITED:
         return limited(what, _header_seconds(response))
     if code in _FORMS:
-        reason, unknown = f"{what}: Slack answered {code!r}.", blocks_unknown(response)
-        return FormRefused(reason, code, blocks_named(response), unknown)
+        reason, places = f"{what}: Slack answered {code!r}.", blocks_named(response)
+        return FormRefused(reason, code, places, blocks_unknown(response))
     if code in _DONE_PERHAPS or status >= _SERVER_ERRORS or not code:
         reason = f"{what}: Slack answered {status} {code!r} without saying what it did."
         return unknown(reason, _header_seconds(response))

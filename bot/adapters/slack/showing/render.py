@@ -32,10 +32,14 @@ _MORE = "There is more that you may read, but not everyone here."
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way to show a message. ``text`` is what notifications and old clients read."""
+    """One way to show a message. ``text`` is what notifications and old clients read.
+
+    The first ``body`` blocks are the words of an answer, 0 where nothing is known of that.
+    """
 
     text: str
     blocks: tuple[Block, ...] = ()
+    body: int = 0
 
 
 Forms = tuple[Form, ...]
@@ -79,12 +83,15 @@ def more(interaction_id: InteractionId) -> Forms:
 
 def shortened(form: Form) -> Form | None:
     """Return a form with the beginning of its text, which says so; None for one that is short."""
-    if max(len(form.text), sum(map(_length, form.blocks))) <= _SHORT_LIMIT + 2 * len(_SHORTENED):
+    count = form.body or len(form.blocks)
+    body, below = form.blocks[:count], form.blocks[count:]
+    if max(len(form.text), sum(map(_length, body))) <= _SHORT_LIMIT + 2 * len(_SHORTENED):
         return None
     text = split(form.text, _SHORT_LIMIT)[0]
     if not form.blocks:
         return Form(f"{text}\n\n_{_SHORTENED}_")
-    return Form(text, (*_beginning(form.blocks), context(_SHORTENED)))
+    begun = tuple(_beginning(body))
+    return Form(text, (*begun, context(_SHORTENED), *below), len(begun))
 
 
 def source_lines(lines: Sequence[SourceLine], now: datetime) -> list[str]:
@@ -108,7 +115,7 @@ def _with_body(shown: tuple[Block, ...], body: str, below: _Below) -> Iterator[F
     remarks = tuple(context(remark) for remark in below.remarks)
     for pressed in _pressed(below.buttons):
         footer = () if pressed or not below.footer else (context(below.footer),)
-        yield Form(notification, (*shown, *pages, *remarks, *footer, *pressed))
+        yield Form(notification, (*shown, *pages, *remarks, *footer, *pressed), len(shown))
 
 
 def _pressed(buttons: Buttons) -> Iterator[tuple[Block, ...]]:

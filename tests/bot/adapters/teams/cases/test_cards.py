@@ -161,6 +161,16 @@ async def test_the_asker_hears_that_a_card_that_teams_refuses_is_on_the_board(
     assert "I've asked" not in told.text
 
 
+@pytest.mark.mended(id="slack-7")
+async def test_the_operator_sees_which_people_are_not_reached_in_teams(scene: Scene) -> None:
+    scene.teams.fail(Fault(status=403, code="BotNotInConversationRoster"))
+    await scene.ask()
+    part = scene.channel.part()
+    assert part.state == "failed"
+    assert names.PEOPLE in part.detail
+    assert "TEAMS_ESCALATION_CHANNEL" in part.cure
+
+
 async def test_a_channel_that_is_not_there_is_told_as_well(scene: Scene) -> None:
     await scene.ask(response=replace(HANDED_OVER, people="19:nowhere@thread.tacv2"))
     (told,) = scene.teams.posts_in(scene.question.thread.channel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -32,7 +33,10 @@ def in_group(teams: FakeTeams) -> Message:
 @pytest.mark.mended(id="teams-3")
 @pytest.mark.parametrize("asked", [question, in_group], ids=["channel", "group chat"])
 async def test_where_others_read_the_bot_types_and_writes_no_placeholder(
-    teams: FakeTeams, channel: TeamsChannel, clock: list[float], asked: type[Message]
+    teams: FakeTeams,
+    channel: TeamsChannel,
+    clock: list[float],
+    asked: Callable[[FakeTeams], Message],
 ) -> None:
     message = asked(teams)
     assert not channel.has_placeholder(message)
