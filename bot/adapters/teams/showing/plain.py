@@ -16,7 +16,7 @@ _SHORT = 6_000
 """Bytes (showing.sizes) of what is left of a text that was too long."""
 
 _SHORTENED = "_Teams did not take all of it: this is the beginning._"
-_MAY_BE_TWICE = "_Teams did not say whether it took this before, so it may stand here twice._"
+MAY_BE_TWICE = "_Teams did not say whether it took this before, so it may stand here twice._"
 
 
 _Object = Mapping[str, Any]
@@ -43,7 +43,7 @@ def not_taken(delivery: Delivery) -> Json:
 
 def repeated(activity: _Object) -> Json:
     """Return a message that may be there already, which says so below its words."""
-    return {**activity, "text": f"{activity['text']}\n\n{_MAY_BE_TWICE}"}
+    return {**activity, "text": f"{activity['text']}\n\n{MAY_BE_TWICE}"}
 
 
 def shape(activity: object) -> str:
