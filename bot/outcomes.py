@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
-from bot.escalations.handover import OFFERED
+from bot.escalations.handover import LISTED, OFFERED
 from bot.types import (
     Clarification,
     Escalation,
@@ -24,6 +24,9 @@ AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "
 
 BUSY = "More questions are waiting than I can answer. Please ask again in a few minutes."
 UNAVAILABLE = "Something on my side isn't working, so I can't answer this right now."
+_NOT_TAKEN = "I have an answer, but {platform} did not take it."
+_ASK_AGAIN = "Please ask again."
+_BY_WORD = "Reply \u201chuman\u201d to ask a person, or ask again later."
 
 
 def answer_type(outcome: Outcome) -> AnswerType:
@@ -102,6 +105,29 @@ def busy(message: Message) -> Outcome:
 
 def _unrouted(message: Message) -> Route:
     return Route(intent=Intent.UNKNOWN, score=0.0, decided_by="default", question=message.text)
+
+
+def goes_to_people(message: Message, outcome: Outcome) -> bool:
+    """Tell whether people are asked when a platform takes an answer in no form.
+
+    Not about small talk and refusals, nor in private, where the asker has to agree first.
+    """
+    if message.private or message.overheard or outcome.silent:
+        return False
+    response = outcome.response
+    if isinstance(response, Reply):
+        return not response.refused and response.tone != "generic"
+    return isinstance(response, Clarification)
+
+
+def undelivered(message: Message, outcome: Outcome, platform: str) -> str:
+    """Return the line that stands for an answer which ``platform`` takes in no form."""
+    not_taken = _NOT_TAKEN.format(platform=platform)
+    response = outcome.response
+    asked = isinstance(response, Escalation) and not response.consent_needed
+    if asked or goes_to_people(message, outcome):
+        return f"{not_taken} {LISTED}"
+    return f"{not_taken} {_BY_WORD if message.private else _ASK_AGAIN}"
 
 
 def unfinished(interaction: Interaction) -> bool:

@@ -74,7 +74,10 @@ class Channel(Protocol):
         ...
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        """Post the outcome where the message came from, into the placeholder if there is one."""
+        """Post the outcome where the message came from, into the placeholder if there is one.
+
+        After DeliveryRefused nothing says any more that the message is worked on.
+        """
         ...
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
@@ -93,11 +96,19 @@ class OpensPlaceholders(Protocol):
     worst a placeholder is left over when the process dies before it is recorded.
     """
 
-    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
-        """Post the placeholder. Raises DeliveryFailed.
+    def has_placeholder(self, message: Message) -> bool:
+        """Tell whether there may be one where a message was asked; elsewhere none is opened."""
+        ...
+
+    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef | None:
+        """Post the placeholder; None where it turns out that there is none. Raises DeliveryFailed.
 
         ``needed``: the reply waits for it. Otherwise it may be left out where it is too much.
         """
+        ...
+
+    async def close_placeholder(self, message: Message, placeholder: PostedRef) -> None:
+        """Remove it: no reply will take its place. Raises DeliveryFailed."""
         ...
 
 
@@ -243,15 +254,18 @@ class Worklist(Protocol):
         """Count an attempt to post whose end was seen, and was a failure. Raises ClaimLost."""
         ...
 
-    async def placeholder(self, interaction: Interaction, ref: PostedRef) -> None:
+    async def placeholder(self, interaction: Interaction, ref: PostedRef | None) -> None:
         """Note the placeholder of a message; an empty ``id`` says that it is being posted.
 
-        Raises ClaimLost.
+        None: there is none after all. Raises ClaimLost.
         """
         ...
 
     async def fail(self, interaction: Interaction, why: str) -> None:
-        """Give up posting, or taking back; ``why`` is for the operator. Raises ClaimLost."""
+        """Give up posting, or taking back; ``why`` is for the operator. Raises ClaimLost.
+
+        A question whose answer is not shown goes to people (bot.outcomes.goes_to_people).
+        """
         ...
 
     async def amend(self, message: Message) -> bool:

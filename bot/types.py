@@ -270,8 +270,14 @@ class Clarification:
 
 
 EscalationReason = Literal[
-    "asked_for_human", "low_confidence", "nothing_found", "unsupported", "unavailable"
+    "asked_for_human",
+    "low_confidence",
+    "nothing_found",
+    "unsupported",
+    "unavailable",
+    "undelivered",
 ]
+"""undelivered: there was an answer, and the platform did not take it; no response has it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,8 @@ class Deliverer:
         """
         if delivery.placeholder is not None or not isinstance(channel, OpensPlaceholders):
             return delivery
+        if not channel.has_placeholder(delivery.message):
+            return delivery
         if interaction.placeholder is None:
             unseen = PostedRef(delivery.message.thread.channel, "")
             await self._work.placeholder(interaction, unseen)
@@ -113,9 +115,25 @@ class Deliverer:
         try:
             await self._work.placeholder(interaction, opened)
         except ClaimLost:
-            await _removed(channel, delivery.message, opened)
+            if opened is not None:
+                await _removed(channel, delivery.message, opened)
             raise
         return replace(delivery, placeholder=opened)
+
+    async def clear(self, interaction: Interaction) -> None:
+        """Remove what says that a question is worked on: its reply was given up.
+
+        Never raises: what a platform does not take for a day, it may not take now.
+        """
+        message, placeholder = interaction.message, _known(interaction.placeholder)
+        channel = self._channels.get(message.thread.platform)
+        if channel is None or message.overheard:
+            return
+        with suppress(DeliveryFailed, TimeoutError):
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                if placeholder is not None and isinstance(channel, OpensPlaceholders):
+                    await channel.close_placeholder(message, placeholder)
+                await channel.progress(message, Activity(Stage.DONE), None)
 
     async def withdraw(self, interaction: Interaction) -> None:
         """Take back what was posted, where the platform can. Raises DeliveryFailed."""

@@ -155,6 +155,8 @@ class Posting:
         since = interaction.finished_at or interaction.created_at
         if datetime.now(UTC) - since > self._patience:
             await self._give_up(interaction, str(error))
+            if not interaction.withdrawn:
+                await self._deliver.clear(interaction)
             return None
         pause = max(pause_before(attempts), error.retry_after_seconds or 0.0)
         log.warning(

@@ -101,7 +101,7 @@ class Progress:
     async def _show(self, activity: Activity) -> None:
         if self._channel is None:
             return
-        if self._placeholder is None and isinstance(self._channel, OpensPlaceholders):
+        if self._placeholder is None:
             await self._open(self._channel)
         at = self._placeholder if self._placeholder and self._placeholder.id else None
         await self._channel.progress(self._message, activity, at)
@@ -113,7 +113,9 @@ class Progress:
         event = "progress.left_out" if expected else "progress.failed"
         tell(event, interaction_id=self._id, stage=activity.stage.value, why=str(error))
 
-    async def _open(self, channel: OpensPlaceholders) -> None:
+    async def _open(self, channel: Channel) -> None:
+        if not isinstance(channel, OpensPlaceholders) or not channel.has_placeholder(self._message):
+            return
         self._placeholder = PostedRef(self._message.thread.channel, "")
         await self._work.placeholder(self._interaction, self._placeholder)
         self._placeholder = await channel.open_placeholder(self._message)

@@ -14,11 +14,14 @@ OFFER = "Shall I ask a person?"
 WISH = "I'd like to ask a person, please."
 """What a button that asks for a person says for whoever pressed it; they wrote none of it."""
 
-_UNHEARD = "I couldn't reach the people who look after this. Please ask them directly."
 _BY_WORD = " Reply \u201cyes\u201d."
 _BY_WORD_BELOW = " Reply \u201cyes\u201d in this thread."
 _HERE = "they'll answer here."
 _DIRECTLY = "they'll answer you in a direct message."
+_ASKED = "I've asked the people who look after this;"
+LISTED = "I've put your question on the help desk's list for a person to answer."
+"""What is said where people see a question on the board, and not in a channel of theirs."""
+
 OFFERED = f"{OFFER}{_BY_WORD}"
 
 
@@ -56,7 +59,7 @@ class EscalationWording:
                 return self.not_found
             case "unsupported":
                 return _UNSUPPORTED
-            case "unavailable":
+            case "unavailable" | "undelivered":
                 return _UNAVAILABLE
             case "low_confidence":
                 return self.uncertain
@@ -65,8 +68,8 @@ class EscalationWording:
 
     def _handed_over(self, platform: Platform, people: str) -> str:
         if platform in self.asks_people or (people and platform in self.asks_named):
-            return f"I've asked the people who look after this; {_HERE}"
-        return "I've put your question on the help desk's list for a person to answer."
+            return f"{_ASKED} {_HERE}"
+        return LISTED
 
 
 def wish_about(question: str) -> str:
@@ -115,5 +118,10 @@ def asked_in(delivery: Delivery, usual: str | None) -> str | None:
 
 
 def unheard(response: Response) -> Response:
-    """Return what is said when people could not be reached: no hand-over that did not happen."""
-    return replace(response, text=_UNHEARD) if isinstance(response, Escalation) else response
+    """Return what is said when people's channel can't be reached: the board alone has the case."""
+    if not isinstance(response, Escalation):
+        return response
+    text = response.text
+    for where in (_HERE, _DIRECTLY):
+        text = text.replace(f"{_ASKED} {where}", LISTED)
+    return replace(response, text=text if LISTED in text else LISTED)

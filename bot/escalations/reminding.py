@@ -9,6 +9,8 @@ from bot.escalations.types import Case, Notice
 
 def reminds(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
     """Return what is the matter, and what is said after it: "Nobody has ...", "; it has ..."."""
+    if notice.step == "open":
+        return "An answer could not be delivered", ", so its asker still waits for one."
     if notice.step != "ping":
         return "A question was opened again", " and nobody has it."
     begun = case.opened_at if case.standing.state == "open" else case.changed_at

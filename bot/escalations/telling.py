@@ -21,8 +21,12 @@ from rag.types import EVERYONE
 
 _DEADLINE_SECONDS = 40.0
 _PATIENCE = timedelta(hours=24)
-_CALLS: frozenset[Step] = frozenset({"ping", "reopen"})
-"""What people are called to; other steps are only shown to them."""
+_CALLS: frozenset[Step] = frozenset({"open", "ping", "reopen"})
+"""What people are called to; other steps are only shown to them.
+
+An opening is news to nobody but for a question whose answer could not be delivered: the others
+come with a card.
+"""
 
 log = structlog.get_logger(__name__)
 

@@ -29,6 +29,7 @@ REASONS: Mapping[EscalationReason, str] = {
     "nothing_found": "nothing found in the wiki",
     "unsupported": "pages found, but no answer in them",
     "unavailable": "the wiki could not be searched",
+    "undelivered": "there was an answer, but it could not be shown",
 }
 
 _DOING: Mapping[Stage, str] = {

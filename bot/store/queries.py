@@ -204,12 +204,13 @@ def mark_posted(interaction_id: str, ref: PostedRef) -> Update:
     )
 
 
-def mark_placeholder(interaction_id: str, ref: PostedRef) -> Update:
-    """Note where the placeholder is."""
+def mark_placeholder(interaction_id: str, ref: PostedRef | None) -> Update:
+    """Note where the placeholder is; None: there is none."""
+    channel, place = (storable(ref.channel), storable(ref.id)) if ref else (None, None)
     return (
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id)
-        .values(placeholder_channel=storable(ref.channel), placeholder_id=storable(ref.id))
+        .values(placeholder_channel=channel, placeholder_id=place)
     )
 
 

@@ -9,12 +9,13 @@ from typing import Any
 from sqlalchemy import Row
 
 from bot.escalations.life import Reminders
-from bot.outcomes import answer_type
+from bot.outcomes import answer_type, goes_to_people
 from bot.store.codec import Codec, storable
 from bot.types import (
     Activity,
     Claim,
     Escalation,
+    EscalationReason,
     Feedback,
     Interaction,
     InteractionId,
@@ -163,13 +164,39 @@ def escalation_row(
     response = outcome.response
     if not isinstance(response, Escalation) or response.consent_needed or outcome.silent:
         return None
+    return _opened_row(message, response.reason, response.question, reminders)
+
+
+def undelivered_row(given_up: Interaction, reminders: Reminders) -> dict[str, object] | None:
+    """Return what goes on the people's list when an answer can't be shown; None for nothing."""
+    message, outcome = given_up.message, given_up.outcome
+    if outcome is None or not goes_to_people(message, outcome):
+        return None
+    question = outcome.trace.route.question or message.text
+    return _opened_row(message, "undelivered", question, reminders)
+
+
+def opening_notice_row(escalation: Mapping[str, object]) -> dict[str, object]:
+    """Return that people are to be told of the first entry of an escalation, from its row."""
+    return {
+        "interaction_id": escalation["interaction_id"],
+        "number": 1,
+        "to": "people",
+        "tenant": escalation["tenant"],
+        "due_at": escalation["opened_at"],
+    }
+
+
+def _opened_row(
+    message: Message, reason: EscalationReason, question: str, reminders: Reminders
+) -> dict[str, object]:
     now = moment()
     return {
         "interaction_id": message.interaction_id,
         "tenant": message.thread.tenant,
         "state": "open",
-        "reason": response.reason,
-        "question": storable(response.question),
+        "reason": reason,
+        "question": storable(question),
         "asker": storable(message.author.id),
         "asker_name": storable(message.author.name),
         "private": message.private,

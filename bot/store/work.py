@@ -17,16 +17,19 @@ from bot.store.rows import (
     conversation_row,
     escalation_row,
     moment,
+    opening_notice_row,
     opening_row,
     progress_rows,
     ref_of,
     turn_rows,
+    undelivered_row,
     usage_rows,
 )
 from bot.store.tables import (
     EscalationRow,
     EscalationStepRow,
     InteractionRow,
+    NoticeRow,
     ProgressRow,
     Table,
     TurnRow,
@@ -112,11 +115,15 @@ class StoredWork:
     async def unposted(self, interaction: Interaction) -> None:
         await self._write_claimed(interaction, queries.count_attempt(interaction.id))
 
-    async def placeholder(self, interaction: Interaction, ref: PostedRef) -> None:
+    async def placeholder(self, interaction: Interaction, ref: PostedRef | None) -> None:
         await self._write_claimed(interaction, queries.mark_placeholder(interaction.id, ref))
 
     async def fail(self, interaction: Interaction, why: str) -> None:
-        await self._write_claimed(interaction, queries.give_up(interaction.id, why))
+        async with self._transactions.writing() as connection:
+            await self._write(connection, interaction, queries.give_up(interaction.id, why))
+            given_up = await self._held(connection, interaction.id)
+            if given_up.status == "failed":
+                await self._hand_over(connection, given_up)
 
     async def amend(self, message: Message) -> bool:
         async with self._transactions.writing(urgent=True) as connection:
@@ -189,6 +196,15 @@ class StoredWork:
             await self._insert(connection, EscalationRow, escalation)
             await self._insert(connection, EscalationStepRow, opening_row(escalation))
 
+    async def _hand_over(self, connection: AsyncConnection, given_up: Interaction) -> None:
+        """Open a case of a question whose answer nobody sees, and have people told of it."""
+        escalation = undelivered_row(given_up, self._reminders)
+        if escalation is None:
+            return
+        await self._insert(connection, EscalationRow, escalation)
+        await self._insert(connection, EscalationStepRow, opening_row(escalation))
+        await self._insert(connection, NoticeRow, opening_notice_row(escalation))
+
     async def _append(
         self,
         connection: AsyncConnection,
@@ -233,11 +249,16 @@ class StoredWork:
 
     async def _write_claimed(self, interaction: Interaction, statement: Update) -> None:
         """Write if the claim still holds. Raises ClaimLost."""
+        async with self._transactions.writing() as connection:
+            await self._write(connection, interaction, statement)
+
+    async def _write(
+        self, connection: AsyncConnection, interaction: Interaction, statement: Update
+    ) -> None:
         if interaction.claim is not None:
             statement = statement.where(claims.held_by(interaction.claim))
-        async with self._transactions.writing() as connection:
-            if not (await connection.execute(statement)).rowcount:
-                raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")
+        if not (await connection.execute(statement)).rowcount:
+            raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")
 
 
 def _kept(message: Message, outcome: Outcome) -> Message:

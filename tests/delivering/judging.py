@@ -42,8 +42,8 @@ class Run:
     """One run: its verdict, and how much happened.
 
     On a platform that can't be asked what was posted: ``orphans`` say that a question is worked on,
-    and stay though that is over; ``repeated`` are later parts of an answer that stand there again;
-    ``unknown`` is how many posts nobody can have seen arrive, at most.
+    and stay though that is over; ``repeated`` are answers that stand there again and say so, and
+    later parts; ``unknown`` is how many posts nobody can have seen arrive, at most.
     """
 
     verdict: Verdict

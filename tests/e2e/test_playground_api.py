@@ -134,7 +134,7 @@ async def test_a_thumb_is_kept_with_its_words_and_the_last_one_counts(
 async def test_a_mention_in_a_channel_is_answered_in_its_thread(there: Office) -> None:
     said, answer, below = await asked_in_the_team(there, TRAVEL)
     assert said.where.startswith(f"{TEAM};messageid=")
-    assert answer.before[0]["text"] == "Looking this up\u2026"
+    assert not answer.before
     assert not answer.is_streamed
     assert "manager" in answer.text
     assert answer.labels["additionalType"] == ["AIGeneratedContent"]

@@ -6,10 +6,8 @@ import asyncio
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from bot.durable.delivery import Deliverer
+from bot.adapters.teams.showing import replies
 from bot.observing.logs import set_up_logs
-from bot.ports import Channel
-from bot.types import Delivery, Interaction
 from tests.bot.server import settings_for
 from tests.delivering.lives import serve
 from tests.teams.tenant import Local, on_teams
@@ -24,10 +22,6 @@ def live(data_dir: Path, teams_url: str, port: int, tells: Connection) -> None:
 
 
 def forgetful(data_dir: Path, teams_url: str, port: int, tells: Connection) -> None:
-    """Be a server until killed, that posts replies which it can't edit when it tries again."""
-
-    async def none(_: Deliverer, __: Channel, ___: Interaction, delivery: Delivery) -> Delivery:
-        return delivery
-
-    setattr(Deliverer, "_with_placeholder", none)  # noqa: B010 - this process is for nothing else
+    """Be a server until killed, that says of no answer that it may stand there twice."""
+    setattr(replies, "repeated", dict)  # noqa: B010 - this process is for nothing else
     live(data_dir, teams_url, port, tells)

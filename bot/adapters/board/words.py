@@ -29,6 +29,7 @@ REASONS: Mapping[EscalationReason, str] = {
     "nothing_found": "Nothing found",
     "unsupported": "No page supports an answer",
     "unavailable": "Something did not work",
+    "undelivered": "Answer could not be delivered",
 }
 BECAME: Mapping[AnswerType, str] = {
     "RAG": "Answered from the wiki",

@@ -205,4 +205,5 @@ _REASONS = {
     "nothing_found": "No page comes close to the question.",
     "unsupported": "An answer was drafted, but the pages do not support it, so it was dropped.",
     "unavailable": "Something did not work when it was asked; nothing was looked up.",
+    "undelivered": "There was an answer, but the platform did not take it; nobody saw it.",
 }

@@ -13,7 +13,7 @@ from bot import startup
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.cases.people import People
 from bot.adapters.slack.cases.telling import Telling
-from bot.adapters.slack.home.checking import Checking
+from bot.adapters.slack.home.checking import PEOPLE, Checking
 from bot.adapters.slack.home.identity import Colleagues, Introducer
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.home.standing import Standing
@@ -30,7 +30,7 @@ from bot.adapters.slack.wire.labels import ts_of
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.config import Settings
 from bot.errands import Errands
-from bot.errors import SettingInvalid
+from bot.errors import DeliveryRefused, SettingInvalid
 from bot.escalations.ports import SeesCases
 from bot.escalations.types import Case, Notice
 from bot.escalations.view import CaseView
@@ -104,6 +104,7 @@ class SlackChannel:
             notes,
             channel=settings.slack_escalation_channel,
             public_url=settings.public_url,
+            standing=self.standing,
         )
         self._telling = Telling(client, caller, notes)
         self._replies = Replies(Poster(client, caller), Lookup(client, caller), self._people)
@@ -135,7 +136,10 @@ class SlackChannel:
 
     async def checks(self) -> Sequence[Part]:
         """Ask Slack about everything that is configured, a line for each; nothing is posted."""
-        return await self._checking.parts()
+        parts = await self._checking.parts()
+        if any(part.name == PEOPLE and part.state == "ready" for part in parts):
+            self.standing.reached_people(self.settings.slack_escalation_channel)
+        return parts
 
     def part(self) -> Part:
         """Return how it stands, without asking anybody."""
@@ -173,7 +177,8 @@ class SlackChannel:
         message = delivery.message
         if response_url_of(message):
             return await self._responses.deliver(delivery)
-        ref, posted = await self._replies.deliver(delivery)
+        async with self._cleared_if_refused(message):
+            ref, posted = await self._replies.deliver(delivery)
         if posted:
             await self._whispers.offer(delivery)
         self._status.answered(message)
@@ -183,10 +188,20 @@ class SlackChannel:
         """Look the delivery up in its thread, by metadata; None unless all of it is there."""
         if response_url_of(delivery.message):
             return await self._responses.find(delivery)
-        ref = await self._replies.find(delivery)
+        async with self._cleared_if_refused(delivery.message):
+            ref = await self._replies.find(delivery)
         if ref is not None:
             self._status.answered(delivery.message)
         return ref
+
+    @asynccontextmanager
+    async def _cleared_if_refused(self, message: Message) -> AsyncIterator[None]:
+        """Take the status line or mark away where there will be no reply."""
+        try:
+            yield
+        except DeliveryRefused:
+            await self._status.withdrawn(message)
+            raise
 
     async def whisper(self, message: Message, reply: Reply) -> None:
         """Show a fuller reply to the asker alone, in a thread others read. Raises DeliveryFailed.

@@ -15,7 +15,7 @@ from bot.adapters.teams.calling.rates import Clock, Jitter, Pause, Timing
 from bot.adapters.teams.cases.links import link_to
 from bot.adapters.teams.cases.people import People
 from bot.adapters.teams.cases.telling import Telling
-from bot.adapters.teams.home.checking import Checking, standing
+from bot.adapters.teams.home.checking import PEOPLE, REACH_PEOPLE, Checking, standing
 from bot.adapters.teams.home.identity import Colleagues, Introducer, home_of
 from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
@@ -109,7 +109,7 @@ class TeamsChannel:
         self._files = files or Files()
         self._telling = Telling(connector, self.parts, notes)
         self._streams = Streams(connector)
-        self._status = Status(connector, self._streams, self.errands)
+        self._status = Status(connector, self._streams)
         sensitivity = sensitivity_of(settings.teams_sensitivity)
         self._replies = Replies(connector, self._streams, self.parts, sensitivity=sensitivity)
         self._whispers = Whispers(
@@ -126,11 +126,19 @@ class TeamsChannel:
 
     async def checks(self) -> Sequence[Part]:
         """Ask Microsoft about everything that is configured, a line for each; nothing is posted."""
-        return await self._checking.parts()
+        parts = await self._checking.parts()
+        if any(part.name == PEOPLE and part.state == "ready" for part in parts):
+            self.people.trouble = None
+        return parts
 
     def part(self) -> Part:
         """Return how it stands, without asking anybody."""
-        return standing(self.door.keys, self.connector.trouble, self.settings)
+        now = standing(self.door.keys, self.connector.trouble, self.settings)
+        missed = self.people.trouble
+        if now.state == "failed" or missed is None:
+            return now
+        told = f"People can't be asked in {missed.channel}: the board alone has it."
+        return Part(now.name, "failed", told, f"{missed.why} {REACH_PEOPLE}")
 
     async def introduce(self, message: Message) -> Introduction:
         """Tell who asks and who reads along, as Teams vouches for it. Raises DeliveryFailed."""
@@ -144,24 +152,35 @@ class TeamsChannel:
         """Say how a question is withdrawn whose asker pressed Stop while it was answered."""
         self._streams.on_stopped(stopped)
 
-    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
-        """Open a stream, or post what the reply will be edited into. Raises DeliveryFailed."""
+    def has_placeholder(self, message: Message) -> bool:
+        """Tell whether a stream may be opened there: in personal chats, where Teams allows it."""
+        return self._streams.may_open(message)
+
+    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef | None:
+        """Open a stream; None where Teams allows none. Raises DeliveryFailed."""
         return await self._status.open(message, needed=needed)
+
+    async def close_placeholder(self, message: Message, placeholder: PostedRef) -> None:
+        """Remove what says that a question is worked on. Raises DeliveryFailed."""
+        await self._replies.close(message, placeholder)
 
     async def progress(
         self, message: Message, activity: Activity, placeholder: PostedRef | None
     ) -> None:
-        """Say what is being done, in the stream or the placeholder."""
+        """Say what is being done, in the stream, or show that the bot is typing."""
+        self._replies.begun(message)
         await self._status.show(message, activity, placeholder)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Show the reply; what is for its asker alone goes to their personal chat."""
+        self._replies.begun(delivery.message)
         ref = await self._replies.deliver(await self.people.asked(delivery))
         await self._whispers.send(delivery)
         return ref
 
-    async def find(self, delivery: Delivery) -> PostedRef | None:  # noqa: ARG002  # the port's
-        """Return None: Teams cannot be asked."""
+    async def find(self, delivery: Delivery) -> PostedRef | None:
+        """Return None: Teams cannot be asked. What is posted now says that it may be twice."""
+        self._replies.begun_elsewhere(delivery.message)
         return None
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:

@@ -143,6 +143,12 @@ class UnaskableBoard(RememberingBoard):
         self.noted: list[PostedRef | None] = []
         self.taken_over = False
 
+    def has_placeholder(self, message: Message) -> bool:
+        return True
+
+    async def close_placeholder(self, message: Message, placeholder: PostedRef) -> None:
+        raise NotImplementedError
+
     async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
         kept = await self._store.interactions.get(message.interaction_id)
         assert kept is not None

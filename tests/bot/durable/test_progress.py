@@ -97,6 +97,12 @@ async def test_what_cannot_be_shown_disturbs_nobody(store: Store) -> None:
 class CrowdedBoard(Board):
     """Takes no placeholder now, for it has been sent as much as it takes."""
 
+    def has_placeholder(self, message: Message) -> bool:
+        return True
+
+    async def close_placeholder(self, message: Message, placeholder: PostedRef) -> None:
+        raise NotImplementedError
+
     async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
         assert not needed
         raise DeliveryFailed(f"Too much for {message.id} now.", retry_after_seconds=2.0)
@@ -147,6 +153,12 @@ class PlacingBoard(Board):
         self.noted: list[PostedRef | None] = []
         self.shown_in: list[PostedRef | None] = []
         self.store: Store | None = None
+
+    def has_placeholder(self, message: Message) -> bool:
+        return True
+
+    async def close_placeholder(self, message: Message, placeholder: PostedRef) -> None:
+        raise NotImplementedError
 
     async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
         assert not needed

@@ -329,6 +329,35 @@ async def test_what_will_not_be_taken_is_given_up_and_the_outcome_stays(
     assert await store.work.unfinished() == []
 
 
+class PlacingBoard(EventfulBoard):
+    """Opens a placeholder for each reply; remembers which it removed."""
+
+    def __init__(self, *happens: Happening) -> None:
+        super().__init__(*happens)
+        self.closed: list[PostedRef] = []
+
+    def has_placeholder(self, message: Message) -> bool:
+        return True
+
+    async def open_placeholder(self, message: Message, *, needed: bool = False) -> PostedRef:
+        return PostedRef("board", f"{message.id}:{needed}")
+
+    async def close_placeholder(self, message: Message, placeholder: PostedRef) -> None:
+        self.closed.append(placeholder)
+
+
+@pytest.mark.mended(id="teams-2")
+async def test_a_reply_given_up_after_a_day_leaves_no_placeholder(store: Store) -> None:
+    board = PlacingBoard(FULL)
+    inbox = by_hand(store, board, limits=Limits(delivery_hours=0))
+    await inbox.accept(ASKED)
+
+    assert await inbox.run(ID) is None
+
+    assert board.closed == [(await recorded(store, ID)).placeholder]
+    assert board.activities[-1] == Activity(Stage.DONE)
+
+
 async def test_a_server_that_died_before_posting_is_followed_by_a_look_up(store: Store) -> None:
     board = EventfulBoard()
     board.posts[f"{ID}:reply"] = "hi"

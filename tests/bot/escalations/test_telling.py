@@ -212,9 +212,11 @@ async def test_every_step_is_shown_to_people_and_calls_nobody(desk: Desk, step: 
     assert not desk.board.reminded
 
 
-async def test_a_call_is_shown_as_well(desk: Desk) -> None:
-    assert await desk.tell(PING)
-    assert (desk.board.reminded, len(desk.board.shown)) == (["ping"], 1)
+@pytest.mark.mended(id="teams-2")
+@pytest.mark.parametrize("step", ["open", "ping", "reopen"])
+async def test_a_call_is_told_and_shown_as_well(desk: Desk, step: str) -> None:
+    assert await desk.tell(replace(PING, step=step))  # type: ignore[arg-type]  # checked by hand
+    assert (desk.board.reminded, len(desk.board.shown)) == ([PING.id], 1)
 
 
 async def test_it_is_shown_on_every_platform_and_one_refusal_stops_no_other(desk: Desk) -> None:

@@ -74,6 +74,8 @@ _CURES = {
     "messages_tab_disabled": "Switch on the messages tab under App Home.",
 }
 _NAMED = re.compile(r"\bblocks/(\d+)\b")
+_UNKNOWN = re.compile(r"(?i)\bunsupported (?:block )?type\b.*?\bblocks/(\d+)(?:/type)?(?![\d/])")
+"""A block of a type that Slack does not take; in one that is further down, an element is meant."""
 
 
 def named(what: str, response: object) -> DeliveryFailed:
@@ -82,7 +84,8 @@ def named(what: str, response: object) -> DeliveryFailed:
     if status == _TOO_MANY or code in _LIMITED:
         return limited(what, _header_seconds(response))
     if code in _FORMS:
-        return FormRefused(f"{what}: Slack answered {code!r}.", code, blocks_named(response))
+        reason, places = f"{what}: Slack answered {code!r}.", blocks_named(response)
+        return FormRefused(reason, code, places, blocks_unknown(response))
     if code in _DONE_PERHAPS or status >= _SERVER_ERRORS or not code:
         reason = f"{what}: Slack answered {status} {code!r} without saying what it did."
         return unknown(reason, _header_seconds(response))
@@ -93,14 +96,24 @@ def named(what: str, response: object) -> DeliveryFailed:
 
 def blocks_named(response: object) -> frozenset[int]:
     """Return which blocks an answer of Slack names as wrong, counted from 0, if it names any."""
-    told = _field(response, "response_metadata")
-    messages = told.get("messages") if isinstance(told, Mapping) else None
-    return frozenset(int(number) for number in _NAMED.findall(str(messages or "")))
+    return _numbers(_NAMED, response)
+
+
+def blocks_unknown(response: object) -> frozenset[int]:
+    """Return which blocks an answer names as of a type that Slack does not take."""
+    return _numbers(_UNKNOWN, response)
 
 
 def code_of(response: object) -> str:
     """Return Slack's name of an error, "" when it gave none."""
     return str(_field(response, "error") or "")
+
+
+def _numbers(pattern: re.Pattern[str], response: object) -> frozenset[int]:
+    told = _field(response, "response_metadata")
+    messages = told.get("messages") if isinstance(told, Mapping) else None
+    listed = messages if isinstance(messages, list) else [messages or ""]
+    return frozenset(int(found) for each in listed for found in pattern.findall(str(each)))
 
 
 def _field(response: object, name: str) -> object:

@@ -6,6 +6,7 @@
   - ResultUnknown     Slack may have done it and did not say so
   - NotPermitted      Slack said no and did nothing; somebody can mend it
   - bot.errors.DeliveryRefused
+    - FormsRefused    Slack takes a message in no form
     - NeverPermitted  Slack said no, and will say so tomorrow
 """
 
@@ -13,14 +14,35 @@ from __future__ import annotations
 
 from bot.errors import DeliveryFailed, DeliveryRefused
 
+_TOO_LONG = frozenset({"msg_blocks_too_long", "msg_too_long"})
+
 
 class FormRefused(DeliveryFailed):
-    """Slack does not take the message in this form; ``blocks`` are the places that it named."""
+    """Slack does not take the message in this form; ``blocks`` are the places that it named.
 
-    def __init__(self, message: str, code: str, blocks: frozenset[int] = frozenset()) -> None:
+    ``unknown`` are those of them whose type it does not know; in the others something is wrong.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: str,
+        blocks: frozenset[int] = frozenset(),
+        unknown: frozenset[int] = frozenset(),
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.blocks = blocks
+        self.unknown = unknown
+
+    @property
+    def too_long(self) -> bool:
+        """Whether there is too much of it."""
+        return self.code in _TOO_LONG
+
+
+class FormsRefused(DeliveryRefused):
+    """Slack takes a message in no form."""
 
 
 class RateLimited(DeliveryFailed):

@@ -14,6 +14,7 @@ from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.cases.cards import Cards
 from bot.adapters.slack.cases.reminders import link, reminder
 from bot.adapters.slack.cases.telling import notice_label, parts_of
+from bot.adapters.slack.home.standing import Standing
 from bot.adapters.slack.showing.blocks import section
 from bot.adapters.slack.showing.lookup import Lookup
 from bot.adapters.slack.showing.posting import Poster
@@ -42,6 +43,7 @@ class People:
     """Shows escalations in the channel for them: the question's own, or the configured one.
 
     ``public_url`` is where colleagues open the board, None where they have no address of it.
+    ``standing`` is told which channel can't be reached.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class People:
         *,
         channel: str | None,
         public_url: str | None,
+        standing: Standing,
     ) -> None:
         self._channel = channel
+        self._standing = standing
         self._public_url = public_url
         self._poster = Poster(client, caller)
         self._lookup = Lookup(client, caller)
@@ -70,7 +74,7 @@ class People:
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; False when Slack does not let us. Raises DeliveryFailed for the rest.
 
-        A refusal is not waited out: the asker is told at once that nobody was reached.
+        A refusal is not waited out: the board has the case, which its asker is told at once.
         """
         channel = asked_in(delivery, self._channel)
         if channel is None:
@@ -79,7 +83,9 @@ class People:
             await self._cards.post(delivery, channel)
         except (NotPermitted, DeliveryRefused) as error:
             log.warning("slack.people_not_asked", channel=channel, error=str(error))
+            self._standing.missed_people(channel, str(error))
             return False
+        self._standing.reached_people(channel)
         return True
 
     async def show(self, message: Message, view: CaseView) -> None:

@@ -20,6 +20,7 @@ from bot.errors import DeliveryFailed
 from bot.startup import Part, slack_transport
 
 NAME = "Slack"
+PEOPLE = "Slack people"
 _REINSTALL = "Add them (infra/slack/manifest.yaml lists all) and reinstall the app."
 _SOCKET_CURE = (
     "Set SLACK_APP_TOKEN to a token of this app with the scope connections:write (Basic "
@@ -78,7 +79,7 @@ class Checking:
 
     async def _people(self) -> Part:
         """Look at the channel where people are asked."""
-        name, channel = "Slack people", self._settings.slack_escalation_channel
+        name, channel = PEOPLE, self._settings.slack_escalation_channel
         if channel is None:
             cure = "Set SLACK_ESCALATION_CHANNEL to the id (C…) of the channel to ask in."
             return Part(name, "absent", "nobody is asked on Slack; the board shows cases.", cure)
@@ -108,7 +109,7 @@ def token_part(answer: AsyncSlackResponse) -> Part:
 
 def people_part(channel: str, room: dict[str, object]) -> Part:
     """Judge the channel where people are asked, as conversations.info tells of it."""
-    name = "Slack people"
+    name = PEOPLE
     shown = f"#{room['name']} ({channel})" if room.get("name") else channel
     if room.get("is_archived"):
         cure = "Set SLACK_ESCALATION_CHANNEL to another, or unarchive it."
@@ -126,10 +127,10 @@ def _unseen(channel: str) -> Part:
     """Say what is wrong with a channel that Slack does not show."""
     if not _CHANNEL.fullmatch(channel):
         cure = "Set SLACK_ESCALATION_CHANNEL to the id: the channel's name > About > at the bottom."
-        return Part("Slack people", "failed", f"{channel} is no channel's id (C\u2026).", cure)
+        return Part(PEOPLE, "failed", f"{channel} is no channel's id (C\u2026).", cure)
     unseen = f"{channel} is not there, or private and without the bot."
     cure = "Correct SLACK_ESCALATION_CHANNEL, or invite the bot there: /invite @Frontdesk"
-    return Part("Slack people", "failed", unseen, cure)
+    return Part(PEOPLE, "failed", unseen, cure)
 
 
 def _another_workspace(answer: AsyncSlackResponse, team: str | None) -> Part | None:

@@ -9,12 +9,11 @@ import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calling.calls import Caller
-from bot.adapters.slack.calling.errors import FormRefused, NeverPermitted
+from bot.adapters.slack.calling.errors import FormRefused, FormsRefused, NeverPermitted
 from bot.adapters.slack.showing.blocks import Block
 from bot.adapters.slack.showing.refusals import KINDS_REFUSED, Refusals, kinds_of
-from bot.adapters.slack.showing.render import Form, Forms
+from bot.adapters.slack.showing.render import Form, Forms, shortened
 from bot.adapters.slack.wire.labels import Label, Place
-from bot.errors import DeliveryRefused
 
 _NO_MESSAGE = "message_not_found"
 
@@ -43,7 +42,8 @@ class Poster:
         """Send a message in the first of its forms that is taken; what is refused is remembered.
 
         Where Slack names the blocks that it does not take, no other form with such blocks is tried.
-        Raises DeliveryRefused when it takes none, and DeliveryFailed.
+        What is too long is shortened, and says so.
+        Raises FormsRefused when it takes none, and DeliveryFailed.
         """
         refused: list[Form] = []
         left = list(self._refusals.taken(forms))
@@ -53,13 +53,13 @@ class Poster:
                 result = await send(form)
             except FormRefused as error:
                 log.warning("slack.form_refused", error=str(error))
-                named = {form.blocks[at]["type"] for at in error.blocks if at < len(form.blocks)}
-                left = [other for other in left if named.isdisjoint(kinds_of(other))]
+                self._refusals.unknown(_kinds_at(form, error.unknown))
+                left = _left(left, form, error)
                 refused += [form] if error.code in KINDS_REFUSED else []
             else:
                 self._refusals.learn(refused, form)
                 return result
-        raise DeliveryRefused("Slack refused every form of a message.")
+        raise FormsRefused("Slack refused every form of a message.")
 
     async def delete(self, channel: str, ts: str) -> None:
         """Delete a message of ours; one that is gone is no error. Raises DeliveryFailed."""
@@ -101,6 +101,18 @@ class Poster:
                 unfurl_media=False,
             ),
         )
+
+
+def _left(left: Sequence[Form], form: Form, error: FormRefused) -> list[Form]:
+    """Return what is still to be tried after a form was refused."""
+    if error.too_long and (shorter := shortened(form)):
+        return [shorter, *(shortened(last) or last for last in left[-1:])]
+    named = _kinds_at(form, error.blocks)
+    return [other for other in left if named.isdisjoint(kinds_of(other))]
+
+
+def _kinds_at(form: Form, places: frozenset[int]) -> frozenset[str]:
+    return frozenset(str(form.blocks[at]["type"]) for at in places if at < len(form.blocks))
 
 
 def blocks_of(form: Form) -> Sequence[dict[str, object]] | None:

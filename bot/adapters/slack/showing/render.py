@@ -22,16 +22,24 @@ _MOST_SECTIONS = 3
 """Pieces of a list of pages in one message: with remarks and buttons they stay within its limit."""
 
 _NOTIFICATION_LIMIT = 3_900
+_SHORT_LIMIT = 2_500
+"""Characters of all text in a message that was too long for Slack before."""
+
+_SHORTENED = "Slack did not take all of this: it is the beginning."
 _NOTHING = "\u2026"
 _MORE = "There is more that you may read, but not everyone here."
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way to show a message. ``text`` is what notifications and old clients read."""
+    """One way to show a message. ``text`` is what notifications and old clients read.
+
+    The first ``body`` blocks are the words of an answer, 0 where nothing is known of that.
+    """
 
     text: str
     blocks: tuple[Block, ...] = ()
+    body: int = 0
 
 
 Forms = tuple[Form, ...]
@@ -73,6 +81,19 @@ def more(interaction_id: InteractionId) -> Forms:
     return (Form(_MORE, (told, more_button(interaction_id))), Form(_MORE, (told,)), Form(_MORE))
 
 
+def shortened(form: Form) -> Form | None:
+    """Return a form with the beginning of its text, which says so; None for one that is short."""
+    count = form.body or len(form.blocks)
+    body, below = form.blocks[:count], form.blocks[count:]
+    if max(len(form.text), sum(map(_length, body))) <= _SHORT_LIMIT + 2 * len(_SHORTENED):
+        return None
+    text = split(form.text, _SHORT_LIMIT)[0]
+    if not form.blocks:
+        return Form(f"{text}\n\n_{_SHORTENED}_")
+    begun = tuple(_beginning(body))
+    return Form(text, (*begun, context(_SHORTENED), *below), len(begun))
+
+
 def source_lines(lines: Sequence[SourceLine], now: datetime) -> list[str]:
     """Return pages as lines of mrkdwn: number, link, space and age of each."""
     return [_line(line, now) for line in lines]
@@ -94,7 +115,7 @@ def _with_body(shown: tuple[Block, ...], body: str, below: _Below) -> Iterator[F
     remarks = tuple(context(remark) for remark in below.remarks)
     for pressed in _pressed(below.buttons):
         footer = () if pressed or not below.footer else (context(below.footer),)
-        yield Form(notification, (*shown, *pages, *remarks, *footer, *pressed))
+        yield Form(notification, (*shown, *pages, *remarks, *footer, *pressed), len(shown))
 
 
 def _pressed(buttons: Buttons) -> Iterator[tuple[Block, ...]]:
@@ -104,6 +125,33 @@ def _pressed(buttons: Buttons) -> Iterator[tuple[Block, ...]]:
     if buttons.row:
         yield (buttons.row,)
     yield ()
+
+
+def _beginning(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks with as much of their text as a short message has; all that can be pressed."""
+    left = _SHORT_LIMIT
+    for block in blocks:
+        size = _length(block)
+        if size and left > 0:
+            yield block if size <= left else _cut_to(block, left)
+        elif not size:
+            yield block
+        left -= size
+
+
+def _cut_to(block: Block, limit: int) -> Block:
+    words = split(_text_of(block), limit)[0]
+    return {**block, "text": words} if block["type"] == "markdown" else section(words)
+
+
+def _text_of(block: Block) -> str:
+    """Return the text of a paragraph; nothing of any other block."""
+    text = block.get("text")
+    return str(text["text"] if isinstance(text, dict) else text or "")
+
+
+def _length(block: Block) -> int:
+    return len(_text_of(block))
 
 
 def _alone(body: str, below: _Below) -> Form:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
+from bot.adapters.slack.calling.errors import FormsRefused
 from bot.adapters.slack.cases.people import People
 from bot.adapters.slack.showing.buttons import buttons_of
 from bot.adapters.slack.showing.lookup import Lookup
 from bot.adapters.slack.showing.posting import Poster
-from bot.adapters.slack.showing.render import Forms, messages
+from bot.adapters.slack.showing.render import Form, Forms, messages
 from bot.adapters.slack.wire.labels import (
     CARD,
+    Label,
     Parts,
     Posted,
     is_ts,
@@ -20,11 +24,15 @@ from bot.adapters.slack.wire.labels import (
     last_of_all,
     thread_of,
 )
+from bot.errors import DeliveryRefused
 from bot.escalations.handover import in_thread, unheard
+from bot.outcomes import undelivered
 from bot.rendering.rendering import render
 from bot.types import Delivery, Message, PostedRef, Response
 
 _REMEMBERED = 1_000
+_NOT_TAKEN = "not taken"
+"""The part that stands for one that Slack does not take; it makes no delivery complete."""
 
 
 class Replies:
@@ -59,8 +67,20 @@ class Replies:
         for number, forms in enumerate(parts, start=1):
             named = label(delivery, str(number), of=len(parts))
             known = there.get(named.part)
-            ts = known.ts if known else await self._poster.post(place, forms, named)
+            ts = known.ts if known else await self._post(delivery, forms, named)
         return PostedRef(place.channel, ts), True
+
+    async def _post(self, delivery: Delivery, forms: Forms, named: Label) -> str:
+        """Post a message; where Slack takes it in no form, a line says so. Raises FormsRefused."""
+        place = thread_of(delivery.message)
+        try:
+            return await self._poster.post(place, forms, named)
+        except FormsRefused:
+            if not delivery.message.overheard:
+                said = Form(undelivered(delivery.message, delivery.outcome, "Slack"))
+                with suppress(DeliveryRefused):
+                    await self._poster.post(place, (said,), replace(named, part=_NOT_TAKEN))
+            raise
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Look the delivery up in its thread, by metadata; None unless all of it is there."""

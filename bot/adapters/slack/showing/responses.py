@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import structlog
@@ -14,7 +15,12 @@ from slack_sdk.webhook.webhook_response import WebhookResponse
 
 from bot.adapters.slack.calling.answers import named
 from bot.adapters.slack.calling.calls import Caller
-from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted, ResultUnknown
+from bot.adapters.slack.calling.errors import (
+    FormsRefused,
+    NeverPermitted,
+    NotPermitted,
+    ResultUnknown,
+)
 from bot.adapters.slack.cases.people import People
 from bot.adapters.slack.showing.posting import Poster, blocks_of
 from bot.adapters.slack.showing.render import Form, Forms
@@ -23,6 +29,7 @@ from bot.adapters.slack.wire.labels import Place, label, ts_of
 from bot.adapters.slack.wire.reply_to import is_slacks, response_url_of
 from bot.errors import DeliveryFailed
 from bot.escalations.handover import aside, unheard
+from bot.outcomes import undelivered
 from bot.ports import Notes
 from bot.types import Delivery, Message, PostedRef, Response
 
@@ -99,6 +106,11 @@ class Responses:
                 await self._poster.richest(forms, lambda form: self._respond(url, form))
             except (NotPermitted, NeverPermitted) as error:
                 log.info("slack.response_url_closed", error=str(error))
+            except FormsRefused:
+                said = Form(undelivered(message, delivery.outcome, "Slack"))
+                with suppress(DeliveryFailed):
+                    await self._respond(url, said)
+                raise
             else:
                 return _unseen(delivery)
         place = Place(await self._direct(message), None, since=ts_of(message))

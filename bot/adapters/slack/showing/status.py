@@ -24,6 +24,7 @@ from bot.rendering.rendering import doing
 from bot.types import Activity, Message
 
 _EYES = "eyes"
+_TRIES = 3
 _REMEMBERED = 2_000
 _STATUS_PAUSE_SECONDS = 600.0
 _AS_WISHED = frozenset({"already_reacted", "no_reaction"})
@@ -134,7 +135,10 @@ class Status:
         tenant, key = message.thread.tenant, _key(message)
         if not known and await self._noted(self._notes.get(tenant, key)) is None:
             return
-        await self._react("reactions.remove", self._client.reactions_remove, message)
+        for _ in range(_TRIES):
+            # Nobody comes back for a mark that is left; to remove it twice is the same as once.
+            if await self._react("reactions.remove", self._client.reactions_remove, message):
+                break
         await self._noted(self._notes.remove(tenant, key))
 
     async def _react(
@@ -143,7 +147,8 @@ class Status:
         send: Callable[..., Awaitable[AsyncSlackResponse]],
         message: Message,
         patience: float = PATIENCE_SECONDS,
-    ) -> None:
+    ) -> bool:
+        """Change the mark; tell whether that is settled: done, or refused."""
         at = {"channel": message.thread.channel, "timestamp": ts_of(message), "name": _EYES}
         try:
             await self._caller.call(what, lambda: send(**at), patience_seconds=patience)
@@ -152,6 +157,8 @@ class Status:
                 log.info("slack.mark_refused", error=str(error))
         except DeliveryFailed as error:
             log.info("slack.mark_left_out", error=str(error))
+            return False
+        return True
 
     async def _noted(self, note: Awaitable[str | None]) -> str | None:
         try:

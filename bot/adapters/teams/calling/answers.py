@@ -9,6 +9,7 @@ from msrest.exceptions import ClientException
 
 from bot.adapters.teams.calling.errors import (
     Busy,
+    FormRefused,
     Gone,
     NotPermitted,
     Removed,
@@ -25,7 +26,7 @@ _USUAL_WAIT_SECONDS = 1.0
 
 _NOTHING_DONE = frozenset({412, 429})
 _GONE = frozenset({404, 405, 410})
-_NEVER = frozenset({400, 413, 501})
+_BAD, _TOO_LONG, _NEVER = 400, 413, 501
 _MENDABLE = frozenset({"NotEnoughPermissions", "InvalidBotApiHost"})
 """Codes of a 403 that an admin can do something about while the message waits."""
 
@@ -35,6 +36,8 @@ _LEFT = frozenset(
 """Codes of a 403 that says that the bot is not there, or not wanted."""
 
 _STREAM = "ContentStreamNotAllowed"
+_OF_STREAM = "stream"
+"""In the words of a 400: the stream is wrong, not what the activity holds."""
 _STREAM_ENDS: tuple[tuple[str, StreamEnd], ...] = (
     ("cancel", "stopped"),
     ("already completed", "completed"),
@@ -69,7 +72,7 @@ def failure(error: ClientException) -> DeliveryFailed:
     asked = retry_after_seconds(response.headers.get("Retry-After"))
     if status in _NOTHING_DONE:
         return _busy(named, asked)
-    if code == _STREAM:
+    if code == _STREAM or (status == _BAD and _OF_STREAM in words.lower()):
         return StreamRefused(f"{named}: no stream can be shown.", _end(words))
     if status == _FORBIDDEN:
         return _forbidden(code, reason, asked)
@@ -85,7 +88,9 @@ def _forbidden(code: str, reason: str, asked: float | None) -> DeliveryFailed:
 def _refused(status: int, reason: str) -> DeliveryRefused | None:
     if status in _GONE:
         return Gone(reason)
-    return DeliveryRefused(reason) if status in _NEVER else None
+    if status in {_BAD, _TOO_LONG}:
+        return FormRefused(reason, too_long=status == _TOO_LONG)
+    return DeliveryRefused(reason) if status == _NEVER else None
 
 
 def _failed(status: int, reason: str, asked: float | None) -> DeliveryFailed:

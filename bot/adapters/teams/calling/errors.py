@@ -8,6 +8,7 @@
     - NoToken           Teams was not called: Microsoft gives the bot no token
     - Unavailable       for a moment; what Teams did is unknown
     - bot.errors.DeliveryRefused
+      - FormRefused     Teams does not take what the activity holds; a plainer one may do
       - Gone            the activity or its conversation is not there
       - Removed         the bot is not in the conversation, or is blocked there
       - StreamRefused   a stream can't be begun or gone on with; a plain message may be sent
@@ -38,6 +39,17 @@ class NoToken(DeliveryFailed):
 
 class Unavailable(DeliveryFailed):
     """Teams, or what is before it, failed for a moment: 502 and 504."""
+
+
+class FormRefused(DeliveryRefused):
+    """Teams does not take what an activity holds, and did nothing.
+
+    ``too_long``: there is too much of it; otherwise something in it is wrong.
+    """
+
+    def __init__(self, message: str, *, too_long: bool = False) -> None:
+        super().__init__(message)
+        self.too_long = too_long
 
 
 class Gone(DeliveryRefused):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -25,6 +25,14 @@ from bot.types import Delivery, Message, PostedRef
 log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """The channel in which a question could not be shown to people last, and why."""
+
+    channel: str
+    why: str
+
+
 class People:
     """Shows escalations in the channel for them: the question's own, or the configured one.
 
@@ -40,6 +48,7 @@ class People:
         channel: str | None,
         public_url: str | None,
     ) -> None:
+        self.trouble: Trouble | None = None
         self._channel = channel
         self._connector = connector
         self._places = places
@@ -53,8 +62,8 @@ class People:
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; False when Teams does not let us. Raises DeliveryFailed for the rest.
 
-        A refusal is not waited out: the asker is told at once that nobody was reached. True also
-        where no card belongs to a delivery, or it is there.
+        A refusal is not waited out: the board has the case, which its asker is told at once. True
+        also where no card belongs to a delivery, or it is there.
         """
         channel = asked_in(delivery, self._channel)
         if channel is None:
@@ -63,7 +72,10 @@ class People:
             await self._cards.post(delivery, channel)
         except (NotPermitted, DeliveryRefused) as error:
             log.warning("teams.people_not_asked", channel=channel, error=str(error))
+            self.trouble = Trouble(channel, str(error))
             return False
+        if self.trouble and self.trouble.channel == channel:
+            self.trouble = None
         return True
 
     async def asked(self, delivery: Delivery) -> Delivery:

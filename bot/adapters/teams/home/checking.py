@@ -16,11 +16,11 @@ from bot.errors import BotError, DeliveryFailed, DeliveryRefused
 from bot.startup import Part, teams
 
 NAME = "Teams"
-_PEOPLE = "Teams people"
+PEOPLE = "Teams people"
 _ADMINS = "Teams admins"
 _OBJECT_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PRINCIPAL_NAME = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
-_ADD = (
+REACH_PEOPLE = (
     "Correct TEAMS_ESCALATION_CHANNEL (the 19:\u2026 in the channel's link, with %3a as : and %40 "
     "as @), or add the app to its team."
 )
@@ -66,19 +66,19 @@ class Checking:
         where, channel = await self._places.people(), self._settings.teams_escalation_channel
         if where is None:
             cure = "Set TEAMS_ESCALATION_CHANNEL to the id (19:\u2026) of the channel to ask in."
-            return Part(_PEOPLE, "absent", "nobody is asked in Teams; the board shows cases.", cure)
+            return Part(PEOPLE, "absent", "nobody is asked in Teams; the board shows cases.", cure)
         try:
             outside = await self._onlookers.outside(where)
         except DeliveryRefused:
             unseen = f"{channel} is not there, or its team is without the app."
-            return Part(_PEOPLE, "failed", unseen, _ADD)
+            return Part(PEOPLE, "failed", unseen, REACH_PEOPLE)
         except DeliveryFailed as error:
-            return Part(_PEOPLE, "failed", str(error))
+            return Part(PEOPLE, "failed", str(error))
         if outside:
             cure = "Choose one of colleagues alone, unless that is meant."
             told = f"asked in {channel}, where guests or others see what colleagues ask."
-            return Part(_PEOPLE, "ready", told, cure)
-        return Part(_PEOPLE, "ready", f"asked in {channel}")
+            return Part(PEOPLE, "ready", told, cure)
+        return Part(PEOPLE, "ready", f"asked in {channel}")
 
 
 def admins_part(names: Sequence[str]) -> Part:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -9,13 +10,18 @@ from datetime import UTC, datetime
 import structlog
 
 from bot.adapters.teams.calling.connector import Connector
-from bot.adapters.teams.calling.errors import Gone
+from bot.adapters.teams.calling.errors import Busy, FormRefused, Gone, NoToken, NotPermitted
 from bot.adapters.teams.showing.parts import REPLY, Parts
+from bot.adapters.teams.showing.plain import not_taken, plainest, repeated, shape
 from bot.adapters.teams.showing.render import answer_activities
 from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity
 from bot.adapters.teams.showing.streams import Streams, stream_in
 from bot.adapters.teams.wire.body import Json
-from bot.types import Delivery, Message, PostedRef
+from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.types import Delivery, InteractionId, Message, PostedRef
+
+_NOTHING_DONE = (Busy, DeliveryRefused, NotPermitted, NoToken)
+_REMEMBERED = 1_000
 
 log = structlog.get_logger(__name__)
 
@@ -23,10 +29,11 @@ log = structlog.get_logger(__name__)
 class Replies:
     """Shows and takes back what answers a question.
 
-    Teams cannot be asked what was posted, so the first activity goes into the placeholder, and
-    doing that twice is the same as once. What is beyond the size of one activity goes on in further
-    ones, after the first is visible; a repetition adds only those that are missing. The posted
-    reference names the first, which carries the thumbs.
+    Teams cannot be asked what was posted. The end of a stream may be repeated: it is the same as
+    once. Elsewhere the answer is posted, and again after a post whose end nobody saw; then it says
+    that it may stand there twice. What is beyond the size of one activity goes on in further ones;
+    a repetition adds only those that are missing. The posted reference names the first, which
+    carries the thumbs.
     """
 
     def __init__(
@@ -41,15 +48,32 @@ class Replies:
         self._streams = streams
         self._parts = parts
         self._sensitivity = sensitivity
+        self._doubtful: OrderedDict[InteractionId, bool] = OrderedDict()
+
+    def begun(self, message: Message) -> None:
+        """Note that this process sees a question before anything of its answer was posted."""
+        self._doubt(message, before=False)
+
+    def begun_elsewhere(self, message: Message) -> None:
+        """Note that an answer may be there, unless this process knows more of it."""
+        self._doubt(message, before=True)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
-        """Show what is not there yet. Raises DeliveryFailed, StoreUnavailable."""
+        """Show what is not there yet. Raises DeliveryFailed, StoreUnavailable.
+
+        After DeliveryRefused nothing says any more that the question is worked on, as far as Teams
+        takes anything.
+        """
         message, shown = delivery.message, self._shown(delivery)
         several = len(shown) > 1
         posted = [*await self._parts.of(message, REPLY, several=several)]
         for activity in shown[len(posted) :]:
-            where = delivery.placeholder if not posted else None
-            posted.append(await self._post(message, activity, where))
+            if posted and _is_buttons(activity):
+                posted += await self._buttons(message, activity)
+            elif posted:
+                posted.append(await self._put(delivery, activity, None))
+            else:
+                posted.append(await self._first(delivery, activity))
             # At once: somebody may react to what is seen before all of it is there.
             await self._parts.keep(message, REPLY, posted, several=several)
         return PostedRef(message.thread.channel, posted[0])
@@ -64,6 +88,89 @@ class Replies:
         for activity_id in dict.fromkeys([*here, *everything]):
             with suppress(Gone):
                 await self._connector.delete(message.reply_to, activity_id)
+
+    async def close(self, message: Message, placeholder: PostedRef) -> None:
+        """Remove what says that a question is worked on; there will be no reply.
+
+        Raises DeliveryFailed.
+        """
+        if stream := stream_in(placeholder):
+            await self._streams.drop(message, stream)
+            return
+        with suppress(Gone):
+            await self._connector.delete(message.reply_to, placeholder.id)
+
+    async def _first(self, delivery: Delivery, activity: Json) -> str:
+        """Show what an answer begins with, where its placeholder is; elsewhere it is posted."""
+        message, where = delivery.message, delivery.placeholder
+        if where is not None:
+            return await self._put(delivery, activity, where)
+        shown = repeated(activity) if self._doubtful.get(message.interaction_id) else activity
+        try:
+            return await self._put(delivery, shown, None)
+        except DeliveryFailed as error:
+            if not isinstance(error, _NOTHING_DONE):
+                self._doubtful[message.interaction_id] = True
+            raise
+
+    async def _put(self, delivery: Delivery, activity: Json, where: PostedRef | None) -> str:
+        """Show an activity, in its plainest form where Teams refuses it; return its id.
+
+        Where it refuses that too, a line says so instead. Raises DeliveryRefused then.
+        """
+        message = delivery.message
+        try:
+            return await self._post(message, activity, where)
+        except FormRefused as error:
+            _log_refused(message, activity, error)
+            plain = plainest(activity, shorten=error.too_long)
+        try:
+            return await self._plainly(message, plain or activity, where)
+        except FormRefused as error:
+            _log_refused(message, plain or activity, error)
+            await self._say_so(delivery, where)
+            raise
+
+    async def _plainly(self, message: Message, activity: Json, where: PostedRef | None) -> str:
+        """Show an activity where it belongs; beside a stream that nothing of it ends."""
+        try:
+            return await self._post(message, activity, where)
+        except FormRefused:
+            stream = stream_in(where)
+            if not stream:
+                raise
+        posted = await self._connector.send(message.reply_to, activity)
+        with suppress(DeliveryFailed):
+            await self._streams.drop(message, stream)
+        return posted
+
+    async def _say_so(self, delivery: Delivery, where: PostedRef | None) -> None:
+        """Put a line in the place of an answer that Teams does not take; at least remove that."""
+        message = delivery.message
+        try:
+            if not message.overheard:
+                await self._plainly(message, not_taken(delivery), where)
+        except DeliveryRefused as error:
+            log.warning(
+                "teams.nothing_taken", interaction_id=message.interaction_id, why=str(error)
+            )
+            if where is not None:
+                with suppress(DeliveryFailed):
+                    await self.close(message, where)
+
+    async def _buttons(self, message: Message, activity: Json) -> Sequence[str]:
+        """Post the buttons below an answer; return their id, none where nobody knows it.
+
+        They are not posted again: the answer is seen, and words do what they do. Raises
+        DeliveryFailed only where Teams did nothing, and may do it later.
+        """
+        try:
+            return [await self._connector.send(message.reply_to, activity)]
+        except DeliveryFailed as error:
+            if isinstance(error, _NOTHING_DONE) and not isinstance(error, DeliveryRefused):
+                raise
+            _log_refused(message, activity, error)
+            return []
 
     async def _post(self, message: Message, activity: Json, where: PostedRef | None) -> str:
         """Show an activity; return its id. A placeholder that its reader deleted is left."""
@@ -85,3 +192,22 @@ class Replies:
             now=datetime.now(UTC),
             sensitivity=self._sensitivity,
         )
+
+    def _doubt(self, message: Message, *, before: bool) -> None:
+        self._doubtful.setdefault(message.interaction_id, before)
+        while len(self._doubtful) > _REMEMBERED:
+            self._doubtful.popitem(last=False)
+
+
+def _is_buttons(activity: Json) -> bool:
+    """Tell whether there is nothing to read in an activity, only to press."""
+    return plainest(activity) is None
+
+
+def _log_refused(message: Message, activity: Json, error: DeliveryFailed) -> None:
+    log.warning(
+        "teams.not_taken",
+        interaction_id=message.interaction_id,
+        shape=shape(activity),
+        why=str(error),
+    )

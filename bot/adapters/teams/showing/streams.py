@@ -13,7 +13,7 @@ from contextlib import suppress
 import structlog
 
 from bot.adapters.teams.calling.connector import Connector
-from bot.adapters.teams.calling.errors import Gone, Removed, StreamRefused
+from bot.adapters.teams.calling.errors import FormRefused, Gone, Removed, StreamRefused
 from bot.adapters.teams.calling.pacing import Pacing
 from bot.adapters.teams.wire.body import Json
 from bot.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown
@@ -60,6 +60,10 @@ class Streams:
         """Say what is done when a question's asker presses Stop."""
         self._stopped = stopped
 
+    def may_open(self, message: Message) -> bool:
+        """Tell whether a stream may be had where a message was asked; it is asked in any case."""
+        return message.private and self._unavailable.is_due(message.thread.channel)
+
     async def open(
         self, message: Message, words: str, *, patience_seconds: float = 0.0
     ) -> PostedRef | None:
@@ -68,7 +72,7 @@ class Streams:
         That is believed of a chat for ten minutes.
         """
         chat = message.thread.channel
-        if not (message.private and self._unavailable.is_due(chat)):
+        if not self.may_open(message):
             return None
         begun = _informative(words, sequence=1)
         try:
@@ -106,12 +110,13 @@ class Streams:
 
         A stream that is over is edited into the message, which is the same as once when it is
         repeated; where nothing is left of it, the message is posted. One that was stopped gets
-        nothing: the question is withdrawn, and the refusal raised.
+        nothing: the question is withdrawn, and the refusal raised. So is FormRefused: the stream is
+        as it was, and a plainer message may end it.
         """
         self._sequences.pop(stream_id, None)
         try:
             await self._connector.send(message.reply_to, _final(activity, stream_id))
-        except Removed:
+        except (FormRefused, Removed):
             raise
         except DeliveryRefused as error:
             return await self._after(message, stream_id, activity, error)
@@ -146,7 +151,7 @@ class Streams:
         if not isinstance(error, Gone):
             try:
                 await self._connector.update(message.reply_to, stream_id, activity)
-            except Removed:
+            except (FormRefused, Removed):
                 raise
             except DeliveryRefused as refusal:
                 log.info("teams.stream_not_edited", why=str(refusal))

@@ -93,7 +93,7 @@ def wrong_in(blocks: object, block_types: frozenset[str], *, view: bool = False)
         return f"blocks: must be a list of at most {most}"
     allowed = block_types - _MESSAGES_ONLY if view else block_types
     wrong = (
-        f"blocks/{at}: {_wrong(block, allowed)}"
+        f"blocks/{at}: {_wrong(block, allowed)}{_pointer(block, allowed, at)}"
         for at, block in enumerate(blocks)
         if _wrong(block, allowed)
     )
@@ -103,10 +103,16 @@ def wrong_in(blocks: object, block_types: frozenset[str], *, view: bool = False)
 def _wrong(block: object, allowed: frozenset[str]) -> str:
     kind = block.get("type") if isinstance(block, dict) else None
     if not isinstance(block, dict) or kind not in allowed:
-        return f"{kind!r} is not supported here"
+        return f"unsupported type: {kind}"
     return BLOCKS[kind](block) or _repeated(
         [part["action_id"] for part in parts_of(block) if "action_id" in part]
     )
+
+
+def _pointer(block: object, allowed: frozenset[str], at: int) -> str:
+    """Return where a type stands that is not supported, as Slack says it."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    return "" if kind in allowed else f" [json-pointer:/blocks/{at}/type]"
 
 
 def _repeated(ids: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from bot.adapters.slack import SlackChannel, connect
 from bot.adapters.slack.wire.actions import MORE
 from bot.config import Settings
 from bot.errors import SettingInvalid
+from bot.escalations.handover import LISTED
 from bot.types import Reply
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN, delivery
 from tests.bot.adapters.slack.events import ALICE
@@ -124,14 +125,30 @@ async def test_an_escalation_is_told_in_the_thread_and_asked_in_the_peoples_chan
     assert "VPN guide" in card.shown
 
 
-async def test_the_asker_is_told_when_people_could_not_be_asked(
+@pytest.mark.mended(id="slack-7")
+async def test_a_case_that_reaches_no_channel_is_said_to_be_on_the_list(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     slack.channels.remove(PEOPLE)
     await channel.deliver(delivery(question(), HANDED_OVER))
     (reply,) = slack.posts
-    assert "couldn't reach the people" in reply.shown
+    assert LISTED in reply.shown
     assert "I've asked" not in reply.shown
+
+
+@pytest.mark.mended(id="slack-7")
+async def test_the_operator_sees_which_people_are_not_reached(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.channels.remove(PEOPLE)
+    await channel.deliver(delivery(question(), HANDED_OVER))
+    part = channel.part()
+    assert part.state == "failed"
+    assert PEOPLE in part.detail
+    assert "Invite the bot" in part.cure
+    slack.channels.add(PEOPLE)
+    await channel.deliver(delivery(question(id="1700000000.000900"), HANDED_OVER))
+    assert channel.part().state == "ready"
 
 
 async def test_a_private_escalation_is_only_offered_until_the_asker_agrees(

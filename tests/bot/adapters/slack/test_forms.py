@@ -9,11 +9,13 @@ import pytest
 from bot.adapters.slack import SlackChannel
 from bot.adapters.slack.showing.refusals import Refusals
 from bot.adapters.slack.showing.render import Form
+from bot.errors import DeliveryRefused
 from bot.escalations import handover
+from bot.types import Activity, Stage
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
 from tests.bot.adapters.slack.clock import Clock
-from tests.bot.adapters.slack.questions import question, replies
+from tests.bot.adapters.slack.questions import HELP, ROOT, question, replies
 from tests.bot.adapters.slack.server import FakeSlack, Fault, Post
 
 PRESSED = {"context_actions", "actions"}
@@ -98,11 +100,73 @@ async def test_what_is_refused_of_a_whisper_is_not_missing_in_the_thread(
     assert "markdown" in kinds(replies(slack)[-1])
 
 
-def test_a_refusal_is_remembered_for_an_hour() -> None:
+@pytest.mark.mended(id="slack-6")
+def test_an_unknown_type_is_left_out_for_ten_minutes() -> None:
     clock = Clock()
     refusals = Refusals(clock.read)
     rich, plain = Form("a", ({"type": "markdown"},)), Form("a")
-    refusals.learn([rich], plain)
+    refusals.unknown(["markdown"])
     assert refusals.taken((rich, plain)) == [plain]
-    clock.now += 3_601
+    clock.now += 601
     assert refusals.taken((rich, plain)) == [rich, plain]
+
+
+@pytest.mark.mended(id="slack-6")
+@pytest.mark.parametrize(
+    ("texts", "pause", "learned"),
+    [("a", 0, False), ("aa", 0, False), ("ab", 0, True), ("ab", 601, False)],
+    ids=["one", "the same again", "another", "another much later"],
+)
+def test_a_kind_is_refused_once_two_messages_went_without_it(
+    texts: str, pause: int, *, learned: bool
+) -> None:
+    clock = Clock()
+    refusals = Refusals(clock.read)
+    for text in texts:
+        rich, plain = Form(text, ({"type": "markdown"},)), Form(text)
+        refusals.learn([rich], plain)
+        clock.now += pause
+    assert refusals.taken((rich, plain)) == ([plain] if learned else [rich, plain])
+
+
+@pytest.mark.mended(id="slack-6")
+async def test_one_refused_message_costs_the_next_none_of_its_buttons(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail("chat.postMessage", *[UNNAMED] * 3)
+    for number in range(2):
+        await channel.deliver(delivery(question(id=f"1700000000.00010{number}")))
+    assert {"markdown", *PRESSED} <= kinds(replies(slack)[-1])
+
+
+@pytest.mark.mended(id="slack-6")
+@pytest.mark.parametrize("code", ["msg_too_long", "msg_blocks_too_long"])
+async def test_what_is_too_long_is_shortened_and_keeps_its_buttons(
+    slack: FakeSlack, channel: SlackChannel, code: str
+) -> None:
+    slack.fail("chat.postMessage", Fault(error=code))
+    long = replace(ANSWER, text="Restart the client [1]. " + "word " * 1_500)
+    await channel.deliver(delivery(question(), long))
+    (post,) = replies(slack)
+    assert kinds(post) >= PRESSED
+    assert "Restart the client [1]." in post.shown
+    assert "|VPN guide" in post.raw
+    assert "did not take all" in post.shown
+    assert len(post.shown) < len(long.text) / 2
+
+
+@pytest.mark.mended(id="teams-2")
+async def test_a_line_stands_for_what_slack_takes_in_no_form(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail("assistant.threads.setStatus", Fault(error="not_allowed_token_type"))
+    slack.fail("chat.postMessage", *[UNNAMED] * 7)
+    async with channel.session():
+        await channel.progress(question(), Activity(Stage.SEARCHING), None)
+        with pytest.raises(DeliveryRefused):
+            await channel.deliver(delivery(question()))
+    (post,) = replies(slack)
+    assert handover.LISTED in post.shown
+    asked = slack.message_at(HELP, ROOT)
+    assert asked is not None
+    assert "eyes" not in asked.reactions

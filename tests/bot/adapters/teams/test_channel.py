@@ -19,7 +19,7 @@ from bot.errors import SettingInvalid
 from bot.office import Office
 from bot.types import Activity, Reply, Stage
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
-from tests.bot.adapters.teams.activities import CHANNEL, CHAT, question
+from tests.bot.adapters.teams.activities import CHANNEL, question
 from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams, Fault
 
 
@@ -176,16 +176,6 @@ async def test_a_refused_typing_harms_nothing_and_is_not_tried_again(
     for _ in range(3):
         message = question(teams, private=True)
         await channel.progress(message, Activity(Stage.SEARCHING), None)
-    assert teams.calls == ["typing"]
-
-
-async def test_without_a_placeholder_a_chat_shows_typing_once_and_a_channel_nothing(
-    teams: FakeTeams, channel: TeamsChannel
-) -> None:
-    for message in (question(teams), question(teams, private=True)):
-        for stage in (Stage.ROUTING, Stage.SEARCHING):
-            await channel.progress(message, Activity(stage), None)
-    assert [sent.conversation for sent in teams.sent] == [CHAT]
     assert teams.calls == ["typing"]
 
 

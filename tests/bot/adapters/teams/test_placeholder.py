@@ -1,4 +1,4 @@
-"""One activity a question: opened, edited while the work goes on, and edited into the reply."""
+"""Where an answer goes: below its question, or into the message that an older version opened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bot.adapters.teams import TeamsChannel
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.ports import OpensPlaceholders, Withdraws
 from bot.store import Store
-from bot.types import Activity, PostedRef, Stage
+from bot.types import Message, PostedRef
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, into, question
 from tests.bot.adapters.teams.conftest import Restart
@@ -23,6 +23,12 @@ def shown(teams: FakeTeams) -> list[str]:
     return [sent.activity["text"] for sent in teams.messages]
 
 
+async def placed(channel: TeamsChannel, message: Message) -> PostedRef:
+    """Return where an older version said that it looks something up."""
+    said = {"type": "message", "text": "Looking this up", "textFormat": "plain"}
+    return PostedRef(CHANNEL, await channel.connector.send(message.reply_to, said))
+
+
 def test_teams_opens_placeholders_and_takes_replies_back(channel: TeamsChannel) -> None:
     assert isinstance(channel, OpensPlaceholders)
     assert isinstance(channel, Withdraws)
@@ -32,8 +38,7 @@ async def test_the_reply_is_edited_into_the_placeholder_by_another_process(
     teams: FakeTeams, restart: Restart
 ) -> None:
     message = question(teams)
-    opened = await restart().open_placeholder(message)
-    assert shown(teams) == ["Looking this up\u2026"]
+    opened = await placed(restart(), message)
     ref = await restart().deliver(into(opened, delivery(message)))
     (sent,) = teams.messages
     assert ref == opened == PostedRef(CHANNEL, sent.id)
@@ -48,7 +53,7 @@ async def test_the_answer_has_its_thumbs_in_the_placeholder(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     message = question(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await placed(channel, message)
     ref = await channel.deliver(into(opened, delivery(message, LONG)))
     thumbs = ["feedbackLoop" in sent.activity.get("channelData", {}) for sent in teams.messages]
     assert thumbs == [True] + [False] * (len(thumbs) - 1)
@@ -56,58 +61,12 @@ async def test_the_answer_has_its_thumbs_in_the_placeholder(
     assert ref == opened
 
 
-async def test_stages_are_edited_in_at_most_once_a_second(
-    teams: FakeTeams, channel: TeamsChannel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = [100.0]
-    monkeypatch.setattr("bot.adapters.teams.calling.pacing.time.monotonic", lambda: clock[0])
-    message = question(teams)
-    opened = await channel.open_placeholder(message)
-    for stage, seconds in (
-        (Stage.ROUTING, 0.1),
-        (Stage.SEARCHING, 1.0),
-        (Stage.READING, 0.5),
-        (Stage.CHECKING, 0.6),
-        (Stage.DONE, 5.0),
-    ):
-        clock[0] += seconds
-        await channel.progress(message, Activity(stage), opened)
-    assert teams.edits == ["Searching the wiki\u2026", "Checking sources\u2026"]
-    assert teams.calls == ["message", "update", "update"]
-
-
-@pytest.mark.parametrize("status", [403, 404, 429, 500])
-async def test_a_refused_edit_harms_nothing_and_is_not_tried_again_for_that_message(
-    teams: FakeTeams, channel: TeamsChannel, status: int, waits: list[float]
-) -> None:
-    message = question(teams)
-    opened = PostedRef(CHANNEL, "reply-9")
-    teams.fail(Fault(status=status, retry_after="30"), call="update")
-    for _ in range(3):
-        await channel.progress(message, Activity(Stage.SEARCHING), opened)
-    assert teams.calls == ["update"]
-    assert not waits
-    await channel.progress(question(teams, private=True), Activity(Stage.SEARCHING), None)
-    assert teams.calls == ["update", "typing"]
-
-
-async def test_a_placeholder_that_cannot_be_posted_is_not_waited_for(
-    teams: FakeTeams, channel: TeamsChannel, waits: list[float]
-) -> None:
-    teams.fail(Fault(status=429, retry_after="1"))
-    with pytest.raises(DeliveryFailed):
-        await channel.open_placeholder(question(teams))
-    assert not waits
-    await channel.deliver(delivery(question(teams)))
-    assert len(teams.messages) == 1
-
-
 @pytest.mark.parametrize("status", [404, 405])
 async def test_a_placeholder_that_its_reader_deleted_is_posted_anew(
     teams: FakeTeams, channel: TeamsChannel, status: int
 ) -> None:
     message = question(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await placed(channel, message)
     del teams.visible[opened.id]
     if status == 405:
         teams.fail(Fault(status=405), call="update")
@@ -133,7 +92,7 @@ async def test_a_removed_bot_gives_up_without_posting_beside_the_placeholder(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     message = question(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await placed(channel, message)
     teams.fail(Fault(status=403, code="BotNotInConversationRoster"), call="update")
     with pytest.raises(DeliveryRefused, match="BotNotInConversationRoster"):
         await channel.deliver(into(opened, delivery(message)))
@@ -160,7 +119,7 @@ async def test_a_no_to_an_edit_is_believed_by_all_processes(
 ) -> None:
     """Microsoft asks not to try again."""
     message = question(teams)
-    opened = await noted_restart().open_placeholder(message)
+    opened = await placed(noted_restart(), message)
     teams.fail(Fault(status=403, code="ConversationBlockedByUser"), call="update")
     for _ in range(2):
         with pytest.raises(DeliveryRefused):
@@ -173,7 +132,7 @@ async def test_a_no_of_unknown_meaning_is_believed_for_one_reply_alone(
 ) -> None:
     """What is before Teams may say 403 for a moment: whoever waits there is still answered."""
     message = question(teams)
-    opened = await noted_restart().open_placeholder(message)
+    opened = await placed(noted_restart(), message)
     teams.fail(Fault(status=403, code="AccessDenied"), call="update")
     with pytest.raises(DeliveryRefused, match="AccessDenied"):
         await noted_restart().deliver(into(opened, delivery(message)))
@@ -186,7 +145,7 @@ async def test_an_edit_that_may_have_got_through_is_tried_again_later_and_not_at
 ) -> None:
     """Msrest would try edits again by itself, and then say nothing of the status."""
     message = question(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await placed(channel, message)
     teams.fail(Fault(status=502, after=True, retry_after="9"), call="update")
     with pytest.raises(DeliveryFailed, match="502") as failed:
         await channel.deliver(into(opened, delivery(message)))
@@ -198,7 +157,7 @@ async def test_further_parts_follow_once_the_first_is_visible(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     message = question(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await placed(channel, message)
     teams.fail(None, Fault(status=503))
     with pytest.raises(DeliveryFailed):
         await channel.deliver(into(opened, delivery(message, LONG)))
@@ -215,7 +174,7 @@ async def test_after_a_restart_no_part_is_seen_twice(
 ) -> None:
     message = question(teams)
     await store.work.open(message, "here")
-    opened = await noted_restart().open_placeholder(message)
+    opened = await placed(noted_restart(), message)
     sent = into(opened, delivery(message, LONG))
     await noted_restart().deliver(sent)
     once = shown(teams)

@@ -23,6 +23,7 @@ from tests.bot.adapters.teams.server import (
     FakeTeams,
     Fault,
 )
+from tests.bot.adapters.teams.test_placeholder import placed
 
 LOST = Fault(status=0, after=True)
 FAULTS = st.sampled_from(
@@ -45,7 +46,7 @@ def test_whatever_fails_and_whoever_dies_the_answer_is_seen_once(
     async def run() -> None:
         async with FakeTeams(keys={"k1": signing_key}).serving() as teams:
             message = question(teams)
-            opened = await _channel(teams).open_placeholder(message)
+            opened = await placed(_channel(teams), message)
             teams.fail(*faults, call="update")
             for stage in stages:
                 await _channel(teams).progress(message, Activity(stage), opened)

@@ -14,6 +14,7 @@ from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.conftest import Restart
 from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.test_placeholder import placed
 
 LONG = replace(ANSWER, text="word " * 6000)
 
@@ -24,7 +25,7 @@ async def test_a_withdrawn_reply_is_deleted_with_its_further_parts(
 ) -> None:
     other = await channel.deliver(delivery(question(teams, private=True)))
     message = question(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await placed(channel, message)
     ref = await channel.deliver(into(opened, delivery(message, reply)))
     await channel.withdraw(message, [opened, ref])
     assert [sent.id for sent in teams.messages] == [other.id]
@@ -34,7 +35,7 @@ async def test_after_a_restart_what_is_recorded_is_deleted(
     teams: FakeTeams, restart: Restart
 ) -> None:
     message = question(teams)
-    opened = await restart().open_placeholder(message)
+    opened = await placed(restart(), message)
     await restart().withdraw(message, [opened])
     assert not teams.messages
 
@@ -44,7 +45,7 @@ async def test_after_a_restart_further_parts_go_too(
 ) -> None:
     message = question(teams)
     await store.work.open(message, "here")
-    opened = await noted_restart().open_placeholder(message)
+    opened = await placed(noted_restart(), message)
     ref = await noted_restart().deliver(into(opened, delivery(message, LONG)))
     assert len(teams.messages) > 1
     await noted_restart().withdraw(message, [opened, ref])
@@ -53,7 +54,7 @@ async def test_after_a_restart_further_parts_go_too(
 
 async def test_what_is_gone_already_is_no_error(teams: FakeTeams, channel: TeamsChannel) -> None:
     message = question(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await placed(channel, message)
     for _ in range(2):
         await channel.withdraw(message, [opened])
     assert teams.calls == ["message", "delete", "delete"]
@@ -63,7 +64,7 @@ async def test_a_withdrawal_that_fails_is_tried_again_later(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     message = question(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await placed(channel, message)
     teams.fail(Fault(status=502, retry_after="9"), call="delete")
     with pytest.raises(DeliveryFailed, match="502") as failed:
         await channel.withdraw(message, [opened])

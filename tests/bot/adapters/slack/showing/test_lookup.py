@@ -9,6 +9,7 @@ import pytest
 from bot.adapters.slack import SlackChannel, connect
 from bot.config import Settings
 from bot.errors import DeliveryFailed
+from bot.escalations.handover import LISTED
 from bot.types import PostedRef
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import Clock, unhurried
@@ -116,7 +117,7 @@ async def test_a_people_channel_without_the_bot_does_not_hold_up_the_reply(
         await channel.deliver(sent)
     assert await channel.find(sent) is None
     await channel.deliver(sent)
-    assert "couldn't reach the people" in replies(slack)[0].shown
+    assert LISTED in replies(slack)[0].shown
 
 
 async def test_people_are_asked_after_an_outage_and_not_given_up_on(

@@ -79,6 +79,18 @@ async def test_the_mark_goes_once_the_reply_is_there(
     assert slack.calls.index("chat.postMessage") < slack.calls.index(REMOVE)
 
 
+@pytest.mark.mended(id="teams-2")
+async def test_a_mark_goes_also_after_a_lost_response(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    slack.fail(STATUS, REFUSED)
+    slack.fail(REMOVE, Fault(status=0), Fault(status=500))
+    async with channel.session():
+        await shown(channel, question(), SEARCHING)
+        await channel.deliver(delivery(question()))
+    assert not eyes(slack)
+
+
 async def test_another_process_takes_the_mark_away(
     slack: FakeSlack, settings: Settings, store: Store
 ) -> None:

@@ -76,8 +76,6 @@ async def test_what_may_pass_or_be_mended_is_tried_again_later_and_not_at_once(
         Fault(status=403, code="ForbiddenOperationException"),
         Fault(status=403, code="MessageWritesBlocked"),
         Fault(status=404, code="ConversationNotFound"),
-        Fault(status=413, code="MessageSizeTooBig"),
-        Fault(status=400, code="Bad Argument"),
     ],
     ids=lambda fault: f"{fault.status} {fault.code}",
 )

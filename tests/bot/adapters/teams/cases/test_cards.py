@@ -11,6 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.errors import DeliveryFailed, StoreUnavailable
+from bot.escalations.handover import LISTED
 from bot.escalations.types import Notice
 from bot.store import Store
 from bot.types import PostedRef
@@ -21,8 +22,6 @@ from tests.bot.adapters.teams.cases.scenes import ASKER, BEN, Scene
 from tests.bot.adapters.teams.server import Fault
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.escalations.fakes import case_of, notice_of
-
-UNHEARD = "I couldn't reach the people who look after this. Please ask them directly."
 
 
 def ping(scene: Scene) -> Notice:
@@ -149,22 +148,33 @@ async def test_one_that_teams_did_certainly_not_take_is_not_suspected(
     assert len(scene.in_people) == 1
 
 
+@pytest.mark.mended(id="slack-7")
 @pytest.mark.parametrize("code", ["BotNotInConversationRoster", "NotEnoughPermissions"])
-async def test_where_nobody_can_be_asked_the_asker_is_told_so_at_once(
+async def test_the_asker_hears_that_a_card_that_teams_refuses_is_on_the_board(
     scene: Scene, code: str
 ) -> None:
     scene.teams.fail(Fault(status=403, code=code))
     await scene.ask()
     assert not scene.in_people
     (told,) = scene.teams.posts_in(scene.question.thread.channel)
-    assert UNHEARD in told.text
+    assert LISTED in told.text
     assert "I've asked" not in told.text
+
+
+@pytest.mark.mended(id="slack-7")
+async def test_the_operator_sees_which_people_are_not_reached_in_teams(scene: Scene) -> None:
+    scene.teams.fail(Fault(status=403, code="BotNotInConversationRoster"))
+    await scene.ask()
+    part = scene.channel.part()
+    assert part.state == "failed"
+    assert names.PEOPLE in part.detail
+    assert "TEAMS_ESCALATION_CHANNEL" in part.cure
 
 
 async def test_a_channel_that_is_not_there_is_told_as_well(scene: Scene) -> None:
     await scene.ask(response=replace(HANDED_OVER, people="19:nowhere@thread.tacv2"))
     (told,) = scene.teams.posts_in(scene.question.thread.channel)
-    assert UNHEARD in told.text
+    assert LISTED in told.text
 
 
 async def test_it_goes_where_the_questions_own_channel_asks_people(scene: Scene) -> None:

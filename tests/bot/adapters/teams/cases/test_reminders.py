@@ -65,6 +65,15 @@ async def test_a_question_that_was_opened_again_is_told_as_such(scene: Scene) ->
     assert "**A question was opened again** and nobody has it." in scene.in_people[1].text
 
 
+@pytest.mark.mended(id="teams-2")
+async def test_people_hear_that_an_answer_could_not_be_delivered(scene: Scene) -> None:
+    case = case_of(scene.question, reason="undelivered")
+    notice = notice_of(scene.question, 1, step="open", to="people", actor=None, text="")
+    await scene.channel.remind(case, notice)
+    (post,) = scene.in_people
+    assert "could not be delivered" in post.text
+
+
 async def test_without_a_channel_there_is_nothing_to_do(scene: Scene, process: Process) -> None:
     channel = process()
     channel.people._channel = None  # noqa: SLF001  # as without the setting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -14,6 +15,13 @@ from tests.bot.adapters.teams.server import FakeTeams, Fault
 from tests.bot.adapters.teams.tenant.names import GROUP
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    clock = [100.0]
+    monkeypatch.setattr("bot.adapters.teams.calling.pacing.time.monotonic", lambda: clock[0])
+    return clock
+
+
 def in_group(teams: FakeTeams) -> Message:
     group = {"id": GROUP, "conversationType": "groupChat", "isGroup": True}
     activity = in_channel(teams, "<at>Help</at> vpn?", conversation=group)
@@ -22,34 +30,38 @@ def in_group(teams: FakeTeams) -> Message:
     return message
 
 
-async def test_a_group_chat_shows_typing_once_and_a_message_that_is_edited(
-    teams: FakeTeams, channel: TeamsChannel, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.mended(id="teams-3")
+@pytest.mark.parametrize("asked", [question, in_group], ids=["channel", "group chat"])
+async def test_where_others_read_the_bot_types_and_writes_no_placeholder(
+    teams: FakeTeams,
+    channel: TeamsChannel,
+    clock: list[float],
+    asked: Callable[[FakeTeams], Message],
 ) -> None:
-    clock = [100.0]
-    monkeypatch.setattr("bot.adapters.teams.calling.pacing.time.monotonic", lambda: clock[0])
-    message = in_group(teams)
-    opened = await channel.open_placeholder(message)
-    for stage in (Stage.SEARCHING, Stage.CHECKING):
-        clock[0] += 1.0
-        await channel.progress(message, Activity(stage), opened)
-    await channel.errands.finish()
-    assert sorted(teams.calls) == ["message", "typing", "update", "update"]
-    assert [sent.text for sent in teams.messages] == ["Checking sources\u2026"]
-    assert {sent.conversation for sent in teams.sent} == {GROUP}
+    message = asked(teams)
+    assert not channel.has_placeholder(message)
+    assert await channel.open_placeholder(message, needed=True) is None
+    for seconds in (0.0, 9.0, 2.0):
+        clock[0] += seconds
+        await channel.progress(message, Activity(Stage.SEARCHING), None)
+    assert teams.calls == ["typing", "typing"]
+    assert not teams.messages
 
 
-async def test_typing_that_is_refused_harms_nothing(
-    teams: FakeTeams, channel: TeamsChannel
+@pytest.mark.parametrize("status", [403, 404, 429, 500])
+async def test_typing_that_is_refused_is_left_alone_for_that_message(
+    teams: FakeTeams,
+    channel: TeamsChannel,
+    clock: list[float],
+    status: int,
+    waits: list[float],
 ) -> None:
-    teams.fail(Fault(status=403), call="typing")
-    opened = await channel.open_placeholder(in_group(teams))
-    await channel.errands.finish()
-    assert [sent.id for sent in teams.messages] == [opened.id]
-
-
-async def test_a_channel_shows_a_message_and_no_typing(
-    teams: FakeTeams, channel: TeamsChannel
-) -> None:
-    await channel.open_placeholder(question(teams))
-    await channel.errands.finish()
-    assert teams.calls == ["message"]
+    message = question(teams)
+    teams.fail(Fault(status=status, retry_after="30"), call="typing")
+    for _ in range(3):
+        await channel.progress(message, Activity(Stage.SEARCHING), None)
+        clock[0] += 12.0
+    assert teams.calls == ["typing"]
+    assert not waits
+    await channel.progress(in_group(teams), Activity(Stage.SEARCHING), None)
+    assert len(teams.calls) == 2

@@ -39,6 +39,12 @@ def asked(teams: FakeTeams) -> Message:
     return question(teams, private=True)
 
 
+async def streamed(channel: TeamsChannel, message: Message) -> PostedRef:
+    opened = await channel.open_placeholder(message)
+    assert opened is not None
+    return opened
+
+
 def only(teams: FakeTeams) -> Stream:
     (stream,) = teams.streams.values()
     return stream
@@ -74,7 +80,7 @@ async def test_a_question_in_person_is_answered_by_a_stream_that_becomes_its_mes
     teams: FakeTeams, channel: TeamsChannel, time: Time
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     await show(channel, message, opened, time, Stage.SEARCHING, Stage.CHECKING)
     assert not teams.messages
     ref = await channel.deliver(into(opened, delivery(message)))
@@ -93,7 +99,7 @@ async def test_citations_thumbs_and_buttons_come_with_the_end_of_a_stream_alone(
     teams: FakeTeams, channel: TeamsChannel, time: Time
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     await show(channel, message, opened, time, Stage.SEARCHING)
     await channel.deliver(into(opened, delivery(message)))
     first, update, final, below = (sent.activity for sent in teams.sent)
@@ -112,7 +118,7 @@ async def test_updates_rise_by_one_and_come_every_second_and_a_half_at_most(
     teams: FakeTeams, channel: TeamsChannel, time: Time
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     for stage, seconds in (
         (Stage.ROUTING, 0.1),
         (Stage.SEARCHING, 1.4),
@@ -133,7 +139,7 @@ async def test_another_process_ends_a_stream_and_leaves_what_it_shows_until_then
     teams: FakeTeams, restart: Restart, time: Time
 ) -> None:
     message = asked(teams)
-    opened = await restart().open_placeholder(message)
+    opened = await streamed(restart(), message)
     await show(restart(), message, opened, time, Stage.SEARCHING)
     assert teams.calls == ["typing"]
     ref = await restart().deliver(into(opened, delivery(message)))
@@ -142,29 +148,28 @@ async def test_another_process_ends_a_stream_and_leaves_what_it_shows_until_then
 
 
 @pytest.mark.parametrize("status", [403, 400, 405])
-async def test_where_streams_are_not_allowed_there_is_a_message_and_that_is_believed_for_a_while(
+async def test_that_a_chat_has_no_streams_is_believed_for_a_while(
     teams: FakeTeams, channel: TeamsChannel, time: Time, status: int
 ) -> None:
     teams.fail(Fault(status=status, code="ContentStreamNotAllowed"), call="typing")
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
-    assert not stream_in(opened)
-    ref = await channel.deliver(into(opened, delivery(message, Reply(text="Hi!", tone="generic"))))
-    assert ref == opened
-    assert teams.calls == ["typing", "message", "update"]
+    assert await channel.open_placeholder(message) is None
+    await channel.deliver(delivery(message, Reply(text="Hi!", tone="generic")))
+    assert teams.calls == ["typing", "message"]
     time.now += 599
-    await channel.open_placeholder(message)
+    assert not channel.has_placeholder(message)
     time.now += 2
+    assert channel.has_placeholder(message)
     assert stream_in(await channel.open_placeholder(message))
 
 
-async def test_beside_another_stream_of_the_chat_there_is_a_message(
+async def test_beside_another_stream_of_the_chat_the_answer_is_a_message(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     first, second = asked(teams), replace(asked(teams), id="1700000000009")
     one, two = [await channel.open_placeholder(each) for each in (first, second)]
     assert stream_in(one)
-    assert not stream_in(two)
+    assert two is None
     for message, opened in ((second, two), (first, one)):
         await channel.deliver(into(opened, delivery(message)))
     assert {sent.text for sent in teams.messages} == {teams.messages[0].text}
@@ -193,7 +198,7 @@ async def test_after_two_minutes_the_answer_is_edited_in(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     teams.clock.advance(121.0)
     ref = await channel.deliver(into(opened, delivery(message)))
     (sent,) = teams.messages
@@ -208,7 +213,7 @@ async def test_where_nothing_is_left_of_a_stream_the_answer_is_posted(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     teams.streams.clear()
     ref = await channel.deliver(into(opened, delivery(message)))
     assert [sent.id for sent in teams.messages] == [ref.id]
@@ -219,7 +224,7 @@ async def test_what_is_too_much_for_a_stream_is_tried_as_a_message(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     big = Fault(status=403, code="ContentStreamNotAllowed", message="Message size too large")
     teams.fail(big)
     await channel.deliver(into(opened, delivery(message)))
@@ -231,7 +236,7 @@ async def test_a_rate_limit_at_the_end_is_waited_out(
     teams: FakeTeams, channel: TeamsChannel, waits: list[float]
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     teams.fail(Fault(status=429, retry_after="1"))
     await channel.deliver(into(opened, delivery(message)))
     assert waits == [pytest.approx(1.125, abs=0.125)]
@@ -243,7 +248,7 @@ async def test_an_end_that_got_through_unseen_is_not_shown_twice(
     teams: FakeTeams, restart: Restart, *, elsewhere: bool
 ) -> None:
     channel, message = restart(), asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     teams.fail(LOST)
     sent = into(opened, delivery(message))
     with pytest.raises(DeliveryFailed):
@@ -258,7 +263,7 @@ async def test_further_parts_follow_the_end_of_a_stream(
 ) -> None:
     message = asked(teams)
     await store.work.open(message, "here")
-    opened = await noted_restart().open_placeholder(message)
+    opened = await streamed(noted_restart(), message)
     sent = into(opened, delivery(message, LONG))
     for _ in range(2):
         ref = await noted_restart().deliver(sent)
@@ -273,7 +278,7 @@ async def test_who_presses_stop_withdraws_the_question_and_nothing_is_posted(
     stopped: list[str] = []
     channel.on_stopped(_noting(stopped))
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     streaming.stop(teams, CHAT)
     await show(channel, message, opened, time, Stage.SEARCHING, Stage.READING)
     assert stopped == [message.interaction_id]
@@ -288,7 +293,7 @@ async def test_a_stop_that_is_seen_only_at_the_end_withdraws_too_and_posts_no_pa
     stopped: list[str] = []
     channel.on_stopped(_noting(stopped))
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     streaming.stop(teams, CHAT)
     with pytest.raises(DeliveryRefused):
         await channel.deliver(into(opened, delivery(message, LONG)))
@@ -301,7 +306,7 @@ async def test_the_endpoint_has_the_inbox_withdraw_what_was_stopped(
 ) -> None:
     await send(client, teams, in_person(teams, "vpn?"))
     message = inbox.only
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     streaming.stop(teams, CHAT)
     with pytest.raises(DeliveryRefused):
         await channel.deliver(into(opened, delivery(message)))
@@ -312,7 +317,7 @@ async def test_an_update_that_teams_drops_for_its_order_harms_nothing(
     teams: FakeTeams, channel: TeamsChannel, time: Time
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     only(teams).sequence = 2
     await show(channel, message, opened, time, Stage.SEARCHING, Stage.CHECKING)
     assert only(teams).shown == ["Looking this up\u2026", "Checking sources\u2026"]
@@ -324,7 +329,7 @@ async def test_a_withdrawn_question_leaves_no_open_stream_behind(
     teams: FakeTeams, restart: Restart
 ) -> None:
     message = asked(teams)
-    opened = await restart().open_placeholder(message)
+    opened = await streamed(restart(), message)
     await restart().withdraw(message, [opened])
     assert not teams.messages
     assert only(teams).state == "completed"
@@ -335,7 +340,7 @@ async def test_a_withdrawn_answer_that_was_streamed_is_deleted_once(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     ref = await channel.deliver(into(opened, delivery(message)))
     await channel.withdraw(message, [opened, ref])
     assert not teams.messages
@@ -346,7 +351,7 @@ async def test_an_answer_whose_place_was_not_noted_is_deleted_by_its_stream(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     message = asked(teams)
-    opened = await channel.open_placeholder(message)
+    opened = await streamed(channel, message)
     await channel.deliver(into(opened, delivery(message)))
     await channel.withdraw(message, [opened])
     assert not teams.messages
@@ -369,7 +374,7 @@ def test_whatever_fails_and_whoever_dies_a_streamed_answer_is_seen_once(
     async def run() -> None:
         async with FakeTeams().serving() as teams:
             message = asked(teams)
-            opened = await _channel(teams).open_placeholder(message)
+            opened = await streamed(_channel(teams), message)
             teams.clock.advance(121.0 if late else 0.0)
             teams.fail(*faults, call="update" if late else "message")
             ref = await _until_posted(teams, message, opened, restarts)
