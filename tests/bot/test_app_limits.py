@@ -53,6 +53,20 @@ async def test_a_pause_holds_at_once_until_it_is_lifted(tmp_path: Path) -> None:
     assert clear[:2] == (200, "ready")
 
 
+@pytest.mark.mended(id="mission-S4")
+async def test_the_api_says_by_its_status_that_it_is_too_much(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, rate_per_user_per_minute=1)
+    async with house(settings) as client:
+        await told(client, "hi")
+        hurried = await client.post("/api/v2/ask", json={"question": "hi"})
+        await pausing.pause(settings, reason="We move the wiki", by="ops")
+        paused = await client.post("/api/v2/ask", json={"question": "hi"})
+
+    assert (hurried.status, paused.status) == (429, 503)
+    assert 1 <= int(hurried.headers["Retry-After"]) <= 60
+    assert "Retry-After" in paused.headers
+
+
 def with_model(tmp_path: Path, url: str, **changes: object) -> Settings:
     return settings_for(
         tmp_path, openai_base_url=url, openai_api_key=KEY, openai_model="unruly", **changes

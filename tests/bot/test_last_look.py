@@ -12,7 +12,7 @@ from bot.fuller import CHANGED, FullerReplies
 from bot.types import Clarification, Escalation, Intent, Interaction, Outcome, Reply, Stage
 from rag.errors import IndexUnavailable
 from rag.pipeline import Pipeline
-from rag.types import EVERYONE, Chunk, ModelCall, Principal
+from rag.types import EVERYONE, Chunk, ModelCall, Passage, Principal, Question
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.offices import ReadsPages
 from tests.bot.test_desk import WORDING, FirstLine, FixedGate, FixedRouter, Greeter, ListIndex
@@ -41,7 +41,9 @@ class Closed:
 class ExcludingIndex(ListIndex):
     """A list that leaves out the pages it is told to."""
 
-    async def search(self, question, readers, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    async def search(
+        self, question: Question, readers: frozenset[Principal], k: int
+    ) -> tuple[Passage, ...]:
         found = await super().search(question, readers, k)
         return tuple(one for one in found if one.chunk.page_id not in question.excluded_pages)
 
@@ -50,7 +52,9 @@ class ExcludingIndex(ListIndex):
 class GoneTheSecondTime(ExcludingIndex):
     """Can be searched only once."""
 
-    async def search(self, question, readers, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    async def search(
+        self, question: Question, readers: frozenset[Principal], k: int
+    ) -> tuple[Passage, ...]:
         self.broken = bool(self.searched)
         return await super().search(question, readers, k)
 
