@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-from opentelemetry.trace import Span
-
 from rag import telemetry
-from rag.errors import RagError
 from rag.models.azure_token import is_azure
 from rag.ports import ChatModel, Completion, Prompt, Shape, Structured
-from rag.telemetry import Attributes, describe, span
+from rag.telemetry import Attributes, counting, describe, span
 
 _OPENAI = "api.openai.com"
 
@@ -36,29 +31,24 @@ class TracedModel:
         return self._model.name
 
     async def complete(self, prompt: Prompt) -> Completion:
-        with self._span(prompt) as current:
+        with (
+            span(telemetry.GENERATION, self._asked(prompt), kind="client") as current,
+            counting(current),
+        ):
             completion = await self._model.complete(prompt)
             describe(current, telemetry.of_call(completion.call))
             describe(current, {telemetry.REFUSED: completion.refused})
             return completion
 
     async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]:
-        with self._span(prompt) as current:
+        with (
+            span(telemetry.GENERATION, self._asked(prompt), kind="client") as current,
+            counting(current),
+        ):
             answered = await self._model.structured(prompt, shape)
             describe(current, telemetry.of_call(answered.call))
             describe(current, {telemetry.REFUSED: answered.value is None})
             return answered
-
-    @contextmanager
-    def _span(self, prompt: Prompt) -> Iterator[Span]:
-        """Record a call, and of one that failed what the server said that it took."""
-        with span(telemetry.GENERATION, self._asked(prompt), kind="client") as current:
-            try:
-                yield current
-            except RagError as error:
-                for call in error.calls:
-                    describe(current, telemetry.of_call(call))
-                raise
 
     def _asked(self, prompt: Prompt) -> Attributes:
         return {
