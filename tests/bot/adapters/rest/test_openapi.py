@@ -249,6 +249,8 @@ FIRST = [
 ]
 """What version 1 maps otherwise; the rest is the same handlers under another address."""
 
+Brings = Callable[[World, Operation, int], Awaitable[ClientResponse]]
+
 PROMISED = [
     (operation, status)
     for operation in (*OPERATIONS, *FIRST)
@@ -262,7 +264,7 @@ PROMISED = [
 async def test_every_documented_response_is_given_as_documented(
     store: Store, tmp_path: Path, operation: Operation, status: int
 ) -> None:
-    bring_about = wrong
+    bring_about: Brings = wrong
     if status in {400, 401, 403, 413, 415}:
         bring_about = refused
     elif status == 429:
