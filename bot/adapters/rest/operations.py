@@ -53,7 +53,7 @@ PROBLEMS: Mapping[int, str] = {
     422: "A field has a wrong value: which, what, and the cure.",
     429: "A rate or a budget is used up; `Retry-After` says in how many seconds there is more.",
     500: "Something broke on the server's side.",
-    503: "Too many questions wait, answering is paused, or a part that is needed is away.",
+    503: "Too many questions wait, a part is away, or, in version 2, answering is paused.",
     504: "The answer takes too long; `poll` says where it will be.",
 }
 
