@@ -15,8 +15,8 @@ from bot.errors import SettingInvalid
 from bot.types import NO_MODEL
 from rag.config import SearchSettings
 
-NOT_FOUND = "I don't have that information in the provided knowledge base."
-ESCALATION = "I'm not certain enough to answer this."
+NOT_FOUND = "I couldn't find that in our wiki."
+ESCALATION = "I'm not sure enough to answer that from our wiki."
 
 
 class Settings(SearchSettings):
@@ -90,7 +90,7 @@ class Settings(SearchSettings):
         ESCALATION, pattern=r"\S", description="What the asker is told then."
     )
     not_found_message: str = Field(
-        NOT_FOUND, pattern=r"\S", description="Said when the index has no answer."
+        NOT_FOUND, pattern=r"\S", description="Said where nothing was found."
     )
     router: Literal["cascade", "llm"] = Field(
         "cascade", description="`llm`: the model alone classifies, in one word."

@@ -15,9 +15,11 @@ from bot.escalations.handover import EscalationWording
 from bot.finishing import finished
 from bot.grounding import Gates, Grounding
 from bot.observing.explaining import Grounded, explained, noted, of_route, with_calls
+from bot.outcomes import error_code
 from bot.ports import ReportStage, StillReadable
 from bot.rendering.wording import refusal_of, reply_of, suggestions_of
 from bot.types import (
+    ErrorCode,
     Escalation,
     EscalationReason,
     Inquiry,
@@ -37,6 +39,8 @@ from rag.telemetry import describe, span
 from rag.types import Answer, ModelCall
 
 _log = structlog.get_logger(__name__)
+
+_NO_INDEX = "the index did not answer"
 
 
 class Desk:
@@ -104,12 +108,11 @@ class Desk:
         asked = asked_of(inquiry, trace.route)
         try:
             grounded = await self._grounding.ground(way.pipeline, asked, report)
-        except RagError:
+        except RagError as error:
             _log.exception("retrieval_failed", interaction_id=inquiry.message.interaction_id)
-            return Outcome(
-                self._hand_over("unavailable", inquiry, trace.route),
-                noted(trace, "the index did not answer"),
-            )
+            code = error_code(error)
+            trace = with_calls(noted(trace, _NO_INDEX), (*trace.calls, *error.calls))
+            return Outcome(self._hand_over("unavailable", inquiry, trace.route, error=code), trace)
         trace = explained(trace, grounded)
         private, calls = await self._for_the_asker(inquiry, way, asked, grounded)
         trace = with_calls(trace, (*trace.calls, *calls))
@@ -128,7 +131,7 @@ class Desk:
     def _respond(self, inquiry: Inquiry, way: Way, route: Route, grounded: Grounded) -> Response:
         answer = grounded.answer
         if answer is None:
-            return self._hand_over("unavailable", inquiry, route, grounded)
+            return self._hand_over("unavailable", inquiry, route, grounded, error=grounded.error)
         if answer.refusal is not None:
             return refusal_of(grounded.probability)
         if grounded.passes:
@@ -145,6 +148,7 @@ class Desk:
         inquiry: Inquiry,
         route: Route,
         grounded: Grounded | None = None,
+        error: ErrorCode | None = None,
     ) -> Escalation:
         suggestions = suggestions_of(grounded.retrieval.passages) if grounded else ()
         message, people = inquiry.message, inquiry.policy.people
@@ -161,6 +165,8 @@ class Desk:
             confidence=grounded.probability if grounded else None,
             consent_needed=message.private and reason != "asked_for_human",
             people=people,
+            statement=self._wording.statement(reason),
+            error=error,
         )
 
 

@@ -11,11 +11,12 @@ import structlog
 from bot.asking import Asked
 from bot.last_look import LastLook, after, cited, shown, without
 from bot.observing.explaining import Grounded, of_gate
+from bot.outcomes import error_code
 from bot.ports import ReportStage, StillReadable
 from bot.rendering.wording import reply_of
 from bot.types import Reply, Stage
 from rag import telemetry
-from rag.errors import RagError
+from rag.errors import RagError, after_calls
 from rag.pipeline import Pipeline, Retrieval
 from rag.telemetry import describe, span
 from rag.types import Answer, ModelCall, Principal
@@ -48,7 +49,8 @@ class Grounding:
         failing = await self._last.failing(grounded, asked.scope)
         if not failing:
             return grounded
-        again = await self._grounded(pipeline, without(asked, failing), report)
+        with after_calls(grounded.calls):
+            again = await self._grounded(pipeline, without(asked, failing), report)
         return after(grounded, failing, await self._last.kept(again, asked.scope))
 
     async def fuller(
@@ -61,9 +63,9 @@ class Grounding:
         try:
             with span(telemetry.PRIVATE_REPLY):
                 return await self._fuller(pipeline, asked, public, own)
-        except RagError:
+        except RagError as error:
             _log.exception("private_reply_failed")
-            return None, ()
+            return None, error.calls
 
     async def _fuller(
         self, pipeline: Pipeline, asked: Asked, public: Grounded, own: frozenset[Principal]
@@ -72,14 +74,14 @@ class Grounding:
         found = await self._more(pipeline, theirs, public)
         failing = await self._last.failing(found, theirs.scope) if found else frozenset()
         if found and failing:
-            again = await self._more(pipeline, without(theirs, failing), public)
+            with after_calls(found.calls):
+                again = await self._more(pipeline, without(theirs, failing), public)
             found = after(found, failing, await self._last.kept(again, theirs.scope))
         if found is None or found.answer is None:
-            return None, () if found is None else found.earlier
-        calls = (*found.earlier, *found.answer.calls)
+            return None, () if found is None else found.calls
         if not found.passes or cited(found) <= shown(public):
-            return None, calls
-        return reply_of(found.answer, found.probability), calls
+            return None, found.calls
+        return reply_of(found.answer, found.probability), found.calls
 
     async def _more(self, pipeline: Pipeline, asked: Asked, public: Grounded) -> Grounded | None:
         """Return an answer where something is found that the public one was not made from."""
@@ -95,9 +97,10 @@ class Grounding:
         await report(Stage.READING, len({each.chunk.page_id for each in retrieval.passages}))
         try:
             answer = await pipeline.compose(retrieval, asked.scope, asked.attached)
-        except RagError:
+        except RagError as error:
             _log.exception("composing_failed")
-            return Grounded(retrieval, None, 0.0, 1.0)
+            code = error_code(error)
+            return Grounded(retrieval, None, 0.0, 1.0, earlier=error.calls, error=code)
         await report(Stage.CHECKING)
         return self._judged(retrieval, answer)
 

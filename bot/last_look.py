@@ -47,10 +47,10 @@ def without(asked: Asked, pages: frozenset[str]) -> Asked:
 
 def after(first: Grounded, failing: frozenset[str], again: Grounded | None) -> Grounded:
     """Return a second answer with what the first one, which is thrown away, took."""
-    calls = first.answer.calls if first.answer else ()
     final = _only(first, frozenset()) if again is None else again
     notes = (*final.notes, _NOTE.format(len(failing)))
-    return replace(final, earlier=() if again is None else (*calls, *final.earlier), notes=notes)
+    earlier = first.earlier if again is None else (*first.calls, *final.earlier)
+    return replace(final, earlier=earlier, notes=notes)
 
 
 def cited(grounded: Grounded) -> frozenset[str]:

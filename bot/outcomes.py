@@ -7,10 +7,12 @@ from typing import Literal, assert_never
 from bot.escalations.handover import LISTED, OFFERED
 from bot.types import (
     Clarification,
+    ErrorCode,
     Escalation,
     EscalationReason,
     Intent,
     Interaction,
+    Limit,
     Message,
     Outcome,
     Refusal,
@@ -18,6 +20,7 @@ from bot.types import (
     Route,
     Trace,
 )
+from rag.errors import IndexMismatch, IndexUnavailable, ModelAnswerInvalid, ModelUnavailable
 
 AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "SILENT"]
 """SILENT: recorded and never posted, for nobody asked the bot, or they were told before."""
@@ -68,7 +71,22 @@ def document_ids(outcome: Outcome) -> tuple[str, ...]:
     return tuple(dict.fromkeys(passage.page_id for passage in outcome.trace.passages))
 
 
-def unavailable(message: Message, note: str) -> Outcome:
+def error_code(error: Exception) -> ErrorCode:
+    """Return the code that clients get for an error; its text is for the log alone."""
+    match error:
+        case IndexUnavailable() | IndexMismatch():
+            return "index_unavailable"
+        case ModelAnswerInvalid():
+            return "model_answer_invalid"
+        case ModelUnavailable():
+            return "model_unavailable"
+        case TimeoutError():
+            return "timeout"
+        case _:
+            return "internal"
+
+
+def unavailable(message: Message, note: str, error: ErrorCode = "internal") -> Outcome:
     """Return what is said when no answer could be worked out; ``note`` is for the record.
 
     Who did not address the bot is told nothing, here as below.
@@ -80,6 +98,8 @@ def unavailable(message: Message, note: str) -> Outcome:
             reason="unavailable",
             question=question,
             consent_needed=message.private,
+            statement=UNAVAILABLE,
+            error=error,
         ),
         trace=Trace(
             route=_unrouted(message),
@@ -92,7 +112,7 @@ def unavailable(message: Message, note: str) -> Outcome:
 def refused(message: Message, refusal: Refusal) -> Outcome:
     """Return what is said when a message is not worked on; its note is for the operator."""
     return Outcome(
-        response=Reply(text=refusal.text, tone="generic", refused=True),
+        response=Reply(text=refusal.text, tone="generic", refused=True, limit=refusal.limit),
         trace=Trace(route=_unrouted(message), notes=(f"limit:{refusal.note}",)),
         silent=message.overheard or refusal.silent,
     )
@@ -100,7 +120,7 @@ def refused(message: Message, refusal: Refusal) -> Outcome:
 
 def busy(message: Message) -> Outcome:
     """Return what is said when too many questions are waiting."""
-    return refused(message, Refusal(BUSY, "queue_full"))
+    return refused(message, Refusal(BUSY, "queue_full", limit=Limit("queue")))
 
 
 def _unrouted(message: Message) -> Route:

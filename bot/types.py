@@ -193,15 +193,28 @@ class Inquiry:
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """What stops a message: a rate, a budget, the pause, or too many that wait.
+
+    ``until`` is when it can be asked again, None where nobody knows.
+    """
+
+    kind: Literal["rate", "budget", "pause", "queue"]
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A message that is not worked on: what its asker is told, and why, for the operator.
 
-    ``silent``: they were told before, and this one is only recorded.
+    ``silent``: they were told before, and this one is only recorded. ``limit`` is None where it is
+    refused for another reason than that it is too much now.
     """
 
     text: str
     note: str
     silent: bool = False
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +255,19 @@ class Source:
     superseded: str = ""
 
 
+ErrorCode = Literal[
+    "index_unavailable", "model_unavailable", "model_answer_invalid", "timeout", "internal"
+]
+"""Why something that was needed for an answer did not work; documented in docs/api.md."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An answer. ``text`` is Markdown with ``[1]``-style marks into ``sources``.
 
     ``tone`` is how it is offered: "found" quotes what the wiki says (no model), "answer" is
-    composed by a model and checked, "generic" never touched the index.
+    composed by a model and checked, "generic" never touched the index. ``limit`` is set where a
+    limit refused the question, ``error`` where the text is an apology for what did not work.
     """
 
     text: str
@@ -256,6 +276,8 @@ class Reply:
     confidence: float | None = None
     refused: bool = False
     kind: Literal["reply"] = "reply"
+    limit: Limit | None = None
+    error: ErrorCode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +309,8 @@ class Escalation:
     ``suggestions`` are the pages found, offered unconfirmed; ``question`` is what the person is
     asked. ``consent_needed`` in a private conversation: it is offered, not yet posted. ``people``
     is where they are asked, in the platform's own names; "" means where the settings say.
+    ``statement`` is the part of the text that says why, without what is done about it; "" where
+    there is no such part. ``error`` is set with the reason "unavailable".
     """
 
     text: str
@@ -297,6 +321,8 @@ class Escalation:
     consent_needed: bool = False
     people: str = ""
     kind: Literal["escalation"] = "escalation"
+    statement: str = ""
+    error: ErrorCode | None = None
 
 
 Response = Reply | Clarification | Escalation

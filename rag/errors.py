@@ -10,9 +10,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rag.types import ModelCall
+
 
 class RagError(Exception):
-    """Retrieval or answering failed."""
+    """Retrieval or answering failed; ``calls`` are the model calls that it took all the same.
+
+    A call is among them as far as the vendor said what it took.
+    """
+
+    calls: tuple[ModelCall, ...] = ()
+
+
+@contextmanager
+def after_calls(calls: tuple[ModelCall, ...]) -> Iterator[None]:
+    """Let an error that is raised inside carry what was spent before it, too."""
+    try:
+        yield
+    except RagError as error:
+        error.calls = (*calls, *error.calls)
+        raise
 
 
 class IndexUnavailable(RagError):

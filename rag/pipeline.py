@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -12,7 +12,7 @@ import structlog
 from rag import telemetry
 from rag.confidence import features
 from rag.embedding import embed_question
-from rag.errors import ModelUnavailable
+from rag.errors import ModelUnavailable, after_calls
 from rag.ports import (
     Composer,
     Composition,
@@ -139,7 +139,7 @@ class Pipeline:
             return _silence(retrieval)
         started = time.perf_counter()
         context = await self._widen(retrieval.passages, scope)
-        composition, vocabulary = await asyncio.gather(
+        composition, vocabulary = await _both(
             self._composed(retrieval.question, context, attached),
             self._vocabulary(retrieval.question, scope),
         )
@@ -188,6 +188,19 @@ class Pipeline:
         return await self._index.vocabulary(
             scope.question(question), scope.readers, content_words(question)
         )
+
+
+async def _both(
+    composed: Awaitable[Composition], known: Awaitable[Vocabulary | None]
+) -> tuple[Composition, Vocabulary | None]:
+    """Await both to their end: what a model took counts also when the index fails meanwhile."""
+    composition, vocabulary = await asyncio.gather(composed, known, return_exceptions=True)
+    if isinstance(composition, BaseException):
+        raise composition
+    with after_calls(composition.calls):
+        if isinstance(vocabulary, BaseException):
+            raise vocabulary
+    return composition, vocabulary
 
 
 def _searched(wanted: int) -> Attributes:

@@ -14,6 +14,7 @@ from typing import Literal
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, TracerProvider
 
+from rag.errors import RagError
 from rag.ports import Composition
 from rag.types import ModelCall
 
@@ -115,6 +116,17 @@ def describe(current: Span, attributes: Attributes) -> None:
         for name, value in attributes.items():
             if value is not None:
                 current.set_attribute(name, value)
+
+
+@contextmanager
+def counting(current: Span) -> Iterator[None]:
+    """Add to a span what a call took that fails, as far as it was counted."""
+    try:
+        yield
+    except RagError as error:
+        for call in error.calls:
+            describe(current, of_call(call))
+        raise
 
 
 def of_call(call: ModelCall) -> Attributes:

@@ -10,7 +10,7 @@ from aiohttp import web
 from bot.doors.addresses import LOOPBACK_NAMES
 from bot.doors.problems import problem
 
-UPLOADS = "/api/v1/documents/"
+UPLOADS = ("/api/v1/documents/", "/api/v2/documents/")
 """Where programs send forms; browsers say where a form comes from, and programs need not."""
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -59,8 +59,12 @@ class ProblemDetails(BaseModel):
     detail: str
     cure: str | None = None
     errors: list[FieldProblem] | None = None
-    interaction_id: str | None = Field(None, description="The question that is kept meanwhile.")
+    interaction_id: str | None = Field(None, description="The question, as it is in the record.")
     poll: str | None = Field(None, description="Where its answer will be.")
+    conversation_id: str | None = Field(None, description="Its conversation, to go on with.")
+    limit: str | None = Field(
+        None, description="The limit that refused it: rate, budget, pause or queue."
+    )
 
 
 class Problem(Exception):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import structlog
 
 from bot.errors import StoreUnavailable
-from bot.outcomes import refused, unavailable
+from bot.outcomes import error_code, refused, unavailable
 from bot.ports import Admits, AnswersInquiries, ReportStage
 from bot.types import Message, Outcome, Person, Refusal, Stage
 
@@ -46,8 +46,9 @@ class Answering:
                 return await self._desk.handle(admitted, report)
         except StoreUnavailable:
             raise
-        except Exception:
+        except Exception as error:
             log.exception("desk.failed", interaction_id=message.interaction_id)
             await report(Stage.FAILED)
-            failed = unavailable(message, "The desk stopped; the log says why.")
+            stopped = "The desk stopped; the log says why."
+            failed = unavailable(message, stopped, error_code(error))
             return replace(failed, asker=asker)

@@ -48,12 +48,15 @@ class EscalationWording:
         ``people`` is where the channel's policy says that people are asked.
         """
         if platform == "cli":
-            return f"{self._why(reason)} Please ask your help desk."
+            why = self.statement(reason) or "Nobody can be asked from here."
+            return f"{why} Please ask your help desk."
         if reason == "asked_for_human":
             return f"Of course. {self._handed_over(platform, people)}"
-        return f"{self._why(reason)} {OFFERED if private else self._handed_over(platform, people)}"
+        then = OFFERED if private else self._handed_over(platform, people)
+        return f"{self.statement(reason)} {then}"
 
-    def _why(self, reason: EscalationReason) -> str:
+    def statement(self, reason: EscalationReason) -> str:
+        """Return why there is no answer; "" where none was asked for, but a person."""
         match reason:
             case "nothing_found":
                 return self.not_found
@@ -64,7 +67,7 @@ class EscalationWording:
             case "low_confidence":
                 return self.uncertain
             case "asked_for_human":
-                return "Nobody can be asked from here."
+                return ""
 
     def _handed_over(self, platform: Platform, people: str) -> str:
         if platform in self.asks_people or (people and platform in self.asks_named):

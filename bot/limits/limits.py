@@ -18,7 +18,7 @@ from bot.limits.usage import Arrival, Pause, Spent, UseLimits, day_of
 from bot.ports import Admits
 from bot.rendering.markdown import clip
 from bot.routing.intents.rules import Rules
-from bot.types import NO_MODEL, Inquiry, Intent, Message, Refusal
+from bot.types import NO_MODEL, Inquiry, Intent, Limit, Message, Refusal
 
 WINDOW = timedelta(seconds=60)
 DAY = timedelta(days=1)
@@ -79,6 +79,7 @@ class Exceeded:
     key: str
     text: str
     figures: Mapping[str, object]
+    met: Limit
 
 
 class LimitedAdmission:
@@ -130,13 +131,13 @@ class LimitedAdmission:
             before = await self._use.by_person(tenant, arrival, WINDOW, most)
             if len(before) >= most:
                 key = "rate_per_user_per_minute", arrival.person
-                return _too_many(*key, most, "from one person", _wait(before, arrival))
+                return _too_many(*key, most, "from one person", arrival.at, _wait(before, arrival))
         if most := limits.per_channel:
             before = await self._use.in_channel(tenant, arrival, WINDOW, most, limits.per_user)
             if len(before) >= most:
                 key = "rate_per_channel_per_minute", arrival.channel
                 where = "in one conversation" if message.private else "in one channel"
-                return _too_many(*key, most, where, _wait(before, arrival))
+                return _too_many(*key, most, where, arrival.at, _wait(before, arrival))
         return None
 
     async def _used_up(self, message: Message, arrival: Arrival) -> Exceeded | None:
@@ -155,7 +156,7 @@ class LimitedAdmission:
             return None
         limit, figures = over
         text = _nothing_left("I've given all the answers I may for today.", message, arrival.at)
-        return Exceeded(limit, tenant, text, figures)
+        return Exceeded(limit, tenant, text, figures, Limit("budget", day + DAY))
 
     async def _by_one(self, message: Message, arrival: Arrival) -> Exceeded | None:
         most = self._limits.tokens_per_user
@@ -168,7 +169,8 @@ class LimitedAdmission:
             return None
         text = _nothing_left("I've given you all the answers I may for today.", message, arrival.at)
         figures = {"tokens": spent.tokens, "allowed": most}
-        return Exceeded("model_tokens_per_user_per_day", arrival.person, text, figures)
+        met = Limit("budget", day_of(arrival.at) + DAY)
+        return Exceeded("model_tokens_per_user_per_day", arrival.person, text, figures, met)
 
     def _wants_a_person(self, inquiry: Inquiry) -> bool:
         ruling = self._rules.decide(inquiry.message.text, inquiry.history)
@@ -183,7 +185,7 @@ class LimitedAdmission:
             "interaction_id": message.interaction_id,
         }
         self._notices.refused(exceeded.limit, exceeded.key, {**asked, **exceeded.figures})
-        return Refusal(exceeded.text, note=exceeded.limit)
+        return Refusal(exceeded.text, note=exceeded.limit, limit=exceeded.met)
 
 
 def _over(limits: UseLimits, spent: Spent) -> tuple[str, Mapping[str, object]] | None:
@@ -208,7 +210,7 @@ def _wait(before: Sequence[datetime], arrival: Arrival) -> float:
     return min(WINDOW, max(timedelta(0), staying + WINDOW - arrival.at)).total_seconds()
 
 
-def _too_many(limit: str, key: str, most: int, where: str, wait: float) -> Exceeded:
+def _too_many(limit: str, key: str, most: int, where: str, at: datetime, wait: float) -> Exceeded:
     messages = "1 message" if most == 1 else f"{most} messages"
     steps = max(1, math.ceil(wait / _STEP_SECONDS))
     text = (
@@ -216,7 +218,7 @@ def _too_many(limit: str, key: str, most: int, where: str, wait: float) -> Excee
         f"Please ask again in about {steps * _STEP_SECONDS} seconds."
     )
     figures = {"allowed": most, "window_seconds": 60, "wait_seconds": round(wait, 1)}
-    return Exceeded(limit, key, text, figures)
+    return Exceeded(limit, key, text, figures, Limit("rate", at + timedelta(seconds=wait)))
 
 
 def _nothing_left(said: str, message: Message, at: datetime) -> str:
@@ -231,4 +233,4 @@ def _paused(message: Message, pause: Pause) -> Exceeded:
     stop = "" if reason.endswith(_STOPS) else "."
     figures = {"paused_by": pause.by, "since": pause.since.isoformat()}
     text = f"I'm paused for now: {reason}{stop} {_NOT_KEPT}"
-    return Exceeded("pause", message.thread.tenant, text, figures)
+    return Exceeded("pause", message.thread.tenant, text, figures, Limit("pause"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.rendering.wording import found_passages
-from bot.types import Route, Trace
+from bot.types import ErrorCode, Route, Trace
 from rag import telemetry
 from rag.pipeline import Retrieval
 from rag.telemetry import Attributes
@@ -16,7 +16,8 @@ from rag.types import Answer, ModelCall
 class Grounded:
     """What the index gave and what was made of it; ``answer`` is None when composing failed.
 
-    ``earlier`` are the model calls of a first answer that was thrown away; ``notes`` say why.
+    ``error`` says why then. ``earlier`` are the model calls of a first answer that was thrown away,
+    or of one that failed; ``notes`` say why.
     """
 
     retrieval: Retrieval
@@ -25,6 +26,12 @@ class Grounded:
     threshold: float
     earlier: tuple[ModelCall, ...] = ()
     notes: tuple[str, ...] = ()
+    error: ErrorCode | None = None
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """Return all model calls that it took."""
+        return (*self.earlier, *(self.answer.calls if self.answer else ()))
 
     @property
     def passes(self) -> bool:
@@ -45,7 +52,7 @@ def explained(trace: Trace, grounded: Grounded) -> Trace:
         timings_ms={**trace.timings_ms, **timings},
         notes=(*trace.notes, *grounded.notes),
     )
-    calls = (*trace.calls, *grounded.earlier, *(answer.calls if answer else ()))
+    calls = (*trace.calls, *grounded.calls)
     if answer is None:
         explained = noted(explained, "the answer could not be composed")
     return with_calls(explained, calls)

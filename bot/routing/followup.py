@@ -63,9 +63,10 @@ class FollowUps:
         prompt = to_prompt(self._prompt, history=spoken_turns(history), message=question)
         try:
             completion = await model.complete(prompt)
-        except RagError:
+        except RagError as error:
             _log.warning("rewrite_failed", exc_info=True)
-            return replace(fallback, notes=("the rewriting model did not answer",))
+            silent = "the rewriting model did not answer"
+            return replace(fallback, calls=error.calls, notes=(silent,))
         calls = (completion.call,)
         rewrite = _line(completion)
         if not is_faithful(rewrite, question, history):

@@ -6,10 +6,11 @@ import re
 
 import structlog
 
+from bot.outcomes import error_code
 from bot.rendering.markdown import disarm, outside_code
 from bot.routing.smalltalk import JOKE, SmallTalk
 from bot.routing.turns import spoken_turns
-from bot.types import Reply, Route
+from bot.types import ErrorCode, Reply, Route
 from prompts import load_prompt
 from rag.errors import RagError
 from rag.ports import ChatModel
@@ -70,13 +71,14 @@ class GenericAnswers:
         )
         try:
             completion = await model.complete(prompt)
-        except RagError:
+        except RagError as error:
             _log.warning("generic_reply_failed", exc_info=True)
-            return _said(MODEL_SILENT), ()
+            return _sorry(error_code(error)), error.calls
         calls = (completion.call,)
         if completion.refused:
             return Reply(text=REFUSED, tone="generic", refused=True), calls
-        return _said(harmless(completion.text) or MODEL_SILENT), calls
+        said = harmless(completion.text)
+        return _said(said) if said else _sorry("model_answer_invalid"), calls
 
 
 def harmless(text: str) -> str:
@@ -93,3 +95,7 @@ def _plain(text: str) -> str:
 
 def _said(text: str) -> Reply:
     return Reply(text=text, tone="generic")
+
+
+def _sorry(error: ErrorCode) -> Reply:
+    return Reply(text=MODEL_SILENT, tone="generic", error=error)

@@ -109,9 +109,10 @@ class Router:
         prompt = to_prompt(self._prompt, history=spoken_turns(history), message=message)
         try:
             completion = await self._model.complete(prompt)
-        except RagError:
+        except RagError as error:
             _log.warning("routing_model_failed", exc_info=True)
-            return _route(Intent.UNKNOWN, 0.0, "default", asked, notes=(_NO_ANSWER,))
+            unknown = Intent.UNKNOWN
+            return _route(unknown, 0.0, "default", asked, calls=error.calls, notes=(_NO_ANSWER,))
         intent = Intent.UNKNOWN if completion.refused else one_word(completion.text)
         return _route(intent, 1.0, "model", asked, calls=(completion.call,))
 

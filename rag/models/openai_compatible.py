@@ -10,14 +10,14 @@ from typing import Generic, TypeVar
 
 from azure.core.credentials_async import AsyncTokenCredential
 
-from rag.errors import ModelAnswerInvalid, ModelUnavailable
+from rag.errors import ModelAnswerInvalid, ModelUnavailable, RagError
 from rag.models.connecting import Connection, Endpoint, connect
 from rag.models.dialect import Dialect, WantedShape
 from rag.models.json_shape import read_shape, wanted_shape
 from rag.models.recording import recorded
 from rag.models.repair import problem_of, refusal_of, repair_messages
 from rag.models.retrying import Deadline, RetryPolicy
-from rag.models.transport import ChatTransport, Exchange
+from rag.models.transport import ChatTransport, Tally
 from rag.ports import Completion, Prompt, Shape, Structured
 from rag.types import ModelCall
 
@@ -94,40 +94,50 @@ class OpenAICompatibleModel:
     async def _converse(
         self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value]
     ) -> _Outcome[Value]:
-        started = time.perf_counter()
+        started, tally = time.perf_counter(), Tally()
+        try:
+            value, refusal = await self._in_time(prompt, shape, read, tally)
+        except RagError as error:
+            error.calls = (self._call(prompt, tally, started),) if tally.counted else ()
+            raise
+        return _Outcome(value, refusal, self._call(prompt, tally, started))
+
+    async def _in_time(
+        self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value], tally: Tally
+    ) -> tuple[Value | None, str | None]:
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                value, refusal, exchanges = await self._ask_twice_at_most(prompt, shape, read)
+                return await self._ask_twice_at_most(prompt, shape, read, tally)
         except TimeoutError:
             raise ModelUnavailable(
                 f"The model {self.name!r} did not answer within {self._timeout_seconds:g} seconds; "
                 "raise OPENAI_TIMEOUT_SECONDS or choose a faster model."
             ) from None
-        call = recorded(
+
+    def _call(self, prompt: Prompt, tally: Tally, started: float) -> ModelCall:
+        return recorded(
             prompt,
-            exchanges,
+            tally,
             model=self.name,
             base_url=self._transport.base_url,
             duration_ms=(time.perf_counter() - started) * 1000,
         )
-        return _Outcome(value, refusal, call)
 
     async def _ask_twice_at_most(
-        self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value]
-    ) -> tuple[Value | None, str | None, list[Exchange]]:
+        self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value], tally: Tally
+    ) -> tuple[Value | None, str | None]:
         """Ask, and once more with what was wrong. Raises ModelAnswerInvalid after that."""
         deadline = Deadline(self._timeout_seconds)
-        messages, exchanges, problem = prompt.messages, list[Exchange](), ""
+        messages, problem = prompt.messages, ""
         for _ in range(2):
-            exchange = await self._transport.ask(prompt, messages, shape, deadline)
-            exchanges.append(exchange)
+            exchange = await self._transport.ask(prompt, messages, shape, deadline, tally)
             refusal = refusal_of(exchange)
             if exchange.reply is None or refusal is not None:
-                return None, refusal or "", exchanges
+                return None, refusal or ""
             value, problem = read(exchange.reply.text)
             problem = problem_of(exchange.reply, prompt.max_output_tokens) or problem
             if value is not None and not problem:
-                return value, None, exchanges
+                return value, None
             messages = repair_messages(prompt.messages, exchange.reply.text, problem)
         raise ModelAnswerInvalid(
             f"The model {self.name!r} gave no usable answer to {prompt.id!r} in two tries "

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from rag import telemetry
 from rag.models.azure_token import is_azure
 from rag.ports import ChatModel, Completion, Prompt, Shape, Structured
-from rag.telemetry import Attributes, describe, span
+from rag.telemetry import Attributes, counting, describe, span
 
 _OPENAI = "api.openai.com"
 
@@ -31,14 +31,20 @@ class TracedModel:
         return self._model.name
 
     async def complete(self, prompt: Prompt) -> Completion:
-        with span(telemetry.GENERATION, self._asked(prompt), kind="client") as current:
+        with (
+            span(telemetry.GENERATION, self._asked(prompt), kind="client") as current,
+            counting(current),
+        ):
             completion = await self._model.complete(prompt)
             describe(current, telemetry.of_call(completion.call))
             describe(current, {telemetry.REFUSED: completion.refused})
             return completion
 
     async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]:
-        with span(telemetry.GENERATION, self._asked(prompt), kind="client") as current:
+        with (
+            span(telemetry.GENERATION, self._asked(prompt), kind="client") as current,
+            counting(current),
+        ):
             answered = await self._model.structured(prompt, shape)
             describe(current, telemetry.of_call(answered.call))
             describe(current, {telemetry.REFUSED: answered.value is None})

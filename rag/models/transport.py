@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx2
 from openai import APIError, APIStatusError, AsyncOpenAI
@@ -15,7 +15,7 @@ from rag.models.dialect import Dialect, Rejection, WantedShape
 from rag.models.filters import blocked_input_verdicts, reply_verdicts
 from rag.models.retrying import Deadline, RetryPolicy, TryAgain, with_retries
 from rag.models.vendor_errors import rejection_of, translated
-from rag.models.wire import ChatReply, read_reply
+from rag.models.wire import ChatReply, Usage, read_reply, read_usage
 from rag.ports import ChatMessage, Prompt
 from rag.types import FilterVerdict
 
@@ -31,7 +31,25 @@ class Exchange:
 
     reply: ChatReply | None
     filters: tuple[FilterVerdict, ...]
-    requests: int
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one call took so far, kept also when it fails.
+
+    ``unread`` is what replies took that were no chat completions; ``requests`` counts all that were
+    sent.
+    """
+
+    exchanges: list[Exchange] = field(default_factory=list)
+    unread: list[Usage] = field(default_factory=list)
+    requests: int = 0
+
+    @property
+    def counted(self) -> bool:
+        """Whether the server said of anything what it took."""
+        replies = (exchange.reply for exchange in self.exchanges)
+        return bool(self.unread) or any(reply and reply.usage for reply in replies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +78,31 @@ class ChatTransport:
         messages: Sequence[ChatMessage],
         shape: WantedShape | None,
         deadline: Deadline,
+        tally: Tally,
     ) -> Exchange:
-        """Send the messages with the prompt's limits. Raises ModelUnavailable."""
-        dialect, tried, requests = self._dialect, set[Dialect](), 0
+        """Send the messages with the prompt's limits, and count it. Raises ModelUnavailable."""
+        dialect, tried = self._dialect, set[Dialect]()
 
         async def post() -> ChatReply | Rejection | _Blocked:
-            nonlocal requests
-            requests += 1
-            return await self._post(dialect.body(self.model, prompt, messages, shape))
+            tally.requests += 1
+            return await self._post(dialect.body(self.model, prompt, messages, shape), tally)
 
         while True:
             answer = await with_retries(post, self._policy, deadline)
             if isinstance(answer, _Blocked):
-                return Exchange(None, answer.filters, requests)
+                return _counted(tally, Exchange(None, answer.filters))
             if isinstance(answer, ChatReply):
                 self._dialect = dialect
-                return Exchange(answer, reply_verdicts(answer), requests)
+                return _counted(tally, Exchange(answer, reply_verdicts(answer)))
             tried.add(dialect)
             other = dialect.after(answer, structured=shape is not None)
             if other is None or other in tried:
                 raise ModelUnavailable(_not_accepted(self.model, answer))
             dialect = other
 
-    async def _post(self, body: dict[str, object]) -> ChatReply | Rejection | _Blocked:
+    async def _post(
+        self, body: dict[str, object], tally: Tally
+    ) -> ChatReply | Rejection | _Blocked:
         try:
             content = await self._read(body)
         except APIError as error:
@@ -92,6 +112,8 @@ class ChatTransport:
             raise TryAgain(f"The answer of the model {self.model!r} was cut off.") from None
         reply = read_reply(content)
         if reply is None:
+            usage = read_usage(content)
+            tally.unread += [usage] if usage else []
             raise TryAgain(
                 f"The model {self.model!r} answered with something that is no chat completion; "
                 "check OPENAI_BASE_URL, which usually ends in /v1."
@@ -125,6 +147,11 @@ class ChatTransport:
                 return rejection
         # From nothing: error bodies may repeat the key or the question.
         raise translated(error, self.model) from None
+
+
+def _counted(tally: Tally, exchange: Exchange) -> Exchange:
+    tally.exchanges.append(exchange)
+    return exchange
 
 
 def _not_accepted(model: str, rejection: Rejection) -> str:

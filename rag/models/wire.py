@@ -77,6 +77,18 @@ def read_reply(body: bytes) -> ChatReply | None:
         return None
 
 
+class _Counted(BaseModel):
+    usage: Usage
+
+
+def read_usage(body: bytes) -> Usage | None:
+    """Return what a body that is no chat completion says it took; None where it does not say."""
+    try:
+        return _Counted.model_validate_json(body).usage
+    except ValidationError:
+        return None
+
+
 def joined_results(filters: Sequence[PromptFilter] | None) -> tuple[FilterResults, ...]:
     """Return the verdicts of all parts of the input that have one."""
     return tuple(

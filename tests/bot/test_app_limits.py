@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from bot.commands import pausing
-from tests.bot.house import Client, house
+from bot.config import Settings
+from tests.bot.house import LIKELY, Client, house, write_index
 from tests.bot.server import settings_for
+from tests.rag.models.openai_server import KEY, openai_server, says
 
 
 async def told(client: Client, *questions: str) -> list[str]:
@@ -47,3 +51,64 @@ async def test_a_pause_holds_at_once_until_it_is_lifted(tmp_path: Path) -> None:
     assert shown[:2] == (200, "paused")
     assert "paused by ops since" in str(shown[2])
     assert clear[:2] == (200, "ready")
+
+
+@pytest.mark.mended(id="mission-S4")
+async def test_the_api_says_by_its_status_that_it_is_too_much(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, rate_per_user_per_minute=1)
+    async with house(settings) as client:
+        await told(client, "hi")
+        hurried = await client.post("/api/v2/ask", json={"question": "hi"})
+        await pausing.pause(settings, reason="We move the wiki", by="ops")
+        paused = await client.post("/api/v2/ask", json={"question": "hi"})
+
+    assert (hurried.status, paused.status) == (429, 503)
+    assert 1 <= int(hurried.headers["Retry-After"]) <= 60
+    assert "Retry-After" in paused.headers
+
+
+def with_model(tmp_path: Path, url: str, **changes: object) -> Settings:
+    return settings_for(
+        tmp_path, openai_base_url=url, openai_api_key=KEY, openai_model="unruly", **changes
+    )
+
+
+@pytest.mark.mended(id="mission-A5")
+@pytest.mark.parametrize(
+    ("questions", "purposes"),
+    [
+        ((LIKELY,), ["answer"]),
+        (("tell me a joke",), ["generic"]),
+        ((LIKELY, "and on the phone?"), ["rewrite", "answer"]),
+        (("zorgle the frimbus",), ["intent"]),
+    ],
+    ids=["answer", "generic", "rewrite", "intent"],
+)
+async def test_tokens_of_calls_that_failed_are_counted(
+    tmp_path: Path, questions: Sequence[str], purposes: Sequence[str]
+) -> None:
+    async with openai_server(says("")) as server:
+        settings = with_model(tmp_path / "data", server.url)
+        await write_index(settings, tmp_path / "pages")
+        async with house(settings) as client:
+            for question in questions:
+                sent = {"question": question, "conversation_id": "c", "show_pipeline": True}
+                response = await client.post("/api/v1/ask", json=sent)
+                body = await response.json()
+            usage = await (await client.get("/api/v1/usage")).json()
+
+    calls = body["pipeline"]["model_calls"]
+    assert [call["purpose"] for call in calls] == purposes
+    assert usage["sums"][0]["input_tokens"] == 1000 * len(server.seen)
+
+
+@pytest.mark.mended(id="mission-A5")
+async def test_calls_that_failed_use_up_the_budget(tmp_path: Path) -> None:
+    async with openai_server(says("no JSON")) as server:
+        settings = with_model(tmp_path / "data", server.url, model_tokens_per_day=2000)
+        await write_index(settings, tmp_path / "pages")
+        async with house(settings) as client:
+            _, second = await told(client, LIKELY, LIKELY)
+
+    assert second.startswith("I've given all the answers I may for today.")
+    assert len(server.seen) == 2

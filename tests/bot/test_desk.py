@@ -212,6 +212,21 @@ async def test_nothing_found_composes_nothing(bench: Bench) -> None:
     assert bench.composer.composed == 0
 
 
+@pytest.mark.mended(id="mission-A12")
+@pytest.mark.parametrize(("pages", "said"), [(0, WORDING.not_found), (1, WORDING.uncertain)])
+async def test_what_is_so_is_stated_apart_from_what_is_done_about_it(
+    bench: Bench, pages: int, said: str
+) -> None:
+    bench.sure = 0.1
+    del bench.index.chunks[pages:]
+
+    response = (await bench.ask()).response
+
+    assert isinstance(response, Escalation)
+    assert response.statement == said
+    assert response.text.startswith(f"{said} ")
+
+
 async def test_claims_that_all_failed_their_checks_are_handed_over(bench: Bench) -> None:
     bench.composer.silent = True
 
@@ -234,6 +249,7 @@ async def test_a_failing_model_hands_over_what_was_found(bench: Bench) -> None:
 
     assert isinstance(outcome.response, Escalation)
     assert outcome.response.reason == "unavailable"
+    assert outcome.response.error == "model_unavailable"
     assert [source.page_id for source in outcome.response.suggestions] == ["vpn.md"]
     assert "slow" not in outcome.response.text
 
@@ -244,7 +260,7 @@ async def test_a_failing_index_hands_over(bench: Bench) -> None:
     response = (await bench.ask()).response
 
     assert isinstance(response, Escalation)
-    assert response.reason == "unavailable"
+    assert (response.reason, response.error) == ("unavailable", "index_unavailable")
     assert "gone" not in response.text
 
 

@@ -10,8 +10,9 @@ import pytest
 from bot.desk import Desk
 from bot.fuller import CHANGED, FullerReplies
 from bot.types import Clarification, Escalation, Intent, Interaction, Outcome, Reply, Stage
+from rag.errors import IndexUnavailable
 from rag.pipeline import Pipeline
-from rag.types import EVERYONE, Chunk, ModelCall, Principal
+from rag.types import EVERYONE, Chunk, ModelCall, Passage, Principal, Question
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.offices import ReadsPages
 from tests.bot.test_desk import WORDING, FirstLine, FixedGate, FixedRouter, Greeter, ListIndex
@@ -40,9 +41,30 @@ class Closed:
 class ExcludingIndex(ListIndex):
     """A list that leaves out the pages it is told to."""
 
-    async def search(self, question, readers, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    async def search(
+        self, question: Question, readers: frozenset[Principal], k: int
+    ) -> tuple[Passage, ...]:
         found = await super().search(question, readers, k)
         return tuple(one for one in found if one.chunk.page_id not in question.excluded_pages)
+
+
+@dataclass
+class GoneTheSecondTime(ExcludingIndex):
+    """Can be searched only once."""
+
+    async def search(
+        self, question: Question, readers: frozenset[Principal], k: int
+    ) -> tuple[Passage, ...]:
+        self.broken = bool(self.searched)
+        return await super().search(question, readers, k)
+
+
+@dataclass
+class GoneWhileItIsRead(ExcludingIndex):
+    """Knows no words any more."""
+
+    async def vocabulary(self, *_: object) -> None:
+        raise IndexUnavailable("gone")
 
 
 def page(number: int, *readers: Principal) -> Chunk:
@@ -63,6 +85,7 @@ class Bench:
     still: Closed
     sure: float = 0.9
     composer: FirstLine = field(default_factory=lambda: FirstLine(calls=(CALL,)))
+    index: type[ListIndex] = ExcludingIndex
 
     async def ask(
         self, *, private: bool = True, own: frozenset[Principal] = frozenset()
@@ -70,7 +93,7 @@ class Bench:
         desk = Desk(
             router=FixedRouter(Intent.DOMAIN),
             generic=Greeter(),
-            pipeline=Pipeline(ExcludingIndex(self.chunks), None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
+            pipeline=Pipeline(self.index(self.chunks), None, self.composer),  # type: ignore[arg-type]  # only what the pipeline calls
             gate=FixedGate(self.sure),
             wording=WORDING,
             still=self.still,
@@ -104,6 +127,18 @@ async def test_a_page_that_fails_is_left_out_and_the_question_asked_once_more() 
     assert "Page 1" not in repr(outcome)
     assert outcome.trace.calls == (CALL, CALL)
     assert outcome.trace.notes == ("pages that failed the last check were left out: 1",)
+
+
+@pytest.mark.mended(id="mission-A5")
+@pytest.mark.parametrize("index", [GoneTheSecondTime, GoneWhileItIsRead])
+async def test_what_a_model_took_counts_though_the_index_fails_then(
+    index: type[ListIndex],
+) -> None:
+    outcome = await Bench([page(1), page(2)], Closed({"p1"}), index=index).ask()
+
+    assert isinstance(outcome.response, Escalation)
+    assert outcome.response.error == "index_unavailable"
+    assert CALL in outcome.trace.calls
 
 
 async def test_when_the_second_answer_fails_too_people_are_asked_and_nothing_is_named() -> None:

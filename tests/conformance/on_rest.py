@@ -69,7 +69,7 @@ class OnRest:
             raise Missing
         body = {"question": question.text, "conversation_id": f"thread-{question.thread}"}
         key = {"Idempotency-Key": f"question-{question.number}"}
-        response = await self.client.post("/api/v1/ask", json=body, headers=key)
+        response = await self.client.post("/api/v2/ask", json=body, headers=key)
         told = await response.json()
         receipt = _RECEIPTS[response.status]
         if receipt == "kept":
@@ -134,7 +134,7 @@ class OnRest:
     async def _answers(self, question: Question) -> Sequence[dict[str, Any]]:
         answers = []
         for interaction_id in self._threads.get(question.thread, []):
-            response = await self.client.get(f"/api/v1/interactions/{interaction_id}")
+            response = await self.client.get(f"/api/v2/interactions/{interaction_id}")
             if response.status == 404:
                 continue
             assert response.status == 200, await response.text()
@@ -143,7 +143,7 @@ class OnRest:
 
     async def _history(self, answer: dict[str, Any]) -> Sequence[str]:
         """Return what people did about a question that went to them."""
-        response = await self.client.get(f"/api/v1/escalations/{answer['interaction_id']}")
+        response = await self.client.get(f"/api/v2/escalations/{answer['interaction_id']}")
         if response.status == 404:
             return []
         assert response.status == 200, await response.text()
@@ -157,7 +157,7 @@ class OnRest:
         return str((await response.json())["pipeline"])
 
     def _path(self, question: Question) -> str:
-        return f"/api/v1/interactions/{self._ids[question.number]}"
+        return f"/api/v2/interactions/{self._ids[question.number]}"
 
 
 class RestButtons:
@@ -188,7 +188,8 @@ def _read(answer: dict[str, Any]) -> str:
     pages = [
         f"(not confirmed) {page['title']} {page['updated_by']}" for page in answer["suggestions"]
     ]
-    return "\n".join([answer["answer"], *sources, *pages, *answer["warnings"], *answer["remarks"]])
+    said = answer["escalation_message"] or answer["answer"]
+    return "\n".join([said, *sources, *pages, *answer["warnings"], *answer["remarks"]])
 
 
 def _link(url: str) -> str:

@@ -6,14 +6,22 @@ import asyncio
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from aiohttp import web
 
 from bot import feedback as judging
 from bot.adapters.rest import wire
-from bot.adapters.rest.mapping import answer_of, pipeline_of
+from bot.adapters.rest.mapping import (
+    NOT_FOUND_V1,
+    answer_of,
+    answer_v2_of,
+    limit_of,
+    pipeline_of,
+    too_much,
+)
+from bot.adapters.rest.operations import V1, V2
 from bot.adapters.rest.reading import (
     IDEMPOTENCY_KEY,
     body_of,
@@ -48,8 +56,41 @@ CheckParts = Callable[[], Awaitable[Sequence[Part]]]
 """Looks at every part; quick, because it is asked every few seconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of the API: where it is, and how it tells an outcome.
+
+    ``limits_are_errors``: a question that a limit refused is no answer, but a 429 or 503.
+    """
+
+    root: str
+    answer: Callable[[str, str, Outcome], wire.Answer | wire.AnswerV2]
+    interaction: type[wire.Interaction | wire.InteractionV2]
+    limits_are_errors: bool
+
+
+def first_version(settings: Settings) -> Version:
+    """Return version 1, which goes on as it was."""
+    set_by_hand = "not_found_message" in settings.model_fields_set
+    not_found = settings.not_found_message if set_by_hand else NOT_FOUND_V1
+
+    def answer(interaction_id: str, conversation: str, outcome: Outcome) -> wire.Answer:
+        return answer_of(interaction_id, conversation, outcome, not_found)
+
+    return Version(V1, answer, wire.Interaction, limits_are_errors=False)
+
+
+def second_version(settings: Settings) -> Version:
+    """Return version 2."""
+
+    def answer(interaction_id: str, conversation: str, outcome: Outcome) -> wire.AnswerV2:
+        return answer_v2_of(interaction_id, conversation, outcome, settings.escalation_message)
+
+    return Version(V2, answer, wire.InteractionV2, limits_are_errors=True)
+
+
 class Rest:
-    """Handlers of the API; holds no state of its own.
+    """Handlers of one version of the API; holds no state of its own.
 
     Args:
         ask_seconds: How long a client is kept waiting for an answer.
@@ -57,6 +98,7 @@ class Rest:
 
     def __init__(
         self,
+        version: Version,
         *,
         inbox: Inbox,
         interactions: Interactions,
@@ -65,6 +107,7 @@ class Rest:
         check_parts: CheckParts,
         ask_seconds: float,
     ) -> None:
+        self._version = version
         self._inbox = inbox
         self._audits = audits
         self._interactions = interactions
@@ -83,6 +126,9 @@ class Rest:
         if key is not None:
             conversation = await self._first_with_key(interaction_id, message)
         outcome = await self._wait(interaction_id)
+        limit = limit_of(outcome)
+        if limit is not None and self._version.limits_are_errors:
+            raise too_much(interaction_id, conversation, outcome, limit, datetime.now(UTC))
         return as_json(
             self._answer(interaction_id, conversation, outcome, show_pipeline=asked.show_pipeline)
         )
@@ -99,7 +145,7 @@ class Rest:
         answer = self._answer(interaction.id, thread.id, outcome, show_pipeline=show_pipeline)
         feedback = await self._interactions.feedback(interaction.id)
         return as_json(
-            wire.Interaction(
+            self._version.interaction(
                 **answer.model_dump(),
                 question=interaction.message.text,
                 created_at=interaction.created_at,
@@ -191,7 +237,8 @@ class Rest:
     async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
         """Return the conversation of the first request with a key; it must ask the same."""
         first = await self._interactions.get(interaction_id)
-        if first is not None and first.message.text != message.text:
+        # The text of a question that was refused need not be kept.
+        if first is not None and first.message.text not in {"", message.text}:
             raise problem(
                 409,
                 f"This {IDEMPOTENCY_KEY} was used for another question.",
@@ -201,7 +248,7 @@ class Rest:
         return message.thread.id if first is None else first.message.thread.id
 
     async def _wait(self, interaction_id: InteractionId) -> Outcome:
-        poll = f"/api/v1/interactions/{interaction_id}"
+        poll = f"{self._version.root}/interactions/{interaction_id}"
         try:
             async with asyncio.timeout(self._ask_seconds):
                 return await self._inbox.outcome(interaction_id)
@@ -214,8 +261,8 @@ class Rest:
 
     def _answer(
         self, interaction_id: str, conversation: str, outcome: Outcome, *, show_pipeline: bool
-    ) -> wire.Answer:
-        answer = answer_of(interaction_id, conversation, outcome, self._settings.not_found_message)
+    ) -> wire.Answer | wire.AnswerV2:
+        answer = self._version.answer(interaction_id, conversation, outcome)
         if show_pipeline:
             return answer.model_copy(update={"pipeline": pipeline_of(outcome)})
         return answer

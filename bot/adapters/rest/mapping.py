@@ -5,40 +5,92 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Literal
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Literal
 
 from bot.adapters.rest import wire
+from bot.doors.problems import Problem, problem
 from bot.outcomes import AnswerType, answer_type
 from bot.rendering.ages import warnings_of
 from bot.rendering.links import OWN_PAGES
-from bot.types import Clarification, Escalation, Outcome, Reply, Response, Source, Trace
+from bot.types import (
+    Clarification,
+    ErrorCode,
+    Escalation,
+    Limit,
+    Outcome,
+    Reply,
+    Response,
+    Source,
+    Trace,
+)
 
 Status = Literal["answered", "unknown", "error"]
+StatusV2 = Literal[Status, "refused"]
 
 NOT_FOUND_REASONS = frozenset({"low_confidence", "nothing_found", "unsupported"})
+NOT_FOUND_V1 = "I don't have that information in the provided knowledge base."
+"""What version 1 says where NOT_FOUND_MESSAGE is not set."""
+
+_USUAL_WAIT: Mapping[str, int] = {"pause": 300, "queue": 60}
+"""Seconds after which to ask again where nobody knows when a limit ends."""
 
 
 def answer_of(
     interaction_id: str, conversation_id: str, outcome: Outcome, not_found: str
 ) -> wire.Answer:
-    """Return what a client gets; ``not_found`` is said instead of an unconfirmed answer."""
-    response = outcome.response
-    kind = answer_type(outcome)
-    status = _status(outcome, kind)
-    cited = response.sources if isinstance(response, Reply) and kind == "RAG" else ()
+    """Return what a client of version 1 gets: ``not_found`` is said whatever was not found."""
+    status = _status(outcome, answer_type(outcome))
     return wire.Answer(
         interaction_id=interaction_id,
         status=status,
-        answer_type=kind,
-        intent=outcome.trace.route.intent.value,
-        answer=_answer(outcome, not_found if status == "unknown" else _text(response)),
-        confidence=_share(response.confidence),
-        requires_escalation=kind == "ESCALATION_REQUIRED",
-        sources=_sources(cited),
-        suggestions=_sources(() if isinstance(response, Reply) else response.suggestions),
-        remarks=list(outcome.remarks),
-        warnings=list(warnings_of(cited)),
+        answer=_answer(outcome, not_found if status == "unknown" else _text(outcome.response)),
         conversation_id=conversation_id,
+        **_common(outcome),
+    )
+
+
+def answer_v2_of(
+    interaction_id: str, conversation_id: str, outcome: Outcome, unsure: str
+) -> wire.AnswerV2:
+    """Return what a client gets; ``unsure`` is said instead of an answer without a source."""
+    response, status = outcome.response, _status_v2(outcome)
+    escalated = isinstance(response, Escalation) and not outcome.silent
+    limit = limit_of(outcome)
+    return wire.AnswerV2(
+        interaction_id=interaction_id,
+        status=status,
+        answer=_answer(outcome, _so(response) if _shown(response, status) else unsure),
+        conversation_id=conversation_id,
+        **_common(outcome),
+        escalation_message=response.text if escalated else None,
+        error=(_error(response) or "internal") if status == "error" else None,
+        limit=None if limit is None else wire.LimitMet.model_validate(asdict(limit)),
+    )
+
+
+def limit_of(outcome: Outcome) -> Limit | None:
+    """Return the limit that refused a question, None where none did."""
+    return outcome.response.limit if isinstance(outcome.response, Reply) else None
+
+
+def too_much(
+    interaction_id: str, conversation_id: str, outcome: Outcome, limit: Limit, now: datetime
+) -> Problem:
+    """Return the error for a question that a limit refused."""
+    usual = _USUAL_WAIT.get(limit.kind, 1)
+    wait = (limit.until - now).total_seconds() if limit.until else usual
+    return problem(
+        HTTPStatus.TOO_MANY_REQUESTS
+        if limit.kind in {"rate", "budget"}
+        else HTTPStatus.SERVICE_UNAVAILABLE,
+        outcome.response.text,
+        cure="Ask again after the seconds of `Retry-After`, with a new Idempotency-Key if any.",
+        headers={"Retry-After": str(max(1, math.ceil(wait)))},
+        interaction_id=interaction_id,
+        conversation_id=conversation_id,
+        limit=limit.kind,
     )
 
 
@@ -80,6 +132,44 @@ def _status(outcome: Outcome, kind: AnswerType) -> Status:
             return "unknown"
         return "error" if response.reason == "unavailable" else "answered"
     return "unknown" if kind in {"ESCALATION_REQUIRED", "SILENT"} else "answered"
+
+
+def _status_v2(outcome: Outcome) -> StatusV2:
+    response = outcome.response
+    if isinstance(response, Reply) and response.refused:
+        return "refused"
+    return "error" if _error(response) else _status(outcome, answer_type(outcome))
+
+
+def _error(response: Response) -> ErrorCode | None:
+    return None if isinstance(response, Clarification) else response.error
+
+
+def _shown(response: Response, status: StatusV2) -> bool:
+    """Tell whether a response's own words are shown: not those of a reply without a source."""
+    return status != "unknown" or isinstance(response, Escalation)
+
+
+def _so(response: Response) -> str:
+    """Return what is so, without what is done about a person."""
+    stated = response.statement if isinstance(response, Escalation) else ""
+    return stated or _text(response)
+
+
+def _common(outcome: Outcome) -> dict[str, Any]:
+    """Return the fields that both versions tell alike."""
+    response, kind = outcome.response, answer_type(outcome)
+    cited = response.sources if isinstance(response, Reply) and kind == "RAG" else ()
+    return {
+        "answer_type": kind,
+        "intent": outcome.trace.route.intent.value,
+        "confidence": _share(response.confidence),
+        "requires_escalation": kind == "ESCALATION_REQUIRED",
+        "sources": _sources(cited),
+        "suggestions": _sources(() if isinstance(response, Reply) else response.suggestions),
+        "remarks": list(outcome.remarks),
+        "warnings": list(warnings_of(cited)),
+    }
 
 
 def _answer(outcome: Outcome, said: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from bot.adapters.rest.operations import OPERATIONS as OF_ASKING
-from bot.adapters.rest.operations import PROBLEMS, Operation, Parameter
+from bot.adapters.rest.operations import PROBLEMS, TOO_MANY, V2, Operation, Parameter, in_v1
 from bot.adapters.rest.operations_documents import OPERATIONS as OF_DOCUMENTS
 from bot.adapters.rest.wire import VERSION
 from bot.doors.problems import ProblemDetails
@@ -18,8 +18,19 @@ REFERENCE = "#/components/schemas/{model}"
 
 Json = dict[str, Any]
 
-OPERATIONS = (*OF_ASKING, *OF_DOCUMENTS)
-"""All that the API offers."""
+CURRENT = (*OF_ASKING, *OF_DOCUMENTS)
+"""All that version 2 offers, and what is of no version."""
+
+OPERATIONS = (*CURRENT, *(in_v1(each) for each in CURRENT if each.path.startswith(V2)))
+"""All that the API offers, in both versions."""
+
+_WAIT = {
+    "Retry-After": {
+        "description": "Seconds after which to try again, where that is known.",
+        "schema": {"type": "integer", "minimum": 1},
+    }
+}
+"""Headers of errors that pass."""
 
 
 def document() -> Json:
@@ -49,7 +60,7 @@ def document() -> Json:
 
 def _operation(operation: Operation) -> Json:
     described: Json = {
-        "operationId": operation.handler,
+        "operationId": operation.id,
         "summary": operation.summary,
         "responses": {
             **{str(status): _reply(model) for status, model in operation.replies.items()},
@@ -65,6 +76,8 @@ def _operation(operation: Operation) -> Json:
         }
     if operation.open:
         described["security"] = []
+    if operation.deprecated:
+        described["deprecated"] = True
     return described
 
 
@@ -80,10 +93,11 @@ def _reply(model: type[BaseModel] | None) -> Json:
 
 def _problem(status: int) -> Json:
     reference = {"$ref": REFERENCE.format(model=ProblemDetails.__name__)}
-    return {
+    described: Json = {
         "description": PROBLEMS[status],
         "content": {"application/problem+json": {"schema": reference}},
     }
+    return described | {"headers": _WAIT} if status in {TOO_MANY, 503} else described
 
 
 def _content(model: type[BaseModel], content_type: str = "application/json") -> Json:

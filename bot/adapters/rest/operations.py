@@ -1,9 +1,12 @@
-"""What the API offers, in one table: routes are mounted and documented from it."""
+"""What the API offers, in one table: routes are mounted and documented from it.
+
+The table is version 2; version 1 is made of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel
@@ -37,6 +40,8 @@ Handler = Literal[
     "cancel",
 ]
 
+V1, V2 = "/api/v1", "/api/v2"
+
 PROBLEMS: Mapping[int, str] = {
     400: "The body is not JSON.",
     401: "The admin token is missing or wrong.",
@@ -46,11 +51,13 @@ PROBLEMS: Mapping[int, str] = {
     413: "Longer than is taken: 1 MB, or what MAX_UPLOAD_MB allows a document.",
     415: "The body is not declared as application/json, or a document's as a form.",
     422: "A field has a wrong value: which, what, and the cure.",
+    429: "A rate or a budget is used up; `Retry-After` says in how many seconds there is more.",
     500: "Something broke on the server's side.",
-    503: "Too many questions wait, or a part that is needed is away. Try again.",
+    503: "Too many questions wait, a part is away, or, in version 2, answering is paused.",
     504: "The answer takes too long; `poll` says where it will be.",
 }
 
+TOO_MANY = 429
 WITH_BODY = (400, 413, 415, 422)
 ALWAYS = (401, 403, 500, 503)
 
@@ -99,10 +106,33 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     open: bool = False
     body_type: str = "application/json"
+    deprecated: bool = False
+
+    @property
+    def id(self) -> str:
+        """Return its name in the document; those of version 1 stay what they were."""
+        return f"{self.handler}_v2" if self.path.startswith(V2) else self.handler
 
 
-INTERACTION = "/api/v1/interactions/{id}"
-ESCALATION = "/api/v1/escalations/{id}"
+_REPLIES_V1: Mapping[Handler, Mapping[int, type[BaseModel]]] = {
+    "ask": {200: wire.Answer},
+    "interaction": {200: wire.Interaction, 202: wire.Working},
+}
+
+
+def in_v1(operation: Operation) -> Operation:
+    """Return an operation as version 1 has it."""
+    return replace(
+        operation,
+        path=operation.path.replace(V2, V1, 1),
+        replies=_REPLIES_V1.get(operation.handler, operation.replies),
+        problems=tuple(status for status in operation.problems if status != TOO_MANY),
+        deprecated=True,
+    )
+
+
+INTERACTION = f"{V2}/interactions/{{id}}"
+ESCALATION = f"{V2}/escalations/{{id}}"
 ACT = Parameter(
     "act",
     "path",
@@ -133,10 +163,10 @@ OPERATIONS = (
     Operation(
         "ask",
         "POST",
-        "/api/v1/ask",
+        f"{V2}/ask",
         "Ask a question and wait for what becomes of it.",
-        {200: wire.Answer},
-        (*WITH_BODY, *ALWAYS, 404, 409, 504),
+        {200: wire.AnswerV2},
+        (*WITH_BODY, *ALWAYS, 404, 409, 429, 504),
         wire.Ask,
         (KEY,),
     ),
@@ -145,7 +175,7 @@ OPERATIONS = (
         "GET",
         INTERACTION,
         "Show a question and what became of it; 202 while it is being worked on.",
-        {200: wire.Interaction, 202: wire.Working},
+        {200: wire.InteractionV2, 202: wire.Working},
         (*ALWAYS, 404, 422),
         None,
         (ID, SHOW),
@@ -193,7 +223,7 @@ OPERATIONS = (
     Operation(
         "questions",
         "GET",
-        "/api/v1/interactions",
+        f"{V2}/interactions",
         "Search what was asked, newest first; for those who answer.",
         {200: wire_record.Questions},
         (*ALWAYS, 422),
@@ -203,7 +233,7 @@ OPERATIONS = (
     Operation(
         "escalations",
         "GET",
-        "/api/v1/escalations",
+        f"{V2}/escalations",
         "List what went to people, longest waiting first; for those who answer.",
         {200: wire_record.Escalations},
         (*ALWAYS, 422),
@@ -233,7 +263,7 @@ OPERATIONS = (
     Operation(
         "usage",
         "GET",
-        "/api/v1/usage",
+        f"{V2}/usage",
         "Sum up the calls of models; for those who answer.",
         {200: wire_record.Usage},
         (*ALWAYS, 422),

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from bot.adapters.rest import wire_documents as wire
-from bot.adapters.rest.operations import ALWAYS, WITH_BODY, Operation, Parameter, parameters_of
+from bot.adapters.rest.operations import (
+    ALWAYS,
+    V2,
+    WITH_BODY,
+    Operation,
+    Parameter,
+    parameters_of,
+)
 
-SPACES = "/api/v1/documents"
+SPACES = f"{V2}/documents"
 SPACE = f"{SPACES}/{{space}}"
 DOCUMENT = f"{SPACE}/{{id}}"
-REINDEX = "/api/v1/reindex"
+REINDEX = f"{V2}/reindex"
 OF_SPACE = Parameter("space", "path", "The space's name.", {"type": "string"})
 OF_DOCUMENT = Parameter(
     "id", "path", "The document's id; a slash in it is written %2F.", {"type": "string"}

@@ -1,4 +1,4 @@
-"""The API's JSON, version 1: what clients send and get."""
+"""The API's JSON: what clients send and get; where version 1 differs, its name says so."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bot.feedback import LONGEST_COMMENT, Reason
 from bot.outcomes import AnswerType
+from bot.types import ErrorCode
 
-VERSION = "1"
+VERSION = "2"
 
 Name = Annotated[
     str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f]+$")
@@ -156,11 +157,11 @@ class Pipeline(BaseModel):
     notes: list[str]
 
 
-class Answer(BaseModel):
-    """What became of a question."""
+class AnswerBase(BaseModel):
+    """What became of a question, in every version."""
 
     interaction_id: str
-    status: Literal["answered", "unknown", "error"]
+    status: Literal["answered", "unknown", "refused", "error"]
     answer_type: AnswerType
     intent: Literal["GENERIC", "DOMAIN", "UNKNOWN", "HUMAN"]
     answer: str = Field(description="Markdown; [1] points to the first source.")
@@ -178,6 +179,34 @@ class Answer(BaseModel):
     pipeline: Pipeline | None = Field(None, description="Only when it was asked for.")
 
 
+class Answer(AnswerBase):
+    """What became of a question."""
+
+    status: Literal["answered", "unknown", "error"]
+
+
+class LimitMet(BaseModel):
+    """The limit that refused a question."""
+
+    kind: Literal["rate", "budget", "pause", "queue"]
+    until: datetime | None = Field(
+        description="When it can be asked again; null where nobody knows."
+    )
+
+
+class AnswerV2(AnswerBase):
+    """What became of a question."""
+
+    escalation_message: str | None = Field(
+        description="What Slack and Teams say in full: `answer`, and what is done about a person. "
+        "null unless `requires_escalation`."
+    )
+    error: ErrorCode | None = Field(
+        description="What did not work; set exactly with the status `error`."
+    )
+    limit: LimitMet | None = Field(description="The limit that refused it, if one did.")
+
+
 class Feedback(BaseModel):
     """A judgement as it is kept."""
 
@@ -189,12 +218,20 @@ class Feedback(BaseModel):
     given_at: datetime
 
 
-class Interaction(Answer):
-    """An answer as recorded."""
+class Recorded(BaseModel):
+    """What the record adds to an answer."""
 
     question: str
     created_at: datetime
     feedback: list[Feedback] = Field(description="One's own; all of it for admins.")
+
+
+class Interaction(Recorded, Answer):
+    """An answer as recorded."""
+
+
+class InteractionV2(Recorded, AnswerV2):
+    """An answer as recorded."""
 
 
 class Working(BaseModel):

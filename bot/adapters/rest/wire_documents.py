@@ -1,4 +1,4 @@
-"""The API's JSON about documents and what indexes them, version 1."""
+"""The API's JSON about documents and what indexes them."""
 
 from __future__ import annotations
 

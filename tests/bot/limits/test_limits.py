@@ -10,7 +10,7 @@ from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import Notices
 from bot.limits.usage import Pause, UseLimits
 from bot.rendering.rendering import render
-from bot.types import NO_MODEL, Inquiry, Message, Policy, Refusal, Reply
+from bot.types import NO_MODEL, Inquiry, Limit, Message, Policy, Refusal, Reply
 from rag.types import Turn
 from tests.bot.ledger import Door, Ledger
 from tests.builders import NOON
@@ -48,6 +48,7 @@ async def test_one_message_too_many_is_refused_with_the_wait() -> None:
         "I can only take 2 messages a minute from one person. "
         "Please ask again in about 45 seconds.",
         "rate_per_user_per_minute",
+        limit=Limit("rate", NOON + timedelta(seconds=70)),
     )
 
 
@@ -127,6 +128,7 @@ async def test_a_used_up_budget_is_told_with_the_offer_of_a_person(
         f"I've given {whose} the answers I may for today. I can answer again after midnight UTC, "
         "in about 12 hours. Shall I ask a person? Reply “yes”.",
         note,
+        limit=Limit("budget", NOON + timedelta(hours=12)),
     )
 
 
@@ -217,6 +219,7 @@ async def test_a_pause_holds_everything_and_says_why_and_whom_to_ask(text: str) 
         "I'm paused for now: We move the wiki. Your question is not kept for later, so please ask "
         "it again then. If it can't wait, please ask your help desk directly.",
         "pause",
+        limit=Limit("pause"),
     )
 
 

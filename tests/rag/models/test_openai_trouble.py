@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 import traceback
 from datetime import UTC, datetime, timedelta
@@ -7,11 +8,12 @@ from email.utils import format_datetime
 
 import pytest
 
-from rag.errors import ModelUnavailable
+from rag.errors import ModelUnavailable, RagError
 from rag.models.openai_compatible import ModelSettings
 from tests.rag.models.asking import FAST, GOOD, PROMPT, Days, asked
 from tests.rag.models.openai_server import (
     Answer,
+    completion,
     cuts,
     fails,
     floods,
@@ -141,3 +143,37 @@ async def test_an_endless_answer_is_not_read_to_its_end() -> None:
         with pytest.raises(ModelUnavailable, match="bytes"):
             await model.complete(PROMPT)
         assert len(server.seen) == 1
+
+
+UNREADABLE = sends(json.dumps(completion("Yes.", top={"choices": []})).encode())
+
+
+@pytest.mark.mended(id="mission-A5")
+@pytest.mark.parametrize(
+    ("answers", "tokens", "requests"),
+    [
+        ((says("{"), says("{")), (2000, 200), 2),
+        ((says("{"), slowly(5, says(GOOD))), (1000, 100), 2),
+        ((says("{"), fails(401)), (1000, 100), 2),
+        ((UNREADABLE,), (3000, 300), 3),
+    ],
+    ids=["twice in another form", "a repair that hangs", "a repair that is refused", "unreadable"],
+)
+async def test_a_failed_call_carries_what_the_server_counted(
+    answers: tuple[Answer, ...], tokens: tuple[int, int], requests: int
+) -> None:
+    async with asked(*answers, timeout_seconds=0.5) as (model, _):
+        with pytest.raises(RagError) as caught:
+            await model.structured(PROMPT, Days)
+
+    (call,) = caught.value.calls
+    assert (call.input_tokens, call.output_tokens) == tokens
+    assert (call.purpose, call.attempts) == ("answer", requests)
+
+
+async def test_a_call_of_which_nothing_was_counted_is_none() -> None:
+    async with asked(fails(500)) as (model, _):
+        with pytest.raises(ModelUnavailable) as caught:
+            await model.complete(PROMPT)
+
+    assert caught.value.calls == ()

@@ -1,25 +1,26 @@
 from __future__ import annotations
 
+import pytest
+
 from rag.models.recording import recorded
-from rag.models.transport import Exchange
-from rag.models.wire import ChatReply
+from rag.models.transport import Exchange, Tally
+from rag.models.wire import ChatReply, Usage
 from rag.ports import Prompt
 from rag.types import ModelCall
 from tests.rag.models.openai_server import completion
 
-ANSWERED = Exchange(ChatReply.model_validate(completion("Yes.")), (), requests=1)
-UNCOUNTED = Exchange(
-    ChatReply.model_validate(completion("Yes.", top={"usage": None})), (), requests=1
-)
-BLOCKED = Exchange(None, (), requests=2)
+AZURE = "https://acme.openai.azure.com/openai/v1/"
+ANSWERED = Exchange(ChatReply.model_validate(completion("Yes.")), ())
+UNCOUNTED = Exchange(ChatReply.model_validate(completion("Yes.", top={"usage": None})), ())
+BLOCKED = Exchange(None, ())
 
 
-def record(*exchanges: Exchange) -> ModelCall:
+def record(*exchanges: Exchange, requests: int = 1) -> ModelCall:
     return recorded(
         Prompt(id="rewrite@3", messages=()),
-        exchanges,
+        Tally(list(exchanges), requests=requests),
         model="helpdesk",
-        base_url="https://acme.openai.azure.com/openai/v1/",
+        base_url=AZURE,
         duration_ms=12.5,
     )
 
@@ -31,9 +32,25 @@ def test_a_call_costs_what_its_model_costs_there() -> None:
 
 
 def test_a_repair_adds_its_tokens_and_its_price() -> None:
-    call = record(ANSWERED, ANSWERED)
+    call = record(ANSWERED, ANSWERED, requests=2)
     assert (call.input_tokens, call.output_tokens, call.cost_micro_usd) == (2000, 200, 420)
     assert (call.repaired, call.attempts) == (True, 2)
+
+
+@pytest.mark.mended(id="mission-A5")
+def test_what_a_failed_call_took_has_the_price_of_a_good_one() -> None:
+    usage = Usage(prompt_tokens=1000, completion_tokens=100)
+
+    call = recorded(
+        Prompt(id="answer@1", messages=()),
+        Tally(unread=[usage], requests=1),
+        model="gpt-4o-mini-2024-07-18",
+        base_url=AZURE,
+        duration_ms=1.0,
+    )
+
+    assert (call.input_tokens, call.output_tokens, call.finish_reason) == (1000, 100, "error")
+    assert call.cost_micro_usd == record(ANSWERED).cost_micro_usd
 
 
 def test_a_price_with_an_unknown_part_is_unknown() -> None:
@@ -42,7 +59,7 @@ def test_a_price_with_an_unknown_part_is_unknown() -> None:
 
 
 def test_a_question_that_was_blocked_has_no_tokens() -> None:
-    call = record(BLOCKED)
+    call = record(BLOCKED, requests=2)
     assert (call.model, call.input_tokens, call.finish_reason, call.attempts) == (
         "helpdesk",
         0,

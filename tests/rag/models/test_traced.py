@@ -4,9 +4,10 @@ import pytest
 from opentelemetry.trace import SpanKind
 from pydantic import BaseModel
 
-from rag.errors import ModelUnavailable
+from rag.errors import ModelAnswerInvalid, ModelUnavailable
 from rag.models.traced import TracedModel, provider_name
 from rag.ports import ChatMessage, Prompt
+from rag.types import ModelCall
 from tests.fakes import ScriptedModel
 from tests.spans import Spans
 
@@ -63,6 +64,20 @@ async def test_a_model_that_does_not_answer_is_told_by_the_kind_of_failure(spans
 
     assert spans.told("generation")["error.type"] == "ModelUnavailable"
     assert "sk-1" not in spans.one("generation").to_json()
+
+
+@pytest.mark.mended(id="mission-A5")
+async def test_a_call_that_fails_is_told_with_the_tokens_it_took(spans: Spans) -> None:
+    def spent(_: Prompt) -> str:
+        error = ModelAnswerInvalid("no JSON in two tries")
+        error.calls = (ModelCall("answer", "scripted", "answer@3", 2000, 200, 1.0),)
+        raise error
+
+    with pytest.raises(ModelAnswerInvalid):
+        await TracedModel(ScriptedModel(spent)).complete(PROMPT)
+
+    told = spans.told("generation")
+    assert (told["gen_ai.usage.input_tokens"], told["gen_ai.usage.output_tokens"]) == (2000, 200)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,13 @@ from aiohttp import ClientResponse, web
 
 from bot.adapters.rest import RecordApi, mount
 from bot.adapters.rest.openapi import document
-from bot.adapters.rest.operations import OPERATIONS, Operation
+from bot.adapters.rest.operations import OPERATIONS, Operation, in_v1
 from bot.doors.problems import ProblemDetails
 from bot.errors import InteractionUnknown, StoreUnavailable
+from bot.outcomes import refused as refused_by
 from bot.startup import Part
 from bot.store import Store
-from bot.types import InteractionId
+from bot.types import InteractionId, Limit, Message, Outcome, Refusal
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.inboxes import inbox_over
 from tests.bot.server import TOKEN, Client, record_api, serving, settings_for
@@ -117,7 +118,7 @@ AWAY = StoreUnavailable("The disk is full.")
 GONE = Defective(InteractionUnknown("Withdrawn."), accept=InteractionId("i1"))
 LISTS = frozenset({"questions", "escalations", "usage"})
 ESCALATED = "00000000-0000-0000-0000-000000000001"
-NOBODY = "/api/v1/interactions/00000000-0000-0000-0000-000000000000"
+NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
 class World:
@@ -152,8 +153,8 @@ async def send(
     **options: Any,  # noqa: ANN401 - those of aiohttp
 ) -> ClientResponse:
     """Send a right request of an operation, but for what ``options`` change."""
-    path = operation.path.replace("/api/v1/interactions/{id}", interaction)
-    path = path.replace("{id}", ESCALATED).replace("{act}", "claim")
+    known = interaction if "/interactions/" in operation.path else ESCALATED
+    path = operation.path.replace("{id}", known).replace("{act}", "claim")
     bodies: dict[str, dict[str, Any]] = {
         "ask": {"question": "hi"},
         "amend": {"question": "ho"},
@@ -166,9 +167,8 @@ async def send(
 
 
 async def asked(client: Client) -> str:
-    response = await client.post("/api/v1/ask", json={"question": "hi"})
-    body = await response.json()
-    return str(body.get("poll") or f"/api/v1/interactions/{body['interaction_id']}")
+    response = await client.post("/api/v2/ask", json={"question": "hi"})
+    return str((await response.json())["interaction_id"])
 
 
 async def refused(world: World, operation: Operation, status: int) -> ClientResponse:
@@ -235,22 +235,40 @@ async def done(world: World, operation: Operation, status: int) -> ClientRespons
     return await send(client, operation, await asked(client))
 
 
+async def limited(world: World, operation: Operation, _: int) -> ClientResponse:
+    """Bring about what a limit refuses."""
+
+    async def too_much(message: Message) -> Outcome:
+        return refused_by(message, Refusal("Wait.", "rate", limit=Limit("rate")))
+
+    return await send(await world.client(desk=EchoDesk(too_much)), operation)
+
+
+FIRST = [
+    in_v1(operation) for operation in OPERATIONS if operation.handler in {"ask", "interaction"}
+]
+"""What version 1 maps otherwise; the rest is the same handlers under another address."""
+
+Brings = Callable[[World, Operation, int], Awaitable[ClientResponse]]
+
 PROMISED = [
     (operation, status)
-    for operation in OPERATIONS
+    for operation in (*OPERATIONS, *FIRST)
     for status in sorted({*operation.replies, *operation.problems})
 ]
 
 
 @pytest.mark.parametrize(
-    ("operation", "status"), PROMISED, ids=[f"{item.handler}-{code}" for item, code in PROMISED]
+    ("operation", "status"), PROMISED, ids=[f"{item.id}-{code}" for item, code in PROMISED]
 )
 async def test_every_documented_response_is_given_as_documented(
     store: Store, tmp_path: Path, operation: Operation, status: int
 ) -> None:
-    bring_about = wrong
+    bring_about: Brings = wrong
     if status in {400, 401, 403, 413, 415}:
         bring_about = refused
+    elif status == 429:
+        bring_about = limited
     elif status >= 500 and status != 504:
         bring_about = failed
     elif status < 300:

@@ -1,0 +1,207 @@
+"""What version 2 of the API tells otherwise than version 1, over the same desk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pytest
+
+from bot.adapters.rest.mapping import NOT_FOUND_V1, answer_v2_of
+from bot.adapters.rest.openapi import OPERATIONS, document
+from bot.adapters.rest.operations import V1, V2
+from bot.outcomes import error_code, refused, unavailable
+from bot.store import Store
+from bot.types import ErrorCode, Escalation, Limit, Message, Outcome, Refusal, Reply, Response
+from rag.errors import (
+    IndexMismatch,
+    IndexUnavailable,
+    ModelAnswerInvalid,
+    ModelFilesInvalid,
+    ModelUnavailable,
+    RagError,
+)
+from tests.bot.adapters.rest import replies
+from tests.bot.fakes import EchoDesk
+from tests.bot.server import Client, serving, settings_for
+
+LATER = timedelta(hours=1)
+Kind = Literal["rate", "budget", "pause", "queue"]
+NOTHING = replace(replies.NOTHING, text="Not there. Shall I ask?", statement="Not there.")
+UNSURE = replace(replies.UNSURE, text="Not sure. Shall I ask?", statement="Not sure.")
+
+
+def always(outcome: Callable[[Message], Outcome]) -> EchoDesk:
+    async def answer(message: Message) -> Outcome:
+        return outcome(message)
+
+    return EchoDesk(answer)
+
+
+def saying(response: Response) -> EchoDesk:
+    return always(lambda _: replies.outcome(response))
+
+
+async def ask(client: Client, root: str, key: str = "") -> Any:  # noqa: ANN401 - JSON
+    headers = {"Idempotency-Key": key} if key else {}
+    response = await client.post(f"{root}/ask", json={"question": "hi"}, headers=headers)
+    return response, await response.json()
+
+
+@pytest.mark.mended(id="mission-S4")
+@pytest.mark.parametrize(
+    ("kind", "status", "least", "most"),
+    [
+        ("rate", 429, 3000, 3600),
+        ("budget", 429, 3000, 3600),
+        ("pause", 503, 60, 600),
+        ("queue", 503, 5, 60),
+    ],
+)
+async def test_a_limit_is_an_error_that_says_when_to_come_back(
+    store: Store, tmp_path: Path, kind: Kind, status: int, least: int, most: int
+) -> None:
+    until = datetime.now(UTC) + LATER if kind in {"rate", "budget"} else None
+    limit = Refusal("Too much.", kind, limit=Limit(kind, until))
+    desk = always(lambda message: refused(message, limit))
+    async with serving(store, settings_for(tmp_path), desk=desk) as client:
+        first, told = await ask(client, V2, "k")
+        again, told_again = await ask(client, V2, "k")
+        shown = await (await client.get(f"{V2}/interactions/{told['interaction_id']}")).json()
+        _, before = await ask(client, V1)
+
+    assert first.status == again.status == status
+    assert first.content_type == "application/problem+json"
+    assert least <= int(first.headers["Retry-After"]) <= most
+    assert (told["detail"], told["limit"]) == ("Too much.", kind)
+    assert told == told_again
+    assert (shown["status"], shown["limit"]["kind"]) == ("refused", kind)
+    assert (before["status"], before["answer_type"]) == ("answered", "GENERIC")
+    assert "limit" not in before
+    assert len(desk.handled) == 2
+
+
+async def test_a_limit_that_is_over_is_told_with_the_shortest_wait(
+    store: Store, tmp_path: Path
+) -> None:
+    past = Limit("rate", datetime.now(UTC) - timedelta(days=1))
+    desk = always(lambda message: refused(message, Refusal("Wait.", "rate", limit=past)))
+    async with serving(store, settings_for(tmp_path), desk=desk) as client:
+        response, _ = await ask(client, V2)
+
+    assert response.headers["Retry-After"] == "1"
+
+
+@pytest.mark.mended(id="mission-A12")
+@pytest.mark.parametrize("response", [NOTHING, UNSURE])
+async def test_what_is_so_and_the_escalation_message_are_both_told(
+    store: Store, tmp_path: Path, response: Escalation
+) -> None:
+    async with serving(store, settings_for(tmp_path), desk=saying(response)) as client:
+        _, told = await ask(client, V2)
+
+    assert (told["status"], told["error"], told["limit"]) == ("unknown", None, None)
+    assert told["answer"] == response.statement
+    assert told["escalation_message"] == response.text
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_what_an_older_version_recorded_is_told_as_it_was_said(*, silent: bool) -> None:
+    outcome = replace(replies.outcome(replies.BROKEN), silent=silent)
+
+    told = answer_v2_of("i", "c", outcome, "Not sure.")
+
+    assert told.status == "error"
+    assert told.error == "internal"
+    assert told.answer == ("" if silent else replies.BROKEN.text)
+    assert told.escalation_message == (None if silent else replies.BROKEN.text)
+
+
+def test_a_reply_without_a_source_is_never_shown() -> None:
+    told = answer_v2_of("i", "c", replies.outcome(replies.UNSOURCED), "Not sure.")
+
+    assert (told.status, told.answer) == ("unknown", "Not sure.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [({}, NOT_FOUND_V1), ({"not_found_message": "Not here."}, "Not here.")],
+    ids=["default", "set"],
+)
+async def test_version_1_says_the_old_sentence_unless_another_is_set(
+    store: Store, tmp_path: Path, changes: dict[str, str], sentence: str
+) -> None:
+    settings = settings_for(tmp_path, **changes)
+    async with serving(store, settings, desk=saying(UNSURE)) as client:
+        _, told = await ask(client, V1)
+
+    assert told["answer"] == sentence
+    assert "escalation_message" not in told
+
+
+@pytest.mark.mended(id="mission-S4")
+@pytest.mark.parametrize("error", get_args(ErrorCode))
+async def test_what_did_not_work_is_told_by_a_code(
+    store: Store, tmp_path: Path, error: ErrorCode
+) -> None:
+    desk = always(lambda message: unavailable(message, "broken", error))
+    async with serving(store, settings_for(tmp_path), desk=desk) as client:
+        response, told = await ask(client, V2)
+        _, before = await ask(client, V1)
+
+    assert (response.status, told["status"], told["error"]) == (200, "error", error)
+    assert before["status"] == "error"
+    assert "error" not in before
+
+
+def test_a_model_that_fails_in_small_talk_is_an_error_and_no_answer() -> None:
+    silent = Reply("Later, please.", "generic", error="model_unavailable")
+
+    told = answer_v2_of("i", "c", replies.outcome(silent), "Not sure.")
+
+    assert (told.status, told.error, told.answer) == ("error", "model_unavailable", silent.text)
+
+
+@pytest.mark.mended(id="mission-S4")
+def test_every_code_that_can_occur_is_listed_and_documented() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "api.md").read_text(encoding="utf-8")
+    raised = [
+        *(IndexMismatch, IndexUnavailable, ModelAnswerInvalid, ModelFilesInvalid),
+        *(ModelUnavailable, RagError, RuntimeError, TimeoutError),
+    ]
+
+    codes = {error_code(error("what happened")) for error in raised}
+    shown = document()["components"]["schemas"]["AnswerV2"]["properties"]["error"]["anyOf"]
+
+    assert codes == set(get_args(ErrorCode)) == set(shown[0]["enum"])
+    assert all(f"| `{code}` |" in page for code in codes)
+
+
+async def test_version_1_is_marked_as_deprecated_and_names_its_successor(
+    store: Store, tmp_path: Path
+) -> None:
+    async with serving(store, settings_for(tmp_path)) as client:
+        good, _ = await ask(client, V1)
+        bad = await client.get(f"{V1}/documents/HR/a%2Fb.md?x=1")
+        new, _ = await ask(client, V2)
+
+    assert good.headers["Link"] == '</api/v2/ask>; rel="successor-version"'
+    assert bad.headers["Link"] == '</api/v2/documents/HR/a%2Fb.md>; rel="successor-version"'
+    assert good.headers["Deprecation"].removeprefix("@").isdecimal()
+    assert not {"Deprecation", "Link"} & set(new.headers)
+
+
+def test_each_operation_of_version_1_has_a_successor() -> None:
+    paths = document()["paths"]
+    first = [each for each in OPERATIONS if each.path.startswith(V1)]
+
+    assert first
+    for operation in first:
+        method = operation.method.lower()
+        successor = paths[operation.path.replace(V1, V2)][method]
+        assert paths[operation.path][method]["deprecated"]
+        assert "deprecated" not in successor
+        assert successor["operationId"] != paths[operation.path][method]["operationId"]
