@@ -8,10 +8,12 @@ from bot.attachments.reading import Read, ReadsAttachments
 from bot.escalations.repeating import ASKED_ALREADY, LOOKED_AT, asked_already, is_wish
 from bot.introductions import Introduced, Introductions
 from bot.ports import Directory, Interactions, Policies
+from bot.routing.turns import turns_of
 from bot.types import Audience, Inquiry, Message, Person, Policy, Refusal
-from rag.types import EVERYONE, Principal
+from rag.types import EVERYONE, Principal, Turn
 
-HISTORY_TURNS = 6
+HISTORY_EXCHANGES = 3
+"""Questions with their answers: six turns."""
 
 _OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
 
@@ -61,7 +63,7 @@ class Admission:
         read = await self._read(message)
         return Inquiry(
             message=known,
-            history=await self._interactions.history(thread, message, HISTORY_TURNS),
+            history=await self._history(known),
             audience=audience_of(known),
             policy=policy,
             attached=read.attached,
@@ -69,6 +71,10 @@ class Admission:
             notes=introduced.notes,
             asker=introduced.recorded,
         )
+
+    async def _history(self, message: Message) -> tuple[Turn, ...]:
+        before = await self._interactions.history(message.thread, message, HISTORY_EXCHANGES)
+        return turns_of(before, message.author.id)
 
     async def _is_repeated(self, message: Message) -> bool:
         """Tell whether a button asks for what somebody typed meanwhile."""

@@ -9,7 +9,7 @@ from typing import Literal
 
 import structlog
 
-from bot.asking import Asked, asked_of, question_for_people, routed
+from bot.asking import Asked, asked_of, leans_on_own, question_for_people, routed
 from bot.clarification import clarify
 from bot.escalations.handover import EscalationWording
 from bot.finishing import finished
@@ -154,6 +154,7 @@ class Desk:
                 private=message.private,
                 platform=message.thread.platform,
                 people=people,
+                leaned=leans_on_own(inquiry, route),
             ),
             reason=reason,
             question=question_for_people(inquiry, route),

@@ -206,7 +206,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The intent, how sure the router is (0..1), who decided, and the stand-alone question."""
+    """The intent, how sure the router is (0..1), who decided, and the stand-alone question.
+
+    ``leaned_on`` are the earlier exchanges of the thread, of whomever, that ``question`` took words
+    from, oldest first; empty for a question that stood alone.
+    """
 
     intent: Intent
     score: float
@@ -214,6 +218,7 @@ class Route:
     question: str
     calls: tuple[ModelCall, ...] = ()
     notes: tuple[str, ...] = ()
+    leaned_on: tuple[InteractionId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

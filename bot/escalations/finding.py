@@ -23,6 +23,8 @@ from rag.types import Chunk
 class Finding:
     """What the search for ``question`` gave, and what the gate made of it.
 
+    ``question`` is as its asker wrote it: what was searched for may have others' words in it.
+
     ``interaction_id`` is the exchange that was searched for: the escalated one, or, when somebody
     only asked for a person, the one before it. ``gate`` is "stopped", "passed", or "" where there
     was nothing to judge. ``hidden`` counts the pages that are left out: the reader may not read
@@ -41,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One earlier question of the thread, and what the bot said to everyone in it.
+    """One earlier question of the same asker, and what the bot said to everyone in its thread.
 
     ``answer`` is empty while there is none, and where ``withheld``: it quotes what the reader may
     not read.
@@ -71,7 +73,7 @@ def finding_of(interaction: Interaction, may_read: Mapping[str, Chunk]) -> Findi
     passages = tuple(each for each in outcome.trace.passages if is_open(each, may_read))
     return Finding(
         interaction_id=interaction.id,
-        question=outcome.trace.route.question,
+        question=interaction.message.text,
         gate=outcome.trace.gate,
         confidence=outcome.response.confidence,
         threshold=outcome.trace.threshold,
@@ -121,6 +123,12 @@ def found_in(interaction: Interaction) -> tuple[Source | FoundPassage, ...]:
     """Return every passage that the record of an exchange names."""
     outcome = interaction.outcome
     return () if outcome is None else (*sources_of(outcome), *outcome.trace.passages)
+
+
+def leaned_on(interaction: Interaction) -> tuple[InteractionId, ...]:
+    """Return the earlier exchanges that a question took words from, oldest first."""
+    outcome = interaction.outcome
+    return () if outcome is None else outcome.trace.route.leaned_on
 
 
 def sources_of(outcome: Outcome) -> tuple[Source, ...]:

@@ -17,9 +17,13 @@ WISH = "I'd like to ask a person, please."
 _UNHEARD = "I couldn't reach the people who look after this. Please ask them directly."
 _BY_WORD = " Reply \u201cyes\u201d."
 _BY_WORD_BELOW = " Reply \u201cyes\u201d in this thread."
+_WITH_EARLIER = " and the earlier ones that it refers to"
+_WITH_ANSWER = " and what we said about it"
+_ALONE = ", and nothing else from this chat"
 _HERE = "they'll answer here."
 _DIRECTLY = "they'll answer you in a direct message."
-OFFERED = f"{OFFER}{_BY_WORD}"
+OFFERED = f"{OFFER} They'd see this question{_ALONE}.{_BY_WORD}"
+"""An offer in private, about a question that stands alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +42,29 @@ class EscalationWording:
     asks_named: frozenset[Platform] = frozenset()
 
     def text(
-        self, reason: EscalationReason, *, private: bool, platform: Platform, people: str = ""
+        self,
+        reason: EscalationReason,
+        *,
+        private: bool,
+        platform: Platform,
+        people: str = "",
+        leaned: bool = False,
     ) -> str:
         """Return what the asker reads; in private a hand-over is offered, not made.
 
+        It says what people see: the question, and where it ``leaned`` on earlier ones, those too.
         ``people`` is where the channel's policy says that people are asked.
         """
         if platform == "cli":
             return f"{self._why(reason)} Please ask your help desk."
         if reason == "asked_for_human":
-            return f"Of course. {self._handed_over(platform, people)}"
-        return f"{self._why(reason)} {OFFERED if private else self._handed_over(platform, people)}"
+            shown = f"your question{_WITH_ANSWER if leaned else ''}{_ALONE if private else ''}"
+            return f"Of course. {self._handed_over(platform, people, shown)}"
+        if private:
+            seen = f"They'd see this question{_WITH_EARLIER if leaned else ''}{_ALONE}."
+            return f"{self._why(reason)} {OFFER} {seen}{_BY_WORD}"
+        shown = f"this question{_WITH_EARLIER if leaned else ''}"
+        return f"{self._why(reason)} {self._handed_over(platform, people, shown)}"
 
     def _why(self, reason: EscalationReason) -> str:
         match reason:
@@ -63,10 +79,10 @@ class EscalationWording:
             case "asked_for_human":
                 return "Nobody can be asked from here."
 
-    def _handed_over(self, platform: Platform, people: str) -> str:
+    def _handed_over(self, platform: Platform, people: str, shown: str) -> str:
         if platform in self.asks_people or (people and platform in self.asks_named):
-            return f"I've asked the people who look after this; {_HERE}"
-        return "I've put your question on the help desk's list for a person to answer."
+            return f"I've asked the people who look after this. They see {shown}; {_HERE}"
+        return f"I've put it on the help desk's list for a person to answer. They see {shown}."
 
 
 def wish_about(question: str) -> str:

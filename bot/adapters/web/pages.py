@@ -18,12 +18,12 @@ from bot.adapters.web.live import Live
 from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
-from bot.escalations.handover import WISH
+from bot.escalations.handover import wish_about
 from bot.escalations.ports import Cases
 from bot.pages.frame import add_pages
 from bot.ports import Inbox, Interactions
 from bot.records.watching import Watches
-from bot.types import Message
+from bot.types import Interaction, Message
 from bot.why.ports import Weighs
 from bot.why.view import why_view
 
@@ -137,10 +137,16 @@ class WebChat:
         """Ask for a person about an earlier question; asking again is the same request."""
         interaction = await self._exchanges.own(request)
         once = str(uuid.uuid5(uuid.NAMESPACE_URL, f"person:{interaction.id}"))
-        accepted = await self._accept(request, WISH, once)
+        accepted = await self._accept(request, await self._wish(interaction), once)
         if not wants_fragment(request):
             raise web.HTTPSeeOther("/")
         return accepted
+
+    async def _wish(self, asked: Interaction) -> str:
+        """Return the wish; the question is named unless it is the one that was asked last."""
+        last = await self._conversations.in_thread(asked.message.thread, 1)
+        is_last = [each.id for each in last] == [asked.id]
+        return wish_about("" if is_last else asked.message.text)
 
     async def answer(self, request: web.Request) -> web.Response:
         """Return the answer or the state of the work; nothing (204) if that is known already."""
