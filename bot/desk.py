@@ -84,6 +84,7 @@ class Desk:
             calls=route.calls,
             timings_ms={"route": _ms_since(started)},
             notes=(*way.notes, *route.notes),
+            heard=inquiry.heard if _knows_the_talk(route) else (),
         )
         return finished(inquiry, await self._outcome(inquiry, way, trace, report))
 
@@ -171,6 +172,11 @@ async def _generic_outcome(inquiry: Inquiry, way: Way, trace: Trace) -> Outcome:
     timings = {**trace.timings_ms, "generate": _ms_since(started)}
     calls = (*trace.calls, *calls)
     return Outcome(reply, with_calls(replace(trace, timings_ms=timings), calls))
+
+
+def _knows_the_talk(route: Route) -> bool:
+    """Tell whether what was said before may be in the question that is kept, or in the reply."""
+    return bool(route.leaned_on) or route.intent is Intent.GENERIC
 
 
 def _reason(

@@ -9,14 +9,13 @@ import structlog
 
 from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations.finding import (
-    exchanges_of,
+    exchange_of,
     finding_of,
-    found_in,
     leaned_on,
     searched,
 )
 from bot.escalations.ports import Cases
-from bot.escalations.reading import Readable
+from bot.escalations.reading import Readable, Sight, named_in
 from bot.escalations.types import Act, Actor, Case
 from bot.escalations.view import CaseView
 from bot.types import Interaction, InteractionId
@@ -73,13 +72,13 @@ class Casework:
             raise _unknown(case_id)
         before = await self._before(escalated)
         explained = searched(escalated, before)
-        found = [each for one in (explained, *before) for each in found_in(one)]
-        may_read = await self._readable.readable(tenant, found, reader)
+        found = [each for one in (explained, *before) for each in named_in(one)]
+        seen = Sight(await self._readable.readable(tenant, found, reader))
         return CaseView(
             case=case,
             steps=tuple(await self._cases.steps(tenant, case_id)),
-            finding=finding_of(explained, may_read),
-            before=exchanges_of(before, may_read),
+            finding=finding_of(explained, seen),
+            before=tuple(exchange_of(each, seen) for each in before),
         )
 
     async def shown(

@@ -11,6 +11,7 @@ from bot.adapters.rest.operations_documents import SPACE
 from bot.adapters.rest.record import RecordApi
 from bot.config import Settings
 from bot.doors.problems import take_larger
+from bot.escalations.reading import Readable
 from bot.ports import Audits, Inbox, Interactions
 
 __all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
@@ -26,6 +27,7 @@ def mount(
     check_parts: CheckParts,
     record: RecordApi,
     documents: DocumentsApi,
+    readable: Readable,
     ask_seconds: float = 60.0,
 ) -> None:
     """Add the API's routes; the doors (bot.doors.doors) must be mounted on the same app."""
@@ -35,6 +37,7 @@ def mount(
         audits=audits,
         settings=settings,
         check_parts=check_parts,
+        readable=readable,
         ask_seconds=ask_seconds,
     )
     described = document()

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from bot.adapters.rest import wire
+from bot.escalations.reading import Sight
 from bot.outcomes import AnswerType, answer_type
 from bot.rendering.ages import warnings_of
 from bot.rendering.links import OWN_PAGES
-from bot.types import Clarification, Escalation, Outcome, Reply, Response, Source, Trace
+from bot.types import (
+    Clarification,
+    Escalation,
+    Interaction,
+    Outcome,
+    Reply,
+    Response,
+    Source,
+    Trace,
+)
 
 Status = Literal["answered", "unknown", "error"]
 
@@ -40,6 +50,33 @@ def answer_of(
         warnings=list(warnings_of(cited)),
         conversation_id=conversation_id,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAnswer:
+    """An answer from the record, within what its reader may read now."""
+
+    asked: Interaction
+    seen: Sight
+
+    @property
+    def question(self) -> str:
+        """What was asked."""
+        asked = self.seen.asked(self.asked)
+        return self.seen.why_closed if asked is None else asked
+
+    def answer(self, told: wire.Answer) -> wire.Answer:
+        """Return an answer without what comes from pages that are closed."""
+        outcome = self.asked.outcome
+        if outcome is None:
+            return told
+        pipeline = told.pipeline and pipeline_of(self.seen.explained(self.asked, outcome))
+        if not self.seen.tells(self.asked):
+            closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
+            return told.model_copy(update={**closed, "warnings": [], "pipeline": pipeline})
+        response = outcome.response
+        offered = () if isinstance(response, Reply) else self.seen.keeps(response.suggestions)
+        return told.model_copy(update={"suggestions": _sources(offered), "pipeline": pipeline})
 
 
 def pipeline_of(outcome: Outcome) -> wire.Pipeline:

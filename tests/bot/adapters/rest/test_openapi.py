@@ -21,6 +21,7 @@ from bot.store import Store
 from bot.types import InteractionId
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.inboxes import inbox_over
+from tests.bot.offices import ReadsEverything
 from tests.bot.server import TOKEN, Client, record_api, serving, settings_for
 from tests.bot.shelves import documents_api
 from tests.bot.store.filled import add_escalation, add_interaction
@@ -44,6 +45,7 @@ def test_every_route_is_documented_and_every_documented_route_is_there(
         check_parts=no_parts,
         record=record_api(store),
         documents=documents_api(store.audits, tmp_path),
+        readable=ReadsEverything(),
     )
 
     served = {
