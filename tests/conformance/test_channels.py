@@ -18,7 +18,7 @@ def _named(case: Case) -> ParameterSet:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-@pytest.mark.parametrize("case", map(_named, CASES))
+@pytest.mark.parametrize("case", [_named(case) for case in CASES])
 async def test_every_platform_shows_the_same_outcome(
     case: Case, platform: str, tmp_path: Path
 ) -> None:
