@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from bot.attachments.reading import Read, ReadsAttachments
+from bot.escalations.reading import Readable, Sight, rests_on, sight_of
 from bot.escalations.repeating import ASKED_ALREADY, LOOKED_AT, asked_already, is_wish
 from bot.introductions import Introduced, Introductions
 from bot.ports import Directory, Interactions, Policies
-from bot.types import Audience, Inquiry, Message, Person, Policy, Refusal
-from rag.types import EVERYONE, Principal
+from bot.routing.turns import turns_of
+from bot.types import (
+    Audience,
+    FoundPassage,
+    Inquiry,
+    Interaction,
+    Message,
+    Person,
+    Policy,
+    Refusal,
+)
+from rag.types import EVERYONE, Principal, Turn
 
-HISTORY_TURNS = 6
+HISTORY_EXCHANGES = 3
+"""Questions with their answers: six turns."""
+
+_MOST_HEARD = 100
+"""Passages that a conversation rests on. Where there are more, its earliest exchanges are left out:
+generic replies hand on what they rest on, each to the next, for as long as a chat goes on."""
 
 _OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
 
@@ -26,6 +44,7 @@ class Admission:
         policies: The channels' own.
         introductions: Who asks, on platforms that know more than a message says.
         reading: Reads the files that come with messages; without it none is read.
+        readable: Tells what may be read now; without it no earlier answer from pages is known.
     """
 
     def __init__(
@@ -37,6 +56,7 @@ class Admission:
         *,
         introductions: Introductions | None = None,
         reading: ReadsAttachments | None = None,
+        readable: Readable | None = None,
     ) -> None:
         self._interactions = interactions
         self._directory = directory
@@ -44,6 +64,7 @@ class Admission:
         self._policies = policies
         self._introductions = introductions
         self._reading = reading
+        self._readable = readable
 
     async def admit(self, message: Message) -> Inquiry | Refusal:
         """Return the inquiry for a message, or why none is made. Raises StoreUnavailable."""
@@ -59,16 +80,31 @@ class Admission:
             return Refusal(ASKED_ALREADY, "asked_already")
         known = replace(message, author=await self._with_principals(message, introduced))
         read = await self._read(message)
+        audience = audience_of(known)
+        talk = await self._talk(known, audience)
         return Inquiry(
             message=known,
-            history=await self._interactions.history(thread, message, HISTORY_TURNS),
-            audience=audience_of(known),
+            history=talk.turns,
+            heard=talk.heard,
+            audience=audience,
             policy=policy,
             attached=read.attached,
             remarks=read.remarks,
             notes=introduced.notes,
             asker=introduced.recorded,
         )
+
+    async def _talk(self, message: Message, audience: Audience) -> _Talk:
+        """Return what was said before, as far as those who will read the reply may know it now."""
+        tenant = message.thread.tenant
+        before = await self._interactions.history(message.thread, message, HISTORY_EXCHANGES)
+        before = _bounded(before)
+        named = list(chain.from_iterable(map(rests_on, before)))
+        seen = Sight(blind=True)
+        if self._readable is not None:
+            seen = await sight_of(self._readable, tenant, named, audience.principals)
+        told = [each for each in before if seen.tells(each)]
+        return _Talk(turns_of(before, message.author.id, seen), heard_in(told))
 
     async def _is_repeated(self, message: Message) -> bool:
         """Tell whether a button asks for what somebody typed meanwhile."""
@@ -94,6 +130,31 @@ class Admission:
         if self._reading is None or not message.attachments:
             return Read()
         return await self._reading.read(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """What was said before, and the passages that it rests on."""
+
+    turns: tuple[Turn, ...]
+    heard: tuple[FoundPassage, ...]
+
+
+def _bounded(exchanges: Sequence[Interaction]) -> Sequence[Interaction]:
+    """Return the last exchanges that rest on so few passages that these can be recorded."""
+    kept = list(exchanges)
+    while kept and len(heard_in(kept)) > _MOST_HEARD:
+        del kept[0]
+    return kept
+
+
+def heard_in(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ...]:
+    """Return the passages that exchanges rest on, each once, as identities."""
+    named = {each.chunk_id: each for one in exchanges for each in rests_on(one)}
+    return tuple(
+        FoundPassage(each.chunk_id, each.page_id, each.title, each.section, {})
+        for each in named.values()
+    )
 
 
 def narrowed(policy: Policy, own: Policy | None) -> Policy:

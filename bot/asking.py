@@ -55,7 +55,7 @@ def asked_of(inquiry: Inquiry, route: Route) -> Asked:
 
 
 def question_for_people(inquiry: Inquiry, route: Route) -> str:
-    """Return what a person is asked: for "a human, please" also the question before it.
+    """Return what a person is asked: for "a human, please" also the question that it is about.
 
     What a button said adds nothing to that question; what people wrote is kept. Files are named.
     """
@@ -68,6 +68,11 @@ def question_for_people(inquiry: Inquiry, route: Route) -> str:
         return said
     names = ", ".join(" ".join(each.name.split()) for each in inquiry.message.attachments)
     return f"{said}\n(with {names})".strip()
+
+
+def leans_on_own(inquiry: Inquiry, route: Route) -> bool:
+    """Tell whether a question took words from what its asker said before, which people see too."""
+    return any(turn.own and turn.exchange in route.leaned_on for turn in inquiry.history)
 
 
 def named(attached: Sequence[Attached]) -> str:

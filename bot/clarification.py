@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from bot.rendering.wording import suggestions_of
 from bot.types import Clarification
-from rag.types import Chunk, Passage
+from rag.types import Passage
 from rag.words import stems
 
 _MOST_SUBJECTS = 3
@@ -46,7 +47,17 @@ def _is_about(passage: Passage, asked: set[str]) -> bool:
     return bool(named & asked) and asked <= named | set(stems(chunk.text))
 
 
-def option_of(chunk: Chunk) -> str:
+class Titled(Protocol):
+    """A passage, in the index or as the record names it."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def section(self) -> str: ...
+
+
+def option_of(chunk: Titled) -> str:
     """Return what a passage is offered as."""
     if chunk.section and chunk.section != chunk.title:
         return f"{chunk.title}: {chunk.section}"

@@ -9,7 +9,7 @@ from typing import Literal
 
 import structlog
 
-from bot.asking import Asked, asked_of, question_for_people, routed
+from bot.asking import Asked, asked_of, leans_on_own, question_for_people, routed
 from bot.clarification import clarify
 from bot.escalations.handover import EscalationWording
 from bot.finishing import finished
@@ -88,6 +88,7 @@ class Desk:
             calls=route.calls,
             timings_ms={"route": _ms_since(started)},
             notes=(*way.notes, *route.notes),
+            heard=inquiry.heard if _knows_the_talk(route) else (),
         )
         return finished(inquiry, await self._outcome(inquiry, way, trace, report))
 
@@ -158,6 +159,7 @@ class Desk:
                 private=message.private,
                 platform=message.thread.platform,
                 people=people,
+                leaned=leans_on_own(inquiry, route),
             ),
             reason=reason,
             question=question_for_people(inquiry, route),
@@ -176,6 +178,11 @@ async def _generic_outcome(inquiry: Inquiry, way: Way, trace: Trace) -> Outcome:
     timings = {**trace.timings_ms, "generate": _ms_since(started)}
     calls = (*trace.calls, *calls)
     return Outcome(reply, with_calls(replace(trace, timings_ms=timings), calls))
+
+
+def _knows_the_talk(route: Route) -> bool:
+    """Tell whether what was said before may be in the question that is kept, or in the reply."""
+    return bool(route.leaned_on) or route.intent is Intent.GENERIC
 
 
 def _reason(

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from bot.escalations.finding import is_open
-from bot.escalations.reading import Readable
+from bot.escalations.reading import Readable, is_open
 from bot.ports import StillReadable
 from bot.rendering.links import reachable_from_afar
 from bot.types import Interaction, Reply, Source

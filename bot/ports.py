@@ -23,7 +23,7 @@ from bot.types import (
     Thread,
     Unfinished,
 )
-from rag.types import Chunk, Principal, Turn
+from rag.types import Chunk, Principal
 
 
 class ReportStage(Protocol):
@@ -326,8 +326,11 @@ class Interactions(Protocol):
         """Return the last interactions of a thread, oldest first; withdrawn ones left out."""
         ...
 
-    async def history(self, thread: Thread, before: Message, limit: int) -> tuple[Turn, ...]:
-        """Return the last turns of a thread before a message, oldest first."""
+    async def history(self, thread: Thread, before: Message, limit: int) -> Sequence[Interaction]:
+        """Return the last exchanges that a thread saw before a message, oldest first.
+
+        What is withdrawn, not answered yet, or was only recorded, is left out.
+        """
         ...
 
     async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Activity]:

@@ -172,12 +172,24 @@ class Attached:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundPassage:
+    """A retrieved passage as recorded: identity and signals, not its text."""
+
+    chunk_id: str
+    page_id: str
+    title: str
+    section: str
+    signals: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Inquiry:
     """A message with all that the desk needs to answer it.
 
-    ``attached`` is what was read of its files; ``remarks`` are what its asker must be told besides
-    the answer, such as which file was not read; ``notes`` are for the operator. ``asker`` is who is
-    recorded, as the platform introduced them, None where the message said all that is known.
+    ``heard`` are the passages that ``history`` rests on. ``attached`` is what was read of its
+    files; ``remarks`` are what its asker must be told besides the answer, such as which file was
+    not read; ``notes`` are for the operator. ``asker`` is who is recorded, as the platform
+    introduced them, None where the message said all that is known.
     ``excluded_pages`` serves evaluation only (the withheld run).
     """
 
@@ -189,6 +201,7 @@ class Inquiry:
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     asker: Person | None = None
+    heard: tuple[FoundPassage, ...] = ()
     excluded_pages: frozenset[str] = frozenset()
 
 
@@ -219,7 +232,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The intent, how sure the router is (0..1), who decided, and the stand-alone question."""
+    """The intent, how sure the router is (0..1), who decided, and the stand-alone question.
+
+    ``leaned_on`` are the earlier exchanges of the thread, of whomever, that ``question`` took words
+    from, oldest first; empty for a question that stood alone.
+    """
 
     intent: Intent
     score: float
@@ -227,6 +244,7 @@ class Route:
     question: str
     calls: tuple[ModelCall, ...] = ()
     notes: tuple[str, ...] = ()
+    leaned_on: tuple[InteractionId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,19 +347,12 @@ Response = Reply | Clarification | Escalation
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPassage:
-    """A retrieved passage as recorded: identity and signals, not its text."""
-
-    chunk_id: str
-    page_id: str
-    title: str
-    section: str
-    signals: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
 class Trace:
-    """Why this outcome: everything the desk saw and decided, kept with the interaction."""
+    """Why this outcome: everything the desk saw and decided, kept with the interaction.
+
+    ``heard`` are the passages behind the earlier turns that a model or the question's rewriting
+    knew, without signals; None where it was not recorded.
+    """
 
     route: Route
     passages: tuple[FoundPassage, ...] = ()
@@ -353,6 +364,7 @@ class Trace:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     masked_question: str | None = None
     notes: tuple[str, ...] = ()
+    heard: tuple[FoundPassage, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

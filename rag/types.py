@@ -196,10 +196,16 @@ class EmbeddingUse:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One earlier message of the conversation."""
+    """One earlier message of the conversation.
+
+    ``exchange`` is the id of the question and answer that it belongs to, "" where that is not
+    known. ``own``: whoever asks now wrote that question.
+    """
 
     role: Literal["user", "assistant"]
     text: str
+    exchange: str = ""
+    own: bool = True
 
 
 @dataclass(frozen=True, slots=True)

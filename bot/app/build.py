@@ -147,6 +147,7 @@ def _mount_api(app: web.Application, house: _House) -> None:
         audits=store.audits,
         settings=settings,
         check_parts=house.office.check_parts,
+        readable=IndexReading(house.parts.index),
         record=rest.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
@@ -176,6 +177,7 @@ def _mount_chat(app: web.Application, house: _House) -> None:
         threads=store.threads,
         gate=load_gate(settings.confidence_threshold, gate_path(settings)),
         pages=house.parts.index,
+        readable=IndexReading(house.parts.index),
         identify=person_of,
         tenant=settings.tenant,
         starters=STARTERS,

@@ -23,7 +23,7 @@ from bot.durable.work import Limits
 from bot.escalations.announcing import AnnouncedCases
 from bot.escalations.casework import Casework
 from bot.escalations.news import News, utc_now
-from bot.escalations.reading import IndexReading
+from bot.escalations.reading import IndexReading, Readable
 from bot.escalations.telling import Teller
 from bot.introductions import Introductions
 from bot.limits.limits import LimitedAdmission
@@ -83,7 +83,7 @@ def working_of(
 ) -> Working:
     """Join it; nothing is started. ``superseded`` are the labels of pages that are warned of."""
     desk = MarksSuperseded(parts.desk, superseded)
-    admission = _admission(settings, store, channels, directory)
+    admission = _admission(settings, store, channels, directory, IndexReading(parts.index))
     opened = _inbox(
         settings, desk, store, engine, admission=admission, channels=channels, observers=observers
     )
@@ -132,7 +132,11 @@ def _closed(settings: Settings) -> frozenset[str]:
 
 
 def _admission(
-    settings: Settings, store: Store, channels: Sequence[Channel], directory: Directory
+    settings: Settings,
+    store: Store,
+    channels: Sequence[Channel],
+    directory: Directory,
+    readable: Readable,
 ) -> LimitedAdmission:
     introductions = Introductions(
         {each.platform: each for each in channels if isinstance(each, Introduces)},
@@ -147,6 +151,7 @@ def _admission(
             store.policies,
             introductions=introductions,
             reading=attachments_of(channels),
+            readable=readable,
         ),
         use=store.counting,
         pauses=store.pauses,

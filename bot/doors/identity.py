@@ -26,6 +26,7 @@ __all__ = [
     "ClaimedUser",
     "Identities",
     "Role",
+    "asks_for_others",
     "cookie_name",
     "is_admin",
     "may_see",
@@ -111,7 +112,7 @@ class Identities:
         """Return who asks. Raises Problem (403) for a claim that is not believed."""
         if claimed is None:
             return self._own(request)
-        if not self._believes(request):
+        if not self.believes(request):
             raise problem(
                 403,
                 f"The user {claimed.id!r} is not believed here.",
@@ -145,7 +146,7 @@ class Identities:
         own = message.thread.platform in {"rest", "web"}
         return own and message.author.id == self._own(request).id
 
-    def _believes(self, request: web.Request) -> bool:
+    def believes(self, request: web.Request) -> bool:
         """Tell whether a request may say for whom it asks: that takes the token itself."""
         signed_in: SignedIn | None = request.get(SIGNED_IN)
         by_token = signed_in is not None and signed_in.by == "token"
@@ -182,6 +183,11 @@ def is_admin(request: web.Request) -> bool:
 def sees_all(request: web.Request) -> bool:
     """Tell whether nothing is hidden from the one who makes a request."""
     return request.config_dict[IDENTITIES].sees_all(request)
+
+
+def asks_for_others(request: web.Request) -> bool:
+    """Tell whether the one who makes a request is believed when they say for whom they ask."""
+    return request.config_dict[IDENTITIES].believes(request)
 
 
 def role_of(request: web.Request) -> Role:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bot.doors.identity import person_of
+from bot.doors.identity import asks_for_others, person_of
 from bot.ports import Directory
+from bot.types import Interaction, Person
 from rag.types import EVERYONE, Principal
 
 DIRECTORY: web.AppKey[Directory] = web.AppKey("directory")
@@ -17,7 +18,22 @@ async def reads(request: web.Request, tenant: str) -> frozenset[Principal]:
 
     Asked where pages are shown and nowhere else: it is never kept with what somebody writes.
     """
-    person = person_of(request)
+    return await _principals(request, tenant, person_of(request))
+
+
+async def reads_for(request: web.Request, asked: Interaction) -> frozenset[Principal]:
+    """Return the principals with which a question is shown to who makes a request.
+
+    Whoever may say for whom they ask, such as a client with the admin token, reads what its asker
+    may read on these platforms; anybody else what they may read themselves.
+    """
+    message = asked.message
+    ours = message.thread.platform in {"rest", "web"}
+    person = message.author if ours and asks_for_others(request) else person_of(request)
+    return await _principals(request, message.thread.tenant, person)
+
+
+async def _principals(request: web.Request, tenant: str, person: Person) -> frozenset[Principal]:
     directory = request.config_dict.get(DIRECTORY)
     if directory is None:
         return person.principals | {EVERYONE}

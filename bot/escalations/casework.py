@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Protocol
 
 import structlog
 
 from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations.finding import (
-    exchanges_of,
+    exchange_of,
     finding_of,
-    found_in,
+    leaned_on,
     searched,
 )
 from bot.escalations.ports import Cases
-from bot.escalations.reading import Readable
+from bot.escalations.reading import Readable, Sight, named_in
 from bot.escalations.types import Act, Actor, Case
 from bot.escalations.view import CaseView
-from bot.types import Interaction, InteractionId, Thread
+from bot.types import Interaction, InteractionId
 from rag.errors import RagError
 from rag.types import Principal
 
@@ -29,7 +28,7 @@ LONGEST_REPLY = 4000
 """Characters of what somebody says with an act."""
 
 _BEFORE = 5
-_SHORTLY = timedelta(days=1)
+"""Earlier exchanges that are shown at most."""
 _SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release"})
 
 log = structlog.get_logger(__name__)
@@ -39,12 +38,6 @@ class Exchanges(Protocol):
     """The record of what was asked and answered. Raises bot.errors.StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
-
-    async def in_thread(
-        self, thread: Thread, limit: int, before: int | None = None
-    ) -> Sequence[Interaction]:
-        """Return the last interactions of a thread, or those before a number, oldest first."""
-        ...
 
 
 class Casework:
@@ -79,13 +72,13 @@ class Casework:
             raise _unknown(case_id)
         before = await self._before(escalated)
         explained = searched(escalated, before)
-        found = [each for one in (explained, *before) for each in found_in(one)]
-        may_read = await self._readable.readable(tenant, found, reader)
+        found = [each for one in (explained, *before) for each in named_in(one)]
+        seen = Sight(await self._readable.readable(tenant, found, reader))
         return CaseView(
             case=case,
             steps=tuple(await self._cases.steps(tenant, case_id)),
-            finding=finding_of(explained, may_read),
-            before=exchanges_of(before, may_read),
+            finding=finding_of(explained, seen),
+            before=tuple(exchange_of(each, seen) for each in before),
         )
 
     async def shown(
@@ -113,10 +106,25 @@ class Casework:
         return CaseView(case=case, steps=tuple(steps), finding=None, before=())
 
     async def _before(self, escalated: Interaction) -> Sequence[Interaction]:
-        """Return what was said shortly before: a direct message's thread may go back for years."""
-        thread = escalated.message.thread
-        before = await self._interactions.in_thread(thread, _BEFORE, escalated.number)
-        return [each for each in before if escalated.created_at - each.created_at <= _SHORTLY]
+        """Return what the question leaned on, and what that did, oldest first.
+
+        Of whoever asked it alone: what others said in the same thread is not theirs to hand on,
+        and a personal chat is one thread with all that its owner ever asked.
+        """
+        found: dict[InteractionId, Interaction] = {}
+        wanted = list(leaned_on(escalated))
+        while wanted and len(found) < _BEFORE:
+            each = await self._interactions.get(wanted.pop())
+            if each is not None and each.id not in found and _belongs(each, escalated):
+                found[each.id] = each
+                wanted = [*leaned_on(each), *wanted]
+        return sorted(found.values(), key=lambda each: each.number)
+
+
+def _belongs(each: Interaction, escalated: Interaction) -> bool:
+    earlier, asked = each.message, escalated.message
+    same = (earlier.thread, earlier.author.id) == (asked.thread, asked.author.id)
+    return same and not each.withdrawn
 
 
 def _unknown(case_id: InteractionId) -> InteractionUnknown:

@@ -16,13 +16,17 @@ WISH = "I'd like to ask a person, please."
 
 _BY_WORD = " Reply \u201cyes\u201d."
 _BY_WORD_BELOW = " Reply \u201cyes\u201d in this thread."
+_WITH_EARLIER = " and the earlier ones that it refers to"
+_WITH_ANSWER = " and what we said about it"
+_ALONE = ", and nothing else from this chat"
 _HERE = "they'll answer here."
 _DIRECTLY = "they'll answer you in a direct message."
-_ASKED = "I've asked the people who look after this;"
+_ASKED = "I've asked the people who look after this."
 LISTED = "I've put your question on the help desk's list for a person to answer."
 """What is said where people see a question on the board, and not in a channel of theirs."""
 
-OFFERED = f"{OFFER}{_BY_WORD}"
+OFFERED = f"{OFFER} They'd see this question{_ALONE}.{_BY_WORD}"
+"""An offer in private, about a question that stands alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +45,30 @@ class EscalationWording:
     asks_named: frozenset[Platform] = frozenset()
 
     def text(
-        self, reason: EscalationReason, *, private: bool, platform: Platform, people: str = ""
+        self,
+        reason: EscalationReason,
+        *,
+        private: bool,
+        platform: Platform,
+        people: str = "",
+        leaned: bool = False,
     ) -> str:
         """Return what the asker reads; in private a hand-over is offered, not made.
 
+        It says what people see: the question, and where it ``leaned`` on earlier ones, those too.
         ``people`` is where the channel's policy says that people are asked.
         """
         if platform == "cli":
             why = self.statement(reason) or "Nobody can be asked from here."
             return f"{why} Please ask your help desk."
         if reason == "asked_for_human":
-            return f"Of course. {self._handed_over(platform, people)}"
-        then = OFFERED if private else self._handed_over(platform, people)
-        return f"{self.statement(reason)} {then}"
+            shown = f"your question{_WITH_ANSWER if leaned else ''}{_ALONE if private else ''}"
+            return f"Of course. {self._handed_over(platform, people, shown)}"
+        if private:
+            seen = f"They'd see this question{_WITH_EARLIER if leaned else ''}{_ALONE}."
+            return f"{self.statement(reason)} {OFFER} {seen}{_BY_WORD}"
+        shown = f"this question{_WITH_EARLIER if leaned else ''}"
+        return f"{self.statement(reason)} {self._handed_over(platform, people, shown)}"
 
     def statement(self, reason: EscalationReason) -> str:
         """Return why there is no answer; "" where none was asked for, but a person."""
@@ -69,10 +84,10 @@ class EscalationWording:
             case "asked_for_human":
                 return ""
 
-    def _handed_over(self, platform: Platform, people: str) -> str:
+    def _handed_over(self, platform: Platform, people: str, shown: str) -> str:
         if platform in self.asks_people or (people and platform in self.asks_named):
-            return f"{_ASKED} {_HERE}"
-        return LISTED
+            return f"{_ASKED} They see {shown}; {_HERE}"
+        return f"{LISTED} They see {shown}."
 
 
 def wish_about(question: str) -> str:
@@ -124,7 +139,7 @@ def unheard(response: Response) -> Response:
     """Return what is said when people's channel can't be reached: the board alone has the case."""
     if not isinstance(response, Escalation):
         return response
-    text = response.text
+    text = response.text.replace(_ASKED, LISTED)
     for where in (_HERE, _DIRECTLY):
-        text = text.replace(f"{_ASKED} {where}", LISTED)
+        text = text.replace(f"; {where}", ".")
     return replace(response, text=text if LISTED in text else LISTED)

@@ -1,12 +1,41 @@
-"""What somebody may read of the pages that were found for a question, by the index itself."""
+"""What somebody may still read of what was found, said and shown: asked of the index at each use.
+
+The one rule for cards, the board, own history, "why", the API, and the talk that prompts are given.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Protocol, TypeVar
 
+import structlog
+
+from bot.clarification import option_of
+from bot.types import (
+    Escalation,
+    FoundPassage,
+    Interaction,
+    Outcome,
+    Reply,
+    Response,
+    Source,
+)
+from rag.errors import RagError
 from rag.ports import ReadsChunks
 from rag.types import EVERYONE, Chunk, Principal
+
+CLOSED = "The page behind this is no longer open to you, or is gone, so it is not shown."
+"""Stands in place of an answer that rests on a page that its reader may not read now."""
+
+NOT_KNOWN = "I can't tell just now whether the page behind this is open to you, so I don't show it."
+
+log = structlog.get_logger(__name__)
+
+Named = Source | FoundPassage
+
+Found = TypeVar("Found", Source, FoundPassage)
 
 _Passage = tuple[str, str]
 """Page and chunk."""
@@ -81,3 +110,187 @@ class IndexReading:
 
 def _among(wanted: set[_Passage], chunks: Iterable[Chunk]) -> dict[str, Chunk]:
     return {chunk.id: chunk for chunk in chunks if (chunk.page_id, chunk.id) in wanted}
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The passages that may be read, by id; ``blind`` when the index could not be asked."""
+
+    passages: Mapping[str, Chunk] = field(default_factory=dict)
+    blind: bool = False
+
+    def seen(self, found: Iterable[Found]) -> tuple[Found, ...]:
+        """Return those that may be seen."""
+        return tuple(each for each in found if is_open(each, self.passages))
+
+    def hidden(self, found: Sequence[Found]) -> int:
+        """Return how many there are besides."""
+        return len(found) - len(self.seen(found))
+
+    def shows(self, response: Response) -> bool:
+        """Tell whether the words of a response may be seen by somebody who was not told them.
+
+        An answer quotes its sources and a question back may name them; what is said when a
+        question is handed over is always the same.
+        """
+        return all(
+            is_open(each, self.passages) and self.quotes(each) for each in quoted_in(response)
+        )
+
+    def offers(self, options: Iterable[str]) -> tuple[str, ...]:
+        """Return what was offered that names a passage that may be read: more is than cited."""
+        named = frozenset(map(option_of, self.passages.values()))
+        return tuple(option for option in options if option in named)
+
+    def quotes(self, source: Source) -> bool:
+        """Tell whether the words that were quoted are still on the page that may be read."""
+        chunk = self.passages.get(source.chunk_id)
+        return chunk is not None and source.quote in chunk.text
+
+    def keeps(self, found: Iterable[Found]) -> tuple[Found, ...]:
+        """Return those whose page may be read now, whatever it says by now."""
+        return tuple(each for each in found if self._may_read([each]))
+
+    def tells(self, interaction: Interaction) -> bool:
+        """Tell whether who was told what became of a question may be told it again, as may a model.
+
+        Of a page that was only edited they may: they could read it then, and can now. What a model
+        wrote, nobody knows from which pages, is not told again.
+        """
+        outcome = interaction.outcome
+        if outcome is None:
+            return True
+        heard = _heard(outcome)
+        return (
+            heard is not None
+            and self._may_read(heard)
+            and self._may_read(quoted_in(outcome.response))
+        )
+
+    def repeats(self, outcome: Outcome) -> bool:
+        """Tell whether a model's reply may repeat what somebody who was not told may not see."""
+        heard = _heard(outcome)
+        return heard is None or not all(is_open(each, self.passages) for each in heard)
+
+    def asked(self, interaction: Interaction) -> str | None:
+        """Return the words of a question; None where they name an offered page that is closed.
+
+        An option that is chosen becomes a question, and is the page's words, not the asker's.
+        """
+        return interaction.message.text if self._may_read(offered_as(interaction)) else None
+
+    def searched_for(self, interaction: Interaction) -> str:
+        """Return what was searched for; as it was asked where it may have a closed page's words."""
+        asked, outcome = self.asked(interaction), interaction.outcome
+        heard = None if outcome is None else outcome.trace.heard
+        if asked is None or outcome is None or heard is None or not self._may_read(heard):
+            return asked or ""
+        return outcome.trace.route.question
+
+    def explained(self, interaction: Interaction, outcome: Outcome) -> Outcome:
+        """Return an outcome with what was searched for and read as far as it may be seen."""
+        trace = outcome.trace
+        route = replace(trace.route, question=self.searched_for(interaction))
+        trace = replace(trace, route=route, passages=self.keeps(trace.passages))
+        return replace(outcome, trace=trace)
+
+    @property
+    def why_closed(self) -> str:
+        """Return what is shown in place of an answer that may not be told again."""
+        return NOT_KNOWN if self.blind else CLOSED
+
+    def _may_read(self, found: Iterable[Named]) -> bool:
+        there = ((self.passages.get(each.chunk_id), each.page_id) for each in found)
+        return all(chunk is not None and chunk.page_id == page_id for chunk, page_id in there)
+
+
+async def sight(
+    readable: Readable,
+    tenant: str,
+    interactions: Iterable[Interaction],
+    readers: frozenset[Principal],
+) -> Sight:
+    """Return what of some exchanges may be seen; nothing while the index is away.
+
+    The index is asked once for all of them, and not at all where they name no page.
+    """
+    named = chain.from_iterable(map(named_in, interactions))
+    return await sight_of(readable, tenant, named, readers)
+
+
+async def sight_of(
+    readable: Readable, tenant: str, named: Iterable[Named], readers: frozenset[Principal]
+) -> Sight:
+    """Return which of some passages may be seen; none while the index is away."""
+    wanted = list(named)
+    if not wanted:
+        return Sight()
+    try:
+        return Sight(await readable.readable(tenant, wanted, readers))
+    except RagError as error:
+        log.warning("sight.index_unavailable", why=str(error))
+        return Sight(blind=True)
+
+
+def is_open(found: Named, may_read: Mapping[str, Chunk]) -> bool:
+    """Tell whether a passage may be read; an id may have gone to another page's text since."""
+    chunk = may_read.get(found.chunk_id)
+    return (
+        chunk is not None
+        and (chunk.page_id, chunk.title) == (found.page_id, found.title)
+        and chunk.section == found.section
+    )
+
+
+def leans_on_talk(outcome: Outcome) -> bool:
+    """Tell whether a model wrote a reply that names no page, knowing what was said before it."""
+    response = outcome.response
+    if not isinstance(response, Reply):
+        return False
+    return not response.sources and bool(outcome.trace.calls)
+
+
+def _heard(outcome: Outcome) -> tuple[FoundPassage, ...] | None:
+    """Return the passages behind the talk that a reply comes from; None where nobody knows."""
+    return outcome.trace.heard if leans_on_talk(outcome) else ()
+
+
+def rests_on(interaction: Interaction) -> tuple[Named, ...]:
+    """Return the passages that what was said in an exchange comes from, earlier talk's too."""
+    outcome = interaction.outcome
+    if outcome is None:
+        return ()
+    return (
+        *quoted_in(outcome.response),
+        *(_heard(outcome) or ()),
+        *offered_as(interaction),
+    )
+
+
+def quoted_in(response: Response) -> tuple[Source, ...]:
+    """Return the pages whose words or names a response's text may hold."""
+    return () if isinstance(response, Escalation) else sources_of(response)
+
+
+def sources_of(response: Response) -> tuple[Source, ...]:
+    """Return the pages that a response cites or offers."""
+    return response.sources if isinstance(response, Reply) else response.suggestions
+
+
+def offered_as(interaction: Interaction) -> tuple[FoundPassage, ...]:
+    """Return the passages that a question names as they are offered: "Title: Section"."""
+    outcome = interaction.outcome
+    found = () if outcome is None else outcome.trace.passages
+    return tuple(each for each in found if option_of(each) == interaction.message.text)
+
+
+def named_in(interaction: Interaction) -> Iterable[Named]:
+    """Yield every passage that the record of an exchange names."""
+    outcome = interaction.outcome
+    if outcome is None:
+        return
+    yield from sources_of(outcome.response)
+    yield from outcome.trace.passages
+    yield from outcome.trace.heard or ()
+    if outcome.private is not None:
+        yield from outcome.private.sources

@@ -14,7 +14,6 @@ from bot.types import Clarification, Interaction, Message, Person
 _ASKED_ALREADY = "A person was asked for about this already; see below."
 _CHOSEN_ALREADY = "One of these was chosen already; see below."
 _NO_OPTION = "That choice isn't there any more. Please ask again."
-_TURNS = 6
 
 
 class Wishing:
@@ -47,11 +46,11 @@ class Wishing:
         return text
 
     async def _about(self, interaction: Interaction, wish: Message) -> str:
-        """Return the wish; the question is named unless it is the one that was asked last."""
-        turns = await self._interactions.history(wish.thread, wish, _TURNS)
-        asked = [turn.text for turn in turns if turn.role == "user"]
-        question = interaction.message.text
-        return wish_about("" if asked and asked[-1] == question else question)
+        """Return the wish; the question is named unless the presser asked it, and asked it last."""
+        last = await self._interactions.history(wish.thread, wish, 1)
+        is_last = [each.id for each in last] == [interaction.id]
+        own = interaction.message.author.id == wish.author.id
+        return wish_about("" if own and is_last else interaction.message.text)
 
     async def _accept(self, message: Message, already: str) -> None:
         if await self._interactions.get(message.interaction_id) is not None:

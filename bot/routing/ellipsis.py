@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 from bot.routing.intents.plain import without_mentions
@@ -63,32 +64,55 @@ def dependence(text: str, history: tuple[Turn, ...]) -> Dependence:
     return "alone" if len(_telling(said)) >= _CLEAR else "unsure"
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A word that a message leaves out, and the turn that says it."""
+
+    word: str
+    turn: Turn
+
+
 def combine(text: str, history: tuple[Turn, ...]) -> str:
     """Return the message with the words of the conversation that it leaves out, in brackets."""
     missing = missing_words(text, history)
     said = " ".join(without_mentions(text).split())
-    return f"{said} ({' '.join(missing)})" if missing else said
+    return f"{said} ({' '.join(each.word for each in missing)})" if missing else said
 
 
-def missing_words(text: str, history: tuple[Turn, ...]) -> list[str]:
+def missing_words(text: str, history: tuple[Turn, ...]) -> list[Missing]:
     """Return the topic of the conversation: what the message does not say itself."""
-    asked = [turn.text for turn in history if turn.role == "user"]
+    asked = [turn for turn in history if turn.role == "user"]
     if not asked:
         return []
-    answered = history[-1].text if history[-1].role == "assistant" else ""
     own = {stem(word) for word in words(text)}
-    chosen: dict[str, str] = {}
-    for word in [*_topic(asked), *_names(answered)[:_MOST_NAMES]]:
-        key = stem(_lower(word))
+    chosen: dict[str, Missing] = {}
+    for each in [*_topic(asked), *_named(history[-1])]:
+        key = stem(_lower(each.word))
         if key not in own:
-            chosen.setdefault(key, word)
+            chosen.setdefault(key, each)
     return list(chosen.values())[:_MOST_WORDS]
 
 
-def _topic(asked: list[str]) -> list[str]:
+def leans(text: str) -> bool:
+    """Tell whether a message points back, goes on, or says too little by itself."""
+    return _leans(without_mentions(text))
+
+
+def telling_words(text: str) -> list[str]:
+    """Return the words that say what a message is about, in small letters."""
+    return [_lower(word) for word in _telling(without_mentions(text))]
+
+
+def _topic(asked: list[Turn]) -> list[Missing]:
     """Return the last question's words; when that leans too, the first one's as well."""
-    last = _telling(asked[-1])
-    return [*last, *_telling(asked[0])] if _leans(asked[-1]) else last
+    turns = [asked[-1], asked[0]] if _leans(asked[-1].text) else [asked[-1]]
+    return [Missing(word, turn) for turn in turns for word in _telling(turn.text)]
+
+
+def _named(answered: Turn) -> list[Missing]:
+    if answered.role != "assistant":
+        return []
+    return [Missing(word, answered) for word in _names(answered.text)[:_MOST_NAMES]]
 
 
 def _leans(text: str) -> bool:

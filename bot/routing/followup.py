@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import structlog
 
-from bot.routing.ellipsis import combine, dependence
+from bot.routing.ellipsis import combine, dependence, missing_words
 from bot.routing.question import condense
 from bot.routing.turns import spoken_turns
+from bot.types import InteractionId
 from prompts import load_prompt
 from rag.errors import RagError
 from rag.ports import ChatModel, Completion
 from rag.prompting import to_prompt
 from rag.types import ModelCall, Turn
-from rag.words import content_words, identifiers
+from rag.words import content_words, identifiers, stems
 
 _log = structlog.get_logger(__name__)
 
@@ -26,12 +28,16 @@ _LEAST_KNOWN = 0.6
 
 @dataclass(frozen=True, slots=True)
 class StandAlone:
-    """A question to search for; ``certain`` unless it may lean on more than it says."""
+    """A question to search for; ``certain`` unless it may lean on more than it says.
+
+    ``leaned_on`` are the exchanges that gave it words, oldest first.
+    """
 
     question: str
     certain: bool = True
     calls: tuple[ModelCall, ...] = ()
     notes: tuple[str, ...] = ()
+    leaned_on: tuple[InteractionId, ...] = ()
 
 
 class FollowUps:
@@ -51,8 +57,11 @@ class FollowUps:
         leaning = dependence(question, history)
         if leaning == "alone":
             return StandAlone(question)
-        by_rule = combine(question, history) if leaning == "leaning" else question
-        fallback = StandAlone(by_rule, certain=False)
+        fallback = StandAlone(question, certain=False)
+        if leaning == "leaning":
+            turns = [each.turn for each in missing_words(question, history)]
+            by_rule = combine(question, history)
+            fallback = replace(fallback, question=by_rule, leaned_on=exchanges_of(turns, history))
         if self._model is None:
             return fallback
         return await self._rewritten(self._model, question, history, fallback)
@@ -71,7 +80,28 @@ class FollowUps:
         rewrite = _line(completion)
         if not is_faithful(rewrite, question, history):
             return replace(fallback, calls=calls, notes=("the rewrite was not used",))
-        return StandAlone(rewrite, calls=calls)
+        return StandAlone(rewrite, calls=calls, leaned_on=leaned_on(rewrite, question, history))
+
+
+def leaned_on(rewrite: str, question: str, history: tuple[Turn, ...]) -> tuple[InteractionId, ...]:
+    """Return the exchanges that a rewrite took words from: of those that say a word, the last.
+
+    Where it added words that nobody said, it is the last exchange of whoever asks.
+    """
+    added = set(stems(rewrite)) - set(stems(question))
+    said = [(turn, set(stems(turn.text))) for turn in reversed(history)]
+    found = (next((turn for turn, known in said if word in known), None) for word in added)
+    turns = [turn for turn in found if turn is not None]
+    if added and not turns:
+        turns = [turn for turn in history if turn.own][-1:]
+    return exchanges_of(turns, history)
+
+
+def exchanges_of(turns: Sequence[Turn], history: tuple[Turn, ...]) -> tuple[InteractionId, ...]:
+    """Return the exchanges of some turns, each once, in the order of the conversation."""
+    named = {turn.exchange for turn in turns}
+    order = dict.fromkeys(turn.exchange for turn in history)
+    return tuple(InteractionId(each) for each in order if each and each in named)
 
 
 def is_faithful(rewrite: str, question: str, history: tuple[Turn, ...]) -> bool:

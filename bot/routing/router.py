@@ -7,13 +7,14 @@ from typing import Literal
 
 import structlog
 
-from bot.routing.followup import FollowUps, StandAlone
+from bot.routing.followup import FollowUps, StandAlone, exchanges_of
 from bot.routing.intents.classifier import IntentClassifier
 from bot.routing.intents.language import looks_english
 from bot.routing.intents.rules import Rules
 from bot.routing.intents.verdict import judge
 from bot.routing.question import condense
 from bot.routing.turns import spoken_turns
+from bot.routing.wishes import wished_turn
 from bot.types import Intent, Route
 from prompts import load_prompt
 from rag.errors import RagError
@@ -63,8 +64,9 @@ class Router:
             if routed.decided_by == "model" or not (ruling and ruling.intent is Intent.HUMAN):
                 return routed
         if ruling is not None and ruling.intent is not Intent.DOMAIN:
-            wish = ruling.intent is Intent.HUMAN
-            return Route(ruling.intent, 1.0, "rule", (wish and _last(history)) or condense(text))
+            if ruling.intent is Intent.HUMAN:
+                return _wish(text, history)
+            return Route(ruling.intent, 1.0, "rule", condense(text))
         asked = await self._question(text, history)
         if ruling is not None:
             return _route(ruling.intent, 1.0, "rule", asked)
@@ -117,9 +119,12 @@ class Router:
         return _route(intent, 1.0, "model", asked, calls=(completion.call,))
 
 
-def _last(history: tuple[Turn, ...]) -> str:
-    """Return the question that was asked last, "" where there was none."""
-    return next((turn.text for turn in reversed(history) if turn.role == "user"), "")
+def _wish(text: str, history: tuple[Turn, ...]) -> Route:
+    """Return the route of a wish for a person, with the question that it is about."""
+    about = wished_turn(text, history)
+    question = condense(text) if about is None else about.text
+    leaned_on = () if about is None else exchanges_of([about], history)
+    return Route(Intent.HUMAN, 1.0, "rule", question, leaned_on=leaned_on)
 
 
 def one_word(answer: str) -> Intent:
@@ -164,4 +169,5 @@ def _route(
         question=asked.question,
         calls=(*asked.calls, *calls),
         notes=(*asked.notes, *notes),
+        leaned_on=asked.leaned_on,
     )

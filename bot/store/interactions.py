@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast
 
 from sqlalchemy import Select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -25,7 +24,6 @@ from bot.types import (
     Stage,
     Thread,
 )
-from rag.types import Turn
 
 
 class StoredInteractions:
@@ -62,11 +60,8 @@ class StoredInteractions:
         """Return the last interactions of a tenant that have an outcome, oldest first."""
         return await self._oldest_first(queries.answered(tenant, limit))
 
-    async def history(self, thread: Thread, before: Message, limit: int) -> tuple[Turn, ...]:
-        statement = queries.history(thread, before.interaction_id, limit)
-        async with self._transactions.reading() as connection:
-            newest_first = (await connection.execute(statement)).all()
-        return tuple(_turn(role, text) for role, text in reversed(newest_first))
+    async def history(self, thread: Thread, before: Message, limit: int) -> Sequence[Interaction]:
+        return await self._oldest_first(queries.history(thread, before.interaction_id, limit))
 
     async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Activity]:
         async with self._transactions.reading(urgent=True) as connection:
@@ -112,10 +107,6 @@ class StoredInteractions:
                 "answer came with."
             )
         return self._rows.interaction(row)
-
-
-def _turn(role: str, text: str) -> Turn:
-    return Turn(cast("Literal['user', 'assistant']", role), text)
 
 
 def _feedback_row(feedback: Feedback) -> dict[str, object]:

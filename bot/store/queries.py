@@ -214,19 +214,13 @@ def mark_placeholder(interaction_id: str, ref: PostedRef | None) -> Update:
     )
 
 
-def history(thread: Thread, before: str, limit: int) -> Select[str, str]:
-    """The last turns of a thread, newest first, of what arrived before a message."""
+def history(thread: Thread, before: str, limit: int) -> Select[InteractionRow]:
+    """The last exchanges that a thread saw, newest first, of what arrived before a message."""
     own = select(InteractionRow.number).where(InteractionRow.id == before).scalar_subquery()
-    return (
-        select(TurnRow.role, TurnRow.text)
-        .join(InteractionRow, InteractionRow.id == TurnRow.interaction_id)
-        .where(
-            TurnRow.tenant == thread.tenant,
-            TurnRow.thread == thread.key,
-            InteractionRow.number < func.coalesce(own, NOTHING_BEFORE),
-        )
-        .order_by(TurnRow.number.desc())
-        .limit(limit)
+    return in_thread(thread, limit).where(
+        InteractionRow.number < func.coalesce(own, NOTHING_BEFORE),
+        InteractionRow.outcome.is_not(None),
+        InteractionRow.answer_type != "SILENT",
     )
 
 

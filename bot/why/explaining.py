@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import structlog
-
 from bot.errors import InteractionUnknown
-from bot.escalations.reading import Readable
+from bot.escalations.reading import Readable, Sight, sight
 from bot.rendering.markdown import clip
 from bot.types import FoundPassage, Interaction, InteractionId, Outcome, Platform
 from bot.why.pages import PageRead, leaves_out, pages_read
@@ -16,16 +14,13 @@ from bot.why.ports import Recorded, Weighs
 from bot.why.steps import LONGEST_QUESTION, Step, steps_of, title_of
 from bot.why.sureness import Sure, sure_of
 from bot.why.view import weights_of
-from rag.errors import RagError
-from rag.types import Chunk, Principal
+from rag.types import Principal
 
 NOTHING_YET = (
     "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
     "withdrawn."
 )
 """For who asks why of their newest question, and has none."""
-
-_log = structlog.get_logger(__name__)
 
 _AT_WORK = "I am still working on this. Ask again when there is an answer."
 _NEVER = "This did not work, so there is no answer to explain. Please ask the question again."
@@ -129,29 +124,22 @@ class Explaining:
         if outcome is None:
             return _unanswered(interaction, question)
         own = message.author.id == asker_id
-        may_read = await self._may_read(message.thread.tenant, outcome.trace.passages, reader)
+        seen = await sight(self._readable, message.thread.tenant, [interaction], reader)
+        asked = seen.asked(interaction)
         return Explanation(
             title=title_of(outcome),
-            question=question,
-            steps=self._steps(outcome, private=message.private, own=own),
+            question=seen.why_closed if asked is None else question,
+            steps=self._steps(
+                seen.explained(interaction, outcome), private=message.private, own=own
+            ),
             sure=sure_of(outcome),
-            pages=pages_read(outcome.trace.passages, may_read or {}, self._public_url),
-            left_out=_left_out(outcome.trace.passages, may_read),
+            pages=pages_read(outcome.trace.passages, seen.passages, self._public_url),
+            left_out=_left_out(outcome.trace.passages, seen),
         )
 
     def _steps(self, outcome: Outcome, *, private: bool, own: bool) -> tuple[Step, ...]:
         weights = weights_of(outcome, self._gate)
         return steps_of(outcome, weights, private=private, own=own)
-
-    async def _may_read(
-        self, tenant: str, passages: Sequence[FoundPassage], reader: frozenset[Principal]
-    ) -> Mapping[str, Chunk] | None:
-        """Return the passages that may be read; None while the index can't be asked."""
-        try:
-            return await self._readable.readable(tenant, passages, reader)
-        except RagError as error:
-            _log.warning("why.index_unavailable", why=str(error))
-            return None
 
 
 def _may_be_told(interaction: Interaction, tenant: str, asker_id: str) -> bool:
@@ -167,7 +155,7 @@ def _unanswered(interaction: Interaction, question: str) -> Explanation:
     return Explanation("Why no answer", question, (Step("Result", _NEVER),))
 
 
-def _left_out(passages: Sequence[FoundPassage], may_read: Mapping[str, Chunk] | None) -> str:
-    if may_read is None:
+def _left_out(passages: Sequence[FoundPassage], seen: Sight) -> str:
+    if seen.blind:
         return _BLIND if passages else ""
-    return _LEFT_OUT if leaves_out(passages, may_read) else ""
+    return _LEFT_OUT if leaves_out(passages, seen.passages) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.escalations.finding import is_open
+from bot.escalations.reading import is_open
 from bot.rendering.links import reachable
 from bot.types import FoundPassage
 from rag.types import Chunk

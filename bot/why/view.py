@@ -18,22 +18,24 @@ from bot.why.sureness import Sure, sure_of
 class WhyView:
     """The steps in words; then, behind folds, passages, signals and all other figures.
 
-    ``has_context`` says that a passage was not found itself, but stands beside one that was.
+    ``closed`` says why passages are left out, or is "". ``has_context`` says that a passage was not
+    found itself, but stands beside one that was.
     """
 
     steps: tuple[Step, ...]
     sure: Sure | None
     signals: tuple[str, ...]
     passages: tuple[PassageRow, ...]
+    closed: str
     has_context: bool
     weights: tuple[WeightRow, ...]
     groups: tuple[Group, ...]
 
 
-def why_view(outcome: Outcome, gate: Weighs) -> WhyView:
-    """Return the explanation of an outcome that its asker alone was told.
+def why_view(outcome: Outcome, gate: Weighs, *, closed: str = "") -> WhyView:
+    """Return the explanation of an outcome that its asker alone was told, as they may see it now.
 
-    ``gate`` tells what each signal did to it.
+    ``gate`` tells what each signal did to it; ``closed`` says why passages are left out, if any.
     """
     trace = outcome.trace
     weights = weights_of(outcome, gate)
@@ -42,6 +44,7 @@ def why_view(outcome: Outcome, gate: Weighs) -> WhyView:
         sure=sure_of(outcome),
         signals=tuple(FOUND_BY.values()),
         passages=passage_rows(trace.passages),
+        closed=closed,
         has_context=not all(each.signals for each in trace.passages),
         weights=weight_rows(weights, trace.features),
         groups=groups(trace, {each.name for each in weights}),

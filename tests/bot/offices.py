@@ -21,6 +21,7 @@ from bot.why.explaining import Explaining
 from rag.errors import IndexUnavailable
 from rag.types import Chunk, Principal
 from tests.bot.shelves import Shelf
+from tests.builders import chunk
 
 
 class ReadsNothing:
@@ -30,6 +31,17 @@ class ReadsNothing:
         self, tenant: str, found: Sequence[OnPage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         return {}
+
+
+class ReadsEverything:
+    """Implements Readable: whatever was found is still there, for everyone."""
+
+    async def readable(
+        self, tenant: str, found: Sequence[OnPage], readers: frozenset[Principal]
+    ) -> Mapping[str, Chunk]:
+        return {
+            each.chunk_id: chunk("", chunk_id=each.chunk_id, page_id=each.page_id) for each in found
+        }
 
 
 class ReadsPages:

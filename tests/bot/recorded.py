@@ -52,3 +52,13 @@ async def posted(
 ) -> Interaction:
     """Wait until a reply is where it belongs."""
     return await becomes(store, interaction_id, lambda kept: kept.posted is not None, every=every)
+
+
+async def spoken(store: Store, before: Message, limit: int = 10) -> list[tuple[str, str]]:
+    """Return what was said in a message's thread before it: questions with their answers."""
+    exchanges = await store.interactions.history(before.thread, before, limit)
+    return [
+        (each.message.text, each.outcome.response.text)
+        for each in exchanges
+        if each.outcome is not None
+    ]

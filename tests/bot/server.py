@@ -14,10 +14,12 @@ from bot.config import Settings, load_settings
 from bot.doors.doors import mount_doors, person_of
 from bot.doors.identity import role_of
 from bot.durable.work import Limits
+from bot.escalations.reading import Readable
 from bot.ports import AnswersInquiries, Inbox, Interactions
 from bot.startup import Part
 from bot.store import Store
 from tests.bot.inboxes import SOON, inbox_over, running
+from tests.bot.offices import ReadsEverything
 from tests.bot.shelves import documents_api
 
 Client = TestClient[web.Request, web.Application]
@@ -57,9 +59,10 @@ async def serving(
     interactions: Interactions | None = None,
     record: rest.RecordApi | None = None,
     documents: rest.DocumentsApi | None = None,
+    readable: Readable | None = None,
     sample: bool = False,
 ) -> AsyncIterator[Client]:
-    """Serve until the block ends; ``accepts`` and the next three replace what the API uses."""
+    """Serve until the block ends; ``accepts`` and the next four replace what the API uses."""
     app = web.Application()
     mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     opened = inbox_over(store, desk=desk, limits=limits or SOON)
@@ -76,6 +79,7 @@ async def serving(
         check_parts=check_parts,
         record=record or record_api(store),
         documents=documents or documents_api(store.audits, settings.data_dir),
+        readable=readable or ReadsEverything(),
         ask_seconds=ask_seconds,
     )
     _add_pages(app)

@@ -98,7 +98,7 @@ async def test_a_policy_that_is_set_holds_for_the_next_question(store: Store) ->
 
 
 async def test_an_inquiry_carries_what_was_said_before_in_its_thread(store: Store) -> None:
-    await answered(store, message("one"), "two")
+    first = await answered(store, message("one"), "two")
     later = message("three", message_id="m2")
     await store.work.open(later, "me")
     admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
@@ -106,7 +106,10 @@ async def test_an_inquiry_carries_what_was_said_before_in_its_thread(store: Stor
     inquiry = await admitted(admission, later)
 
     assert inquiry.message == later
-    assert inquiry.history == (Turn("user", "one"), Turn("assistant", "two"))
+    assert inquiry.history == (
+        Turn("user", "one", first.id),
+        Turn("assistant", "two", first.id),
+    )
     assert inquiry.audience.kind == "private"
 
 

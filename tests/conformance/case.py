@@ -14,6 +14,7 @@ class Case:
     """What is done, and what stands behind the platform while it is.
 
     ``refusal``: admission turns every question away. ``full``: the inbox takes none.
+    ``mended`` names the finding that it keeps mended.
     """
 
     name: str
@@ -21,3 +22,4 @@ class Case:
     play: Play
     refusal: Refusal | None = None
     full: bool = False
+    mended: str = ""

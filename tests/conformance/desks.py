@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+from bot.desk import Desk
 from bot.ports import AnswersInquiries, ReportStage
+from bot.routing.router import Router
 from bot.types import Escalation, FoundPassage, Inquiry, Outcome, Reply, Response, Stage
+from rag.pipeline import Pipeline
 from rag.types import Chunk
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
-from tests.bot.test_desk import Bench, FirstLine, ListIndex
+from tests.bot.test_desk import WORDING, Bench, FirstLine, FixedGate, Greeter, ListIndex
 from tests.builders import chunk
 
 OpensDesk = Callable[[], AnswersInquiries]
@@ -92,6 +95,17 @@ def reads() -> OpensDesk:
 def is_unsure() -> AnswersInquiries:
     """The real desk; what it finds does not convince the gate."""
     return Bench(index=ListIndex([_page()]), sure=0.2).desk()
+
+
+def hands_over() -> AnswersInquiries:
+    """The real desk and router; whatever it finds does not convince the gate."""
+    return Desk(
+        router=Router(None, None, None),
+        generic=Greeter(),
+        pipeline=Pipeline(ListIndex([_page()]), None, FirstLine()),  # type: ignore[arg-type]  # only what the pipeline calls
+        gate=FixedGate(0.2),
+        wording=WORDING,
+    )
 
 
 def repeats() -> OpensDesk:

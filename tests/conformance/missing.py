@@ -39,6 +39,10 @@ _UNADDRESSED = (
     "other bots are left alone",
 )
 _ANSWER_LOST = "a notice is told once although the platform's answer to it was lost"
+_OTHERS = (
+    "what another asked in the same thread: people don't see it",
+    "human, after another's question: people don't see that",
+)
 _GUEST = "a guest in a channel is answered from what everyone may read"
 _FILES = ("a file that comes with a question is read", "a file that can't be read is said")
 _CARD = (
@@ -72,7 +76,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (_GUEST,),
+                _NO_CHANNELS: (_GUEST, *_OTHERS),
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
@@ -87,7 +91,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (_GUEST,),
+                _NO_CHANNELS: (_GUEST, *_OTHERS),
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
@@ -105,6 +109,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                     *_BUTTONS,
                     _MARKED,
                     _GUEST,
+                    *_OTHERS,
                     *_FILES,
                     *_CARD,
                     *_UNADDRESSED,

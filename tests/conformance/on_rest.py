@@ -15,6 +15,7 @@ from bot.config import Settings, load_settings
 from bot.ports import Inbox, Notes
 from bot.startup import Part
 from bot.store import Store
+from tests.bot.offices import ReadsEverything
 from tests.bot.server import record_api
 from tests.bot.shelves import documents_api
 from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote
@@ -61,6 +62,7 @@ class OnRest:
             check_parts=parts,
             record=record_api(store),
             documents=documents_api(store.audits, self.settings.data_dir),
+            readable=ReadsEverything(),
             ask_seconds=_ASK_SECONDS,
         )
 

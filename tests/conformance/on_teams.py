@@ -44,7 +44,12 @@ _LIVE_ON_CARDS = re.compile(
 """Cards show Markdown, and no HTML; what leads to the question is a link of Teams."""
 
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 503: "send it again"}
-_WRITERS: Mapping[By, str] = {"asker": names.ALICE, "guest": names.GUEST, "bot": names.ALICE}
+_WRITERS: Mapping[By, str] = {
+    "asker": names.ALICE,
+    "colleague": names.BOB,
+    "guest": names.GUEST,
+    "bot": names.ALICE,
+}
 _BUILD = {"id": "28:build", "name": "Build"}
 
 

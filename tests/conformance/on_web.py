@@ -21,6 +21,7 @@ from bot.gating.gate import load_gate
 from bot.ports import Inbox, Notes
 from bot.store import Store
 from tests.bot.adapters.web.stand_in import OnePage, exchange_of
+from tests.bot.offices import ReadsEverything
 from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote
 from tests.conformance.web_hands import WebButtons
 
@@ -56,6 +57,7 @@ class OnWeb:
             threads=store.threads,
             gate=load_gate(self.settings.confidence_threshold),
             pages=OnePage(),
+            readable=ReadsEverything(),
             identify=person_of,
             tenant=self.settings.tenant,
         ).mount(app)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
+from structlog.testing import capture_logs
+
+from bot.adapters.board.work import work_view
+from bot.adapters.rest.record import _case
 from bot.escalations.types import Act
-from tests.conformance.platforms import Question
+from tests.conformance.platforms import Missing, Question
 from tests.conformance.plays import FIRST
 from tests.conformance.scene import Scene, Words
+from tests.conformance.telling import ANNA
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,84 @@ class Hears:
         await scene.people.tell()
         await scene.people.tell()
         await scene.expect_shown(FIRST, self.shown)
+
+
+SECRET = "harassment"
+BIKE = "can I rent a company bike for a weekend?"
+_ABOUT_SECRET = f"how do I report {SECRET} by my manager?"
+
+
+@dataclass(frozen=True)
+class HandsOver:
+    """A question goes to people after ``earlier`` ones that it has nothing to do with.
+
+    ``last`` are its words, of which the last goes to people. They read ``shown`` and nothing of
+    what was asked before, wherever they look.
+    """
+
+    earlier: tuple[Question, ...]
+    last: tuple[Question, ...]
+    shown: str = BIKE
+
+    async def __call__(self, scene: Scene) -> None:
+        with capture_logs() as log:
+            for question in self.earlier:
+                await scene.ask(question)
+            await _claimed(scene)
+            before = len(await _cards(scene))
+            for question in self.last:
+                await scene.ask(question)
+            case_id = scene.inbox.kept[-1]
+            scene.people.pass_by(minutes=31)
+            await scene.people.tell()
+        view = await scene.people.shown(case_id)
+        page = work_view(view, ANNA, scene.people.now(), timedelta(minutes=30))
+        lines = [line for line in log if line.get("interaction_id") == case_id]
+        for place, told in (
+            ("the case has", [repr(view)]),
+            ("the board shows", [repr(page)]),
+            ("the API tells", [str(_case(view.case))]),
+            ("a card or notice says", (await _cards(scene))[before:]),
+            ("the log says", list(map(str, lines))),
+        ):
+            scene.expect(SECRET not in "".join(told), f"{place} {SECRET!r}")
+        scene.expect(self.shown in view.case.question, f"people read {view.case.question!r}")
+
+
+async def _claimed(scene: Scene) -> None:
+    """Have what went to people so far taken, so that nobody is reminded of it."""
+    cases = scene.people.store.escalations
+    for interaction_id in scene.inbox.kept:
+        if await cases.get(scene.people.tenant, interaction_id) is not None:
+            await scene.people.act(interaction_id, "claim")
+    await scene.people.tell()
+
+
+async def _cards(scene: Scene) -> Sequence[str]:
+    """Return what the people's channel shows; nothing where there is none."""
+    try:
+        return await scene.platform.people()
+    except Missing:
+        return []
+
+
+UNRELATED = HandsOver(
+    earlier=(Question(_ABOUT_SECRET, private=True),),
+    last=(
+        Question(BIKE, number=2, private=True),
+        Question("yes please", number=3, private=True),
+    ),
+)
+OF_ANOTHER = HandsOver(
+    earlier=(Question(_ABOUT_SECRET),),
+    last=(Question("and what does it cost?", number=2, by="colleague"),),
+    shown="and what does it cost?",
+)
+WISH_AFTER_ANOTHERS = HandsOver(
+    earlier=(Question(_ABOUT_SECRET),),
+    last=(Question("a human please", number=2, by="colleague"),),
+    shown="a human please",
+)
 
 
 async def hears_once_though_the_answer_is_lost(scene: Scene) -> None:

@@ -23,8 +23,9 @@ Receipt = Literal["kept", "refused", "send it again"]
 
 Vote = Literal["up", "down"]
 
-By = Literal["asker", "guest", "bot"]
-"""Who writes: a colleague, somebody of another company in a channel that they share, a bot."""
+By = Literal["asker", "colleague", "guest", "bot"]
+"""Who writes: a colleague, another one, somebody of another company in a channel that they share, a
+bot."""
 
 File = tuple[str, bytes]
 """Its name, and what is in it."""

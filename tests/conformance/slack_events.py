@@ -8,11 +8,12 @@ from typing import Any
 
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.workspace.files import StoredFile
-from tests.bot.adapters.slack.workspace.names import ALICE, GUEST, HELP, OTHER_BOT
+from tests.bot.adapters.slack.workspace.names import ALICE, BOB, GUEST, HELP, OTHER_BOT
 from tests.conformance.platforms import By, File, Question
 
 _WRITERS: Mapping[By, Mapping[str, str]] = {
     "asker": {"user": ALICE},
+    "colleague": {"user": BOB},
     "guest": {"user": GUEST},
     "bot": {"user": OTHER_BOT, "bot_id": "B0BUILD00"},
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.errors import StoreUnavailable
-from bot.escalations.casework import Casework
+from bot.escalations.casework import CaseView, Casework
 from bot.escalations.news import News
 from bot.escalations.ports import Outbox
 from bot.escalations.telling import Teller
@@ -15,6 +15,7 @@ from bot.escalations.types import Act, Actor, Notice
 from bot.ports import Channel
 from bot.store import Store
 from bot.types import InteractionId, PostedRef
+from rag.types import EVERYONE
 from tests.bot.offices import ReadsNothing
 
 ANNA = Actor("anna.lopez", "Anna Lopez", "expert")
@@ -81,16 +82,23 @@ class People:
             return True
         return False
 
+    async def shown(self, case_id: InteractionId) -> CaseView:
+        """Return a case as the board shows it and as the cards and notices are made from it."""
+        return await self._works().view(self.tenant, case_id, frozenset({EVERYONE}))
+
+    def _works(self) -> Casework:
+        return Casework(
+            cases=self.store.escalations,
+            interactions=self.store.interactions,
+            readable=ReadsNothing(),
+        )
+
     def _news(self, owner: str, outbox: Outbox) -> News:
         channel = self.channel()
         teller = Teller(
             outbox=outbox,
             cases=self.store.escalations,
-            works=Casework(
-                cases=self.store.escalations,
-                interactions=self.store.interactions,
-                readable=ReadsNothing(),
-            ),
+            works=self._works(),
             recorded=self.store.interactions,
             channels={} if channel is None else {channel.platform: channel},
             now=self.now,

@@ -5,14 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.conformance.cases import CASES, Case
 from tests.conformance.missing import MISSING
 from tests.conformance.suite import PLATFORMS, faults
 
 
+def _named(case: Case) -> ParameterSet:
+    marks = [pytest.mark.mended(id=case.mended)] if case.mended else []
+    return pytest.param(case, id=case.name, marks=marks)
+
+
 @pytest.mark.parametrize("platform", PLATFORMS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [_named(case) for case in CASES])
 async def test_every_platform_shows_the_same_outcome(
     case: Case, platform: str, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bot.adapters.board.amounts import several, usd
-from bot.adapters.board.sight import Sight
+from bot.escalations.reading import Sight
 from bot.types import Trace
 from bot.why.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from rag.types import FilterVerdict, ModelCall

@@ -11,11 +11,10 @@ from bot.adapters.board.filters import Fields, question_query
 from bot.adapters.board.frame import show
 from bot.adapters.board.ports import Record
 from bot.adapters.board.record import record_view
-from bot.adapters.board.sight import sight
 from bot.doors.identity import needs
 from bot.doors.reading import reads
 from bot.escalations.ports import Cases
-from bot.escalations.reading import Readable
+from bot.escalations.reading import Readable, sight
 from bot.records.places import read
 from bot.records.searching import Searches
 from bot.types import Interaction, InteractionId

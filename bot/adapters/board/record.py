@@ -10,7 +10,7 @@ from bot.adapters.board import words
 from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.figures import Table, tables
 from bot.adapters.board.shown import ExchangeView, ResponseView, exchange_views, response_view, said
-from bot.adapters.board.sight import Sight
+from bot.escalations.reading import Sight
 from bot.types import Feedback, Interaction, Outcome, PostedRef
 
 Facts = tuple[tuple[str, str], ...]
@@ -78,9 +78,9 @@ def record_view(
         place=words.place(channel, private=message.private),
         became=words.ended(asked),
         earlier=before,
-        response=said(asked, before, sight),
+        response=said(asked, sight),
         private=response_view(private, f"{asked.id}-private", sight) if private else None,
-        decision=tuple(_decision(outcome)) if outcome else (),
+        decision=tuple(_decision(asked, outcome, sight)) if outcome else (),
         delivery=tuple(_delivery(asked)),
         judgements=tuple(_judgement(each) for each in feedback),
         tables=tables(outcome.trace, sight) if outcome else (),
@@ -88,14 +88,14 @@ def record_view(
     )
 
 
-def _decision(outcome: Outcome) -> Iterable[tuple[str, str]]:
+def _decision(asked: Interaction, outcome: Outcome, sight: Sight) -> Iterable[tuple[str, str]]:
     """Say how it was decided what becomes of a question."""
     trace, response = outcome.trace, outcome.response
     route = trace.route
     decider = _DECIDERS[route.decided_by]
     yield "Taken as", f"{words.INTENTS[route.intent]} (by {decider}, {route.score:.2f})"
     if trace.passages:
-        yield "Searched for", route.question
+        yield "Searched for", sight.searched_for(asked)
         pages = len({passage.page_id for passage in trace.passages})
         found = several(len(trace.passages), "passage")
         yield "Read", f"{found} from {several(pages, 'page')}"

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from bot.adapters.board import words
-from bot.adapters.board.sight import Sight, sources_of
-from bot.escalations.finding import leans_on_talk
+from bot.escalations.reading import Sight, sources_of
 from bot.pages.markup import answer_html, quote_html
 from bot.rendering.ages import freshness
 from bot.types import Clarification, Interaction, Response, Source
@@ -79,21 +78,20 @@ def exchange_views(earlier: Sequence[Interaction], sight: Sight) -> tuple[Exchan
             asked_at=each.created_at,
             who=words.who(each.message.author.name, each.message.author.id),
             question=each.message.text,
-            response=said(each, views, sight),
+            response=said(each, sight),
         )
         views.append(view)
     return tuple(views)
 
 
-def said(asked: Interaction, earlier: Sequence[ExchangeView], sight: Sight) -> ResponseView | None:
+def said(asked: Interaction, sight: Sight) -> ResponseView | None:
     """Return what may be shown of an answer; None where there is none.
 
     What a model wrote from the talk before may repeat an answer that is withheld.
     """
     if asked.outcome is None:
         return None
-    hidden = any(each.response is not None and each.response.withheld for each in earlier)
-    if hidden and leans_on_talk(asked):
+    if sight.repeats(asked.outcome):
         return ResponseView(withheld=True)
     return response_view(asked.outcome.response, asked.id, sight)
 

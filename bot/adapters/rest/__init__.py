@@ -15,6 +15,7 @@ from bot.adapters.rest.operations import V1, V2
 from bot.adapters.rest.record import RecordApi
 from bot.config import Settings
 from bot.doors.problems import take_larger
+from bot.escalations.reading import Readable
 from bot.ports import Audits, Inbox, Interactions
 
 __all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
@@ -35,6 +36,7 @@ def mount(
     check_parts: CheckParts,
     record: RecordApi,
     documents: DocumentsApi,
+    readable: Readable,
     ask_seconds: float = 60.0,
 ) -> None:
     """Add the API's routes; the doors (bot.doors.doors) must be mounted on the same app."""
@@ -46,6 +48,7 @@ def mount(
             audits=audits,
             settings=settings,
             check_parts=check_parts,
+            readable=readable,
             ask_seconds=ask_seconds,
         )
         for version in (first_version(settings), second_version(settings))

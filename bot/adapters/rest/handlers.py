@@ -15,6 +15,7 @@ from bot import feedback as judging
 from bot.adapters.rest import wire
 from bot.adapters.rest.mapping import (
     NOT_FOUND_V1,
+    SeenAnswer,
     answer_of,
     answer_v2_of,
     limit_of,
@@ -34,7 +35,9 @@ from bot.adapters.rest.replies import as_json
 from bot.config import Settings
 from bot.doors.identity import is_admin, may_see, person_of, sees_all
 from bot.doors.problems import problem
+from bot.doors.reading import reads_for
 from bot.errors import InboxUnavailable
+from bot.escalations.reading import Readable, sight
 from bot.outcomes import unavailable
 from bot.ports import Audits, Inbox, Interactions
 from bot.startup import Part
@@ -105,6 +108,7 @@ class Rest:
         audits: Audits,
         settings: Settings,
         check_parts: CheckParts,
+        readable: Readable,
         ask_seconds: float,
     ) -> None:
         self._version = version
@@ -113,6 +117,7 @@ class Rest:
         self._interactions = interactions
         self._settings = settings
         self._check_parts = check_parts
+        self._readable = readable
         self._ask_seconds = ask_seconds
 
     async def ask(self, request: web.Request) -> web.Response:
@@ -129,9 +134,13 @@ class Rest:
         limit = limit_of(outcome)
         if limit is not None and self._version.limits_are_errors:
             raise too_much(interaction_id, conversation, outcome, limit, datetime.now(UTC))
-        return as_json(
-            self._answer(interaction_id, conversation, outcome, show_pipeline=asked.show_pipeline)
+        answer = self._answer(
+            interaction_id, conversation, outcome, show_pipeline=asked.show_pipeline
         )
+        first = None if key is None else await self._interactions.get(interaction_id)
+        if first is not None:
+            answer = (await self._seen(request, first)).answer(answer)
+        return as_json(answer)
 
     async def interaction(self, request: web.Request) -> web.Response:
         """Show one question and what became of it."""
@@ -143,11 +152,12 @@ class Rest:
         outcome = interaction.outcome or given_up
         thread = interaction.message.thread
         answer = self._answer(interaction.id, thread.id, outcome, show_pipeline=show_pipeline)
+        seen = await self._seen(request, interaction)
         feedback = await self._interactions.feedback(interaction.id)
         return as_json(
             self._version.interaction(
-                **answer.model_dump(),
-                question=interaction.message.text,
+                **seen.answer(answer).model_dump(),
+                question=seen.question,
                 created_at=interaction.created_at,
                 feedback=[_told(item) for item in feedback if _may_read(request, item)],
             )
@@ -266,6 +276,12 @@ class Rest:
         if show_pipeline:
             return answer.model_copy(update={"pipeline": pipeline_of(outcome)})
         return answer
+
+    async def _seen(self, request: web.Request, asked: Interaction) -> SeenAnswer:
+        """Return what the one who makes a request may see of a question that is in the record."""
+        reader = await reads_for(request, asked)
+        tenant = asked.message.thread.tenant
+        return SeenAnswer(asked, await sight(self._readable, tenant, [asked], reader))
 
     async def _working(self, interaction: Interaction) -> wire.Working:
         reported = await self._interactions.stages(interaction.id)

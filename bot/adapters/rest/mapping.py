@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Literal
 
 from bot.adapters.rest import wire
 from bot.doors.problems import Problem, problem
+from bot.escalations.reading import Sight
 from bot.outcomes import AnswerType, answer_type
 from bot.rendering.ages import warnings_of
 from bot.rendering.links import OWN_PAGES
@@ -18,6 +19,7 @@ from bot.types import (
     Clarification,
     ErrorCode,
     Escalation,
+    Interaction,
     Limit,
     Outcome,
     Reply,
@@ -92,6 +94,33 @@ def too_much(
         conversation_id=conversation_id,
         limit=limit.kind,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAnswer:
+    """An answer from the record, within what its reader may read now."""
+
+    asked: Interaction
+    seen: Sight
+
+    @property
+    def question(self) -> str:
+        """What was asked."""
+        asked = self.seen.asked(self.asked)
+        return self.seen.why_closed if asked is None else asked
+
+    def answer(self, told: wire.Answer | wire.AnswerV2) -> wire.Answer | wire.AnswerV2:
+        """Return an answer without what comes from pages that are closed."""
+        outcome = self.asked.outcome
+        if outcome is None:
+            return told
+        pipeline = told.pipeline and pipeline_of(self.seen.explained(self.asked, outcome))
+        if not self.seen.tells(self.asked):
+            closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
+            return told.model_copy(update={**closed, "warnings": [], "pipeline": pipeline})
+        response = outcome.response
+        offered = () if isinstance(response, Reply) else self.seen.keeps(response.suggestions)
+        return told.model_copy(update={"suggestions": _sources(offered), "pipeline": pipeline})
 
 
 def pipeline_of(outcome: Outcome) -> wire.Pipeline:

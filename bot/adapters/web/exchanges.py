@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 
 import aiohttp_jinja2
@@ -11,7 +12,9 @@ from aiohttp import web
 from bot.adapters.web.cases import CaseView, case_view
 from bot.adapters.web.ports import Identify
 from bot.adapters.web.view import ExchangeView, exchange_view
+from bot.doors.reading import reads
 from bot.escalations.ports import Cases
+from bot.escalations.reading import Readable, Sight, sight
 from bot.judging import can_be_judged
 from bot.ports import Interactions
 from bot.types import Escalation, Feedback, Interaction, InteractionId, Person, Thread
@@ -21,9 +24,16 @@ class Exchanges:
     """What belongs to a person in a conversation; anything else is not found."""
 
     def __init__(
-        self, *, interactions: Interactions, cases: Cases, identify: Identify, tenant: str
+        self,
+        *,
+        interactions: Interactions,
+        cases: Cases,
+        identify: Identify,
+        readable: Readable,
+        tenant: str,
     ) -> None:
         self._interactions = interactions
+        self._readable = readable
         self._cases = cases
         self._identify = identify
         self._tenant = tenant
@@ -41,15 +51,28 @@ class Exchanges:
             raise web.HTTPNotFound(text="There is no such question in this conversation.")
         return interaction
 
-    async def view(self, request: web.Request, interaction: Interaction) -> ExchangeView:
-        """Return what the page shows of an interaction to the one who looks."""
+    async def seen(self, request: web.Request, shown: Sequence[Interaction]) -> Sight:
+        """Return what the one who looks may read now of what some exchanges came from."""
+        if all(each.outcome is None for each in shown):
+            return Sight()
+        reader = await reads(request, self._tenant)
+        return await sight(self._readable, self._tenant, shown, reader)
+
+    async def view(
+        self, request: web.Request, interaction: Interaction, seen: Sight | None = None
+    ) -> ExchangeView:
+        """Return what the page shows of an interaction to the one who looks.
+
+        ``seen`` is what they may read, where it was asked for several exchanges at once.
+        """
+        seen = seen or await self.seen(request, [interaction])
         if can_be_judged(interaction.outcome):
             given = await self.feedback_of(interaction.id, self._identify(request))
-            return exchange_view(interaction, given=given)
+            return exchange_view(interaction, seen, given=given)
         if interaction.status == "working":
             reported = await self._interactions.stages(interaction.id)
-            return exchange_view(interaction, activity=reported[-1] if reported else None)
-        return replace(exchange_view(interaction), case=await self.case(interaction))
+            return exchange_view(interaction, seen, activity=reported[-1] if reported else None)
+        return replace(exchange_view(interaction, seen), case=await self.case(interaction))
 
     async def fragment(
         self, request: web.Request, template: str, interaction: Interaction

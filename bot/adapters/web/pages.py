@@ -18,12 +18,13 @@ from bot.adapters.web.live import Live
 from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
-from bot.escalations.handover import WISH
+from bot.escalations.handover import wish_about
 from bot.escalations.ports import Cases
+from bot.escalations.reading import Readable
 from bot.pages.frame import add_pages
 from bot.ports import Inbox, Interactions
 from bot.records.watching import Watches
-from bot.types import Message
+from bot.types import Interaction, Message
 from bot.why.ports import Weighs
 from bot.why.view import why_view
 
@@ -46,6 +47,7 @@ class WebChat:
         threads: Threads,
         gate: Weighs,
         pages: StoredPages,
+        readable: Readable,
         identify: Identify,
         tenant: str,
         starters: Sequence[str] = (),
@@ -59,7 +61,11 @@ class WebChat:
         self._tenant = tenant
         self._starters = tuple(starters)
         self._exchanges = Exchanges(
-            interactions=interactions, cases=cases, identify=identify, tenant=tenant
+            interactions=interactions,
+            cases=cases,
+            identify=identify,
+            readable=readable,
+            tenant=tenant,
         )
         self._voting = Voting(self._exchanges, interactions, identify)
         self._acts = CaseActs(self._exchanges, cases, identify)
@@ -90,10 +96,9 @@ class WebChat:
         named = request.match_info.get("conversation")
         conversation = known_uuid(named or request.cookies.get(COOKIE))
         thread = self._exchanges.thread(self._identify(request), conversation)
-        exchanges = [
-            await self._exchanges.view(request, interaction)
-            for interaction in await self._conversations.in_thread(thread, SHOWN)
-        ]
+        shown = await self._conversations.in_thread(thread, SHOWN)
+        seen = await self._exchanges.seen(request, shown)
+        exchanges = [await self._exchanges.view(request, each, seen) for each in shown]
         response = aiohttp_jinja2.render_template(
             "web/chat.html",
             request,
@@ -137,10 +142,16 @@ class WebChat:
         """Ask for a person about an earlier question; asking again is the same request."""
         interaction = await self._exchanges.own(request)
         once = str(uuid.uuid5(uuid.NAMESPACE_URL, f"person:{interaction.id}"))
-        accepted = await self._accept(request, WISH, once)
+        accepted = await self._accept(request, await self._wish(interaction), once)
         if not wants_fragment(request):
             raise web.HTTPSeeOther("/")
         return accepted
+
+    async def _wish(self, asked: Interaction) -> str:
+        """Return the wish; the question is named unless it is the one that was asked last."""
+        last = await self._conversations.in_thread(asked.message.thread, 1)
+        is_last = [each.id for each in last] == [asked.id]
+        return wish_about("" if is_last else asked.message.text)
 
     async def answer(self, request: web.Request) -> web.Response:
         """Return the answer or the state of the work; nothing (204) if that is known already."""
@@ -162,11 +173,14 @@ class WebChat:
     async def why(self, request: web.Request) -> web.Response:
         """Explain an answer from its record."""
         interaction = await self._exchanges.own(request)
-        if interaction.outcome is None:
+        outcome = interaction.outcome
+        if outcome is None:
             raise web.HTTPNotFound(text="There is no answer to explain yet.")
-        return aiohttp_jinja2.render_template(
-            "web/why.html", request, {"why": why_view(interaction.outcome, self._gate)}
-        )
+        seen = await self._exchanges.seen(request, [interaction])
+        shown = seen.explained(interaction, outcome)
+        left_out = len(shown.trace.passages) < len(outcome.trace.passages)
+        why = why_view(shown, self._gate, closed=seen.why_closed if left_out else "")
+        return aiohttp_jinja2.render_template("web/why.html", request, {"why": why})
 
     async def _accept(self, request: web.Request, text: str, message_id: str) -> web.Response:
         person = self._identify(request)

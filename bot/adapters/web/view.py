@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import compress
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
 from bot.adapters.web.cases import CaseView
 from bot.adapters.web.thumbs import VotesView, votes_view
+from bot.escalations.reading import Sight
 from bot.judging import can_be_judged
 from bot.pages.markup import answer_html, quote_html
 from bot.rendering.ages import freshness, warnings_of
@@ -101,12 +103,17 @@ def doing(activity: Activity) -> str:
 
 
 def exchange_view(
-    interaction: Interaction, *, activity: Activity | None = None, given: Feedback | None = None
+    interaction: Interaction,
+    seen: Sight,
+    *,
+    activity: Activity | None = None,
+    given: Feedback | None = None,
 ) -> ExchangeView:
-    """Return what the page shows of an interaction, finished or not."""
+    """Return what the page shows of an interaction, finished or not, to who may see so much."""
     withdrawn = interaction.withdrawn
     if interaction.outcome is not None and not withdrawn:
-        return _finished(interaction, interaction.outcome, votes_view(given))
+        view = _finished(interaction, interaction.outcome, votes_view(given))
+        return _as_seen(view, interaction, interaction.outcome, seen)
     working = interaction.status == "working"
     now = activity or Activity(Stage.RECEIVED)
     question = interaction.message.text
@@ -149,6 +156,28 @@ def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> E
         why_label=title_of(outcome),
         votes=votes,
     )
+
+
+def _as_seen(
+    view: ExchangeView, interaction: Interaction, outcome: Outcome, seen: Sight
+) -> ExchangeView:
+    """Leave out what comes from pages that the asker may not read any more."""
+    asked = seen.asked(interaction)
+    if asked is None:
+        view = replace(view, question=seen.why_closed, label=seen.why_closed, long=False)
+    if not seen.tells(interaction):
+        return replace(
+            view,
+            html=answer_html(seen.why_closed, interaction.id, 0),
+            options=(),
+            sources=(),
+            warnings=(),
+            rateable=False,
+        )
+    if isinstance(outcome.response, Reply):
+        return view
+    open_ = [bool(seen.keeps([each])) for each in outcome.response.suggestions]
+    return replace(view, sources=tuple(compress(view.sources, open_)))
 
 
 def _label(question: str) -> str:

@@ -11,10 +11,9 @@ from bot.durable.work import Limits
 from bot.errors import InteractionUnknown
 from bot.store import Store
 from bot.types import Message
-from rag.types import Turn
 from tests.bot.fakes import Board, EchoDesk, Gate, replied
 from tests.bot.inboxes import inbox_over, running
-from tests.bot.recorded import becomes, posted, recorded
+from tests.bot.recorded import becomes, posted, recorded, spoken
 from tests.builders import message
 
 PATIENT = Limits(drain_seconds=10)
@@ -37,8 +36,7 @@ async def test_an_edit_while_the_desk_works_is_answered_instead(store: Store) ->
 
         assert await inbox.outcome(interaction_id) == replied("You said: new")
     assert desk.handled == ["old", "new"]
-    history = await store.interactions.history(question.thread, asked(9), 10)
-    assert history[0] == Turn("user", "new")
+    assert await spoken(store, asked(9)) == [("new", "You said: new")]
 
 
 async def test_an_edit_while_waiting_is_answered_alone(store: Store) -> None:

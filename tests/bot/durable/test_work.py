@@ -20,12 +20,11 @@ from bot.store import Store
 from bot.store.tables import InteractionRow
 from bot.store.work import StoredWork
 from bot.types import Activity, Interaction, InteractionId, Message, Outcome, PostedRef, Stage
-from rag.types import Turn
 from tests.bot.boards import EventfulBoard, Happening, IdleEngine
 from tests.bot.durable.test_lease import Clock
 from tests.bot.fakes import EchoDesk, Gate, replied
 from tests.bot.inboxes import SOON, inbox_over, running
-from tests.bot.recorded import answered, recorded
+from tests.bot.recorded import answered, recorded, spoken
 from tests.builders import message
 
 ASKED = message("hello", platform="slack")
@@ -107,8 +106,7 @@ async def test_a_question_edited_twice_is_answered_as_it_was_after_the_first_edi
     assert list(board.posts.values()) == ["You said: second"]
     kept = await recorded(store, ID)
     assert (kept.revision, kept.message.text) == (2, "second")
-    turns = await store.interactions.history(ASKED.thread, message("?", message_id="m9"), 9)
-    assert turns == (Turn("user", "second"), Turn("assistant", "You said: second"))
+    assert await spoken(store, replace(ASKED, id="m9")) == [("second", "You said: second")]
 
 
 async def test_what_is_withdrawn_while_it_is_posted_is_taken_back(store: Store) -> None:

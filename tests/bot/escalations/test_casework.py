@@ -18,11 +18,13 @@ from bot.types import (
     Escalation,
     EscalationReason,
     FoundPassage,
+    Intent,
     InteractionId,
     Message,
     Outcome,
     Reply,
     Response,
+    Route,
     Source,
     Trace,
 )
@@ -94,14 +96,27 @@ def outcome(response: Response, *, searched: bool = True) -> Outcome:
     return Outcome(response, trace)
 
 
+def _rewritten(question: str) -> Route:
+    return Route(Intent.DOMAIN, 1.0, "rule", question)
+
+
 def escalated(reason: EscalationReason = "low_confidence") -> Escalation:
     return Escalation("I'll ask.", reason, "VPN?", BOTH, confidence=0.4)
 
 
 async def ask(
-    store: Store, text: str, what: Outcome, *, message_id: str = "m1", thread: str = "t1"
+    store: Store,
+    text: str,
+    what: Outcome,
+    *leaned_on: InteractionId,
+    message_id: str = "m1",
+    thread: str = "t1",
+    user: str = "u1",
 ) -> InteractionId:
     asked: Message = message(text, message_id=message_id, thread=thread, private=False)
+    asked = replace(asked, author=replace(asked.author, id=user))
+    route = replace(what.trace.route, leaned_on=leaned_on)
+    what = replace(what, trace=replace(what.trace, route=route))
     opened = await store.work.open(asked, "me")
     await store.work.close(opened, what, last=True)
     return opened.id
@@ -174,7 +189,7 @@ async def test_who_asked_for_a_person_is_explained_by_what_was_said_before(
     first = await ask(store, "vpn?", outcome(escalated()))
     await ask(store, "thanks", outcome(Reply("Sure.", "generic"), searched=False), message_id="m2")
     human = outcome(Escalation("Of course.", "asked_for_human", "VPN?"), searched=False)
-    case_id = await ask(store, "a human please", human, message_id="m3")
+    case_id = await ask(store, "a human please", human, first, message_id="m3")
     await ask(store, "and now?", outcome(escalated()), message_id="m4")
     await ask(store, "elsewhere", outcome(escalated()), message_id="m5", thread="t2")
 
@@ -182,26 +197,57 @@ async def test_who_asked_for_a_person_is_explained_by_what_was_said_before(
 
     assert seen.finding is not None
     assert seen.finding.interaction_id == first
-    assert [(each.question, each.answer) for each in seen.before] == [
-        ("vpn?", "I'll ask."),
-        ("thanks", "Sure."),
-    ]
+    assert [(each.question, each.answer) for each in seen.before] == [("vpn?", "I'll ask.")]
 
 
-async def test_what_was_said_long_before_is_nobodys_business(
-    casework: Casework, store: Store, tmp_path: Path
+@pytest.mark.mended(id="teams-1")
+async def test_people_see_only_what_a_question_leaned_on_and_what_that_did(
+    casework: Casework, store: Store
 ) -> None:
-    await ask(store, "my secret", outcome(escalated()))
-    human = outcome(Escalation("Of course.", "asked_for_human", "VPN?"), searched=False)
-    case_id = await ask(store, "a human please", human, message_id="m2")
-    earlier = "UPDATE interactions SET created_at = datetime(created_at, '-2 days')"
-    rows(sqlite_url(tmp_path), f"{earlier} WHERE number = 1")
+    await ask(store, "harassment?", outcome(escalated()))
+    first = await ask(store, "vpn?", outcome(escalated()), message_id="m2")
+    await ask(store, "sick pay?", outcome(escalated()), message_id="m3")
+    second = await ask(store, "and on linux?", outcome(escalated()), first, message_id="m4")
+    human = outcome(Escalation("Of course.", "asked_for_human", "and on linux?"), searched=False)
+    wish = await ask(store, "a human please", human, second, message_id="m5")
+    alone = await ask(store, "a bike?", outcome(escalated()), message_id="m6")
+
+    seen = await view(casework, wish)
+
+    assert [each.question for each in seen.before] == ["vpn?", "and on linux?"]
+    assert (await view(casework, alone)).before == ()
+
+
+@pytest.mark.mended(id="teams-1")
+async def test_what_another_said_is_not_shown_even_if_leaned_on(
+    casework: Casework, store: Store
+) -> None:
+    anna = await ask(store, "harassment?", outcome(escalated()), user="anna")
+    leaning = outcome(escalated("asked_for_human"))
+    leaning = replace(leaning, trace=replace(leaning.trace, route=_rewritten("(harassment)")))
+    case_id = await ask(store, "and here?", leaning, anna, message_id="m2", user="bert")
 
     seen = await view(casework, case_id)
 
     assert seen.before == ()
     assert seen.finding is not None
     assert seen.finding.interaction_id == case_id
+    assert "harassment" not in repr(seen)
+
+
+async def test_a_record_that_says_nothing_of_it_shows_nothing_earlier(
+    casework: Casework, store: Store, tmp_path: Path
+) -> None:
+    first = await ask(store, "vpn?", outcome(escalated()))
+    case_id = await ask(store, "still", outcome(escalated()), first, message_id="m2")
+    older = (
+        "UPDATE interactions SET outcome = json_remove(outcome, '$.value.trace.route.leaned_on')"
+    )
+    rows(sqlite_url(tmp_path), older)
+
+    seen = await view(casework, case_id)
+
+    assert (seen.before, seen.finding is None) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -211,15 +257,15 @@ async def test_what_was_said_long_before_is_nobodys_business(
         (Reply("Restart [1], on the 25th [2].", "answer", BOTH), "", True),
         (Reply("Hello!", "generic"), "Hello!", False),
         (Reply("Changed [1].", "answer", (source("vpn", "Gone."),)), "", True),
-        (Clarification("Which?", ("PAY: secret",), BOTH), "Which?", False),
+        (Clarification("Which?", ("PAY: secret",), BOTH), "", True),
     ],
     ids=["readable", "partly readable", "generic", "changed", "asked back"],
 )
 async def test_an_earlier_answer_is_shown_whole_or_not_at_all(
     casework: Casework, store: Store, response: Response, answer: str, *, withheld: bool
 ) -> None:
-    await ask(store, "vpn?", outcome(response))
-    case_id = await ask(store, "still", outcome(escalated()), message_id="m2")
+    first = await ask(store, "vpn?", outcome(response))
+    case_id = await ask(store, "still", outcome(escalated()), first, message_id="m2")
 
     (before,) = (await view(casework, case_id)).before
 
@@ -232,10 +278,11 @@ async def test_what_a_model_wrote_after_a_withheld_answer_is_withheld_too(
     by_model = outcome(Reply("Am 25. ist Zahltag.", "generic"), searched=False)
     call = ModelCall("generic", "large", "generic@1", 9, 9, 7.0)
     by_model = replace(by_model, trace=replace(by_model.trace, calls=(call,)))
-    await ask(store, "pay?", outcome(Reply("On the 25th [1].", "answer", BOTH[1:])))
-    await ask(store, "in German", by_model, message_id="m2")
-    await ask(store, "hello", outcome(Reply("Hello!", "generic")), message_id="m3")
-    case_id = await ask(store, "still", outcome(escalated()), message_id="m4")
+    pay = await ask(store, "pay?", outcome(Reply("On the 25th [1].", "answer", BOTH[1:])))
+    german = await ask(store, "in German", by_model, message_id="m2")
+    hello = await ask(store, "hello", outcome(Reply("Hello!", "generic")), message_id="m3")
+    all_of_it = (pay, german, hello)
+    case_id = await ask(store, "still", outcome(escalated()), *all_of_it, message_id="m4")
 
     before = (await view(casework, case_id)).before
 

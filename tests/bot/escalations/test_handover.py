@@ -120,3 +120,19 @@ def test_people_are_asked_where_the_channel_names_them_else_in_the_usual_place()
 @pytest.mark.parametrize("response", [ANSWER, OFFERED])
 def test_nobody_is_asked_before_a_hand_over_is_made(response: Response) -> None:
     assert asked_in(delivery(replace(ASKED, private=True), response), "C-help") is None
+
+
+@pytest.mark.mended(id="teams-1")
+@pytest.mark.parametrize("private", [True, False])
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_asker_is_told_what_people_see_of_the_conversation(
+    reason: EscalationReason, *, private: bool
+) -> None:
+    alone, leaned = (
+        WORDING.text(reason, private=private, platform="slack", leaned=leaned)
+        for leaned in (False, True)
+    )
+
+    assert " see " in alone
+    assert ("nothing else" in alone) is private
+    assert len(leaned) > len(alone)

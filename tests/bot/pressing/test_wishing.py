@@ -41,9 +41,9 @@ async def test_a_wish_is_its_pressers_message_in_the_thread(
     store: Store, wishing: Wishing, inbox: KeepingInbox
 ) -> None:
     asked = await _kept(store)
-    await wishing.ask_person(asked, BEN, reply_to="there")
+    await wishing.ask_person(asked, ASKED.author, reply_to="there")
     wish = inbox.only
-    assert (wish.id, wish.author, wish.text) == (f"{ASKED.id}:person", BEN, WISH)
+    assert (wish.id, wish.author, wish.text) == (f"{ASKED.id}:person", ASKED.author, WISH)
     assert (wish.thread, wish.private, wish.reply_to) == (ASKED.thread, False, "there")
 
 
@@ -52,6 +52,15 @@ async def test_a_wish_names_its_question_when_another_was_asked_since(
 ) -> None:
     asked = await _kept(store)
     await _kept(store, replace(ASKED, id="m2", text="canteen?"))
+    await wishing.ask_person(asked, BEN, reply_to="")
+    assert inbox.only.text == wish_about("vpn?")
+
+
+@pytest.mark.mended(id="teams-1")
+async def test_a_wish_names_the_question_of_somebody_else(
+    store: Store, wishing: Wishing, inbox: KeepingInbox
+) -> None:
+    asked = await _kept(store)
     await wishing.ask_person(asked, BEN, reply_to="")
     assert inbox.only.text == wish_about("vpn?")
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.routing.followup import FollowUps, is_faithful
+from bot.routing.followup import leaned_on as words_from
 from rag.errors import ModelUnavailable
 from rag.ports import Completion, Prompt, Shape, Structured
 from rag.types import ModelCall, Turn
@@ -131,3 +132,43 @@ def test_any_words_of_anyone_give_a_question(text: str, said: list[str], answer:
     followups = FollowUps(ScriptedModel(lambda _: answer))
     asked = asyncio.run(followups.standalone(text, history))
     assert isinstance(asked.question, str)
+
+
+BIKE = (
+    Turn("user", "how do I report harassment by my manager", "e1"),
+    Turn("assistant", "Write to the ombudsperson.", "e1"),
+    Turn("user", "how do I rent a bike", "e2"),
+    Turn("assistant", "At the desk.", "e2"),
+)
+
+
+@pytest.mark.mended(id="teams-1")
+@pytest.mark.parametrize(
+    ("text", "leaned_on"),
+    [
+        ("can I rent a company car for a weekend", ()),
+        ("and for two days?", ("e2",)),
+        ("bike helmet", ()),
+    ],
+)
+async def test_what_a_question_took_words_from_is_named(
+    text: str, leaned_on: tuple[str, ...]
+) -> None:
+    assert (await FollowUps(None).standalone(text, BIKE)).leaned_on == leaned_on
+
+
+@pytest.mark.mended(id="teams-1")
+@pytest.mark.parametrize(
+    ("rewrite", "leaned_on"),
+    [
+        ("What does it cost to rent a bike?", ("e2",)),
+        ("What does it cost?", ()),
+        ("What does renting a bike to report harassment cost?", ("e1", "e2")),
+        ("What does an ombudsperson cost?", ("e1",)),
+        ("What does a hire cost?", ("e2",)),
+    ],
+)
+def test_a_models_rewrite_leans_on_the_last_turns_with_its_words(
+    rewrite: str, leaned_on: tuple[str, ...]
+) -> None:
+    assert words_from(rewrite, "What does it cost?", BIKE) == leaned_on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.escalations.handover import EscalationWording
+from bot.escalations.handover import WISH, EscalationWording, wish_about
 from bot.routing.router import Router
 from bot.types import Intent
 from rag.types import Turn
@@ -50,3 +50,53 @@ async def test_small_talk_in_between_is_not_what_a_person_is_asked(router: Route
 
 async def test_a_new_word_after_a_wish_for_a_person_is_a_new_question(router: Router) -> None:
     assert (await router.route("laptop", TOLD)).question == "laptop"
+
+
+BIKE = (
+    Turn("user", "can I rent a bike?", "e1"),
+    Turn("assistant", OFFERED, "e1"),
+)
+OF_ANOTHER = (
+    Turn("user", "how do I report harassment?", "e2", own=False),
+    Turn("assistant", OFFERED, "e2", own=False),
+)
+
+
+@pytest.mark.mended(id="teams-1")
+@pytest.mark.parametrize(
+    ("history", "question", "leaned_on"),
+    [
+        (BIKE, "can I rent a bike?", ("e1",)),
+        ((*BIKE, *OF_ANOTHER), "can I rent a bike?", ("e1",)),
+        (OF_ANOTHER, "a human please", ()),
+    ],
+    ids=["own", "own, then another's", "another's"],
+)
+async def test_a_wish_takes_up_what_its_author_asked_and_nobody_else(
+    router: Router, history: tuple[Turn, ...], question: str, leaned_on: tuple[str, ...]
+) -> None:
+    route = await router.route("a human please", history)
+
+    assert (route.question, route.leaned_on) == (question, leaned_on)
+
+
+@pytest.mark.mended(id="teams-1")
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("I want to talk to a human about my parking permit", True),
+        ("I'd like to speak to a person about invoice 4711, please", True),
+        ("this bot is useless, get me a person", False),
+        ("can I speak to a real person about this", False),
+        (WISH, False),
+        (wish_about("can I rent a bike?"), False),
+        (wish_about("where is the canteen?"), True),
+    ],
+)
+async def test_a_wish_that_says_what_it_is_about_leans_on_nothing(
+    router: Router, text: str, *, alone: bool
+) -> None:
+    route = await router.route(text, BIKE)
+
+    assert route.intent is Intent.HUMAN
+    assert (route.leaned_on == ()) is alone

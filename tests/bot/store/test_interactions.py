@@ -21,9 +21,8 @@ from bot.types import (
     Stage,
     Thread,
 )
-from rag.types import Turn
 from tests.bot.fakes import replied
-from tests.bot.recorded import answered
+from tests.bot.recorded import answered, spoken
 from tests.builders import NOON, activities, message
 
 NOBODY = InteractionId("00000000-0000-0000-0000-000000000000")
@@ -42,9 +41,7 @@ async def test_private_replies_never_enter_the_history(store: Store) -> None:
     )
     await answered(store, asked, outcome)
 
-    turns = await store.interactions.history(asked.thread, numbered(2), 10)
-
-    assert [turn.text for turn in turns] == ["pay?", "Ask HR."]
+    assert await spoken(store, numbered(2)) == [("pay?", "Ask HR.")]
     kept = await store.interactions.get(asked.interaction_id)
     assert kept is not None
     assert kept.outcome == outcome
@@ -64,7 +61,7 @@ async def test_what_is_left_alone_is_recorded_whole_and_is_no_part_of_the_talk(
     assert kept is not None
     assert (kept.status, kept.outcome) == ("done", outcome)
     assert kept.message.overheard
-    assert await store.interactions.history(asked.thread, numbered(2), 10) == ()
+    assert await store.interactions.history(asked.thread, numbered(2), 10) == []
     assert await store.escalations.get("default", asked.interaction_id) is None
     query = QuestionQuery(answer_type="SILENT")
     found = (await store.searches.questions("default", query, limit=5)).items
@@ -76,21 +73,17 @@ async def test_history_is_what_came_before_in_the_same_thread(store: Store) -> N
         await answered(store, numbered(number), f"answer {number}")
     await answered(store, numbered(9, thread="t2"), "elsewhere")
 
-    turns = await store.interactions.history(numbered(3).thread, numbered(3), 4)
-
-    assert turns == (
-        Turn("user", "question 1"),
-        Turn("assistant", "answer 1"),
-        Turn("user", "question 2"),
-        Turn("assistant", "answer 2"),
-    )
+    assert await spoken(store, numbered(3), 2) == [
+        ("question 1", "answer 1"),
+        ("question 2", "answer 2"),
+    ]
 
 
 async def test_history_of_another_tenant_stays_there(store: Store) -> None:
     await answered(store, message("hi"), "hello")
     elsewhere = replace(message("hi").thread, tenant="other")
 
-    assert await store.interactions.history(elsewhere, numbered(1), 10) == ()
+    assert await store.interactions.history(elsewhere, numbered(1), 10) == []
     assert await store.interactions.in_thread(elsewhere, 10) == []
 
 
@@ -99,7 +92,7 @@ async def test_threads_whose_parts_join_alike_are_not_mixed_up(store: Store) -> 
     other = Thread("web", "t", "a", "b:c")
     await answered(store, replace(message("hi"), thread=one), "hello")
 
-    assert await store.interactions.history(other, numbered(1), 10) == ()
+    assert await store.interactions.history(other, numbered(1), 10) == []
 
 
 async def test_a_thread_lists_its_last_interactions_oldest_first(store: Store) -> None:

@@ -26,9 +26,9 @@ from bot.types import (
     Status,
     Trace,
 )
-from rag.types import ModelCall, Turn
+from rag.types import ModelCall
 from tests.bot.fakes import replied
-from tests.bot.recorded import OWNER, answered, recorded
+from tests.bot.recorded import OWNER, answered, recorded, spoken
 from tests.bot.store.filled import rows
 from tests.builders import NOON, message
 
@@ -85,10 +85,7 @@ async def test_an_outcome_is_recorded_once(store: Store) -> None:
     assert (kept.status, kept.posting, kept.posted) == ("done", True, None)
     assert kept.finished_at is not None
     assert await store.interactions.stages(kept.id) == [Activity(Stage.DONE)]
-    assert await store.interactions.history(kept.message.thread, numbered(2), 10) == (
-        Turn("user", "hi"),
-        Turn("assistant", "first"),
-    )
+    assert await spoken(store, numbered(2)) == [("hi", "first")]
 
 
 async def test_closing_what_was_never_opened_is_an_error(store: Store) -> None:
@@ -110,7 +107,7 @@ async def test_without_its_claim_nothing_is_recorded(store: Store, claim: Claim 
         await store.work.posting(replace(opened, claim=claim))
 
     assert await recorded(store, opened.id) == opened
-    assert await store.interactions.history(opened.message.thread, numbered(2), 10) == ()
+    assert await store.interactions.history(opened.message.thread, numbered(2), 10) == []
     assert await store.interactions.stages(opened.id) == []
 
 
@@ -136,8 +133,7 @@ async def test_an_edited_message_replaces_the_first_until_it_is_answered(store: 
 
     assert not await store.work.amend(message("too late"))
 
-    turns = await store.interactions.history(opened.message.thread, numbered(2), 10)
-    assert turns[0] == Turn("user", "first")
+    assert [asked for asked, _ in await spoken(store, numbered(2))] == ["first"]
 
 
 async def test_an_amendment_brings_files_and_takes_none_away(store: Store) -> None:
@@ -288,7 +284,7 @@ async def test_what_is_cancelled_takes_no_outcome(store: Store) -> None:
 
     kept = await recorded(store, opened.id)
     assert (kept.status, kept.outcome) == ("cancelling", None)
-    assert await store.interactions.history(opened.message.thread, numbered(2), 10) == ()
+    assert await store.interactions.history(opened.message.thread, numbered(2), 10) == []
 
 
 async def test_a_post_that_got_through_while_it_was_cancelled_is_known(store: Store) -> None:

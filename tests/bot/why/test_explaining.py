@@ -228,7 +228,7 @@ async def test_while_the_index_is_away_no_page_is_named_and_that_is_said(store: 
     assert explanation.pages == ()
     assert explanation.left_out.startswith("I can't tell right now which of the pages you may read")
     assert explanation.steps
-    assert [each["event"] for each in logs] == ["why.index_unavailable"]
+    assert [each["event"] for each in logs] == ["sight.index_unavailable"]
     assert (await told(why, asked(name="m2"))).left_out == ""
 
 

@@ -41,6 +41,24 @@ PEOPLE = (
         PeopleSee("human", "the printer is on fire"),
     ),
     Case(
+        "what was asked before and has nothing to do with it: people don't see it",
+        desks.hands_over,
+        people.UNRELATED,
+        mended="teams-1",
+    ),
+    Case(
+        "what another asked in the same thread: people don't see it",
+        desks.hands_over,
+        people.OF_ANOTHER,
+        mended="teams-1",
+    ),
+    Case(
+        "human, after another's question: people don't see that",
+        desks.hands_over,
+        people.WISH_AFTER_ANOTHERS,
+        mended="teams-1",
+    ),
+    Case(
         "a person's reply reaches the thread, marked as a person's",
         says(ASKED_FOR),
         Hears("reply", THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}answered"))),

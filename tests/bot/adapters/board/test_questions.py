@@ -268,7 +268,8 @@ async def test_an_unknown_question_is_told_as_a_page(desk: Desk, name: str) -> N
 async def test_what_a_model_wrote_after_a_withheld_answer_is_withheld_too(desk: Desk) -> None:
     """It knew the answer before: asked to put it otherwise, it says it again, without a source."""
     again = Reply("Douze personnes partent en mai.", "generic")
-    by_model = replace(TRACE, passages=(), calls=(replace(CALL, purpose="generic"),))
+    heard = TRACE.passages
+    by_model = replace(TRACE, passages=(), calls=(replace(CALL, purpose="generic"),), heard=heard)
     await ask(desk.store, "m1", response=TOLD_ALL)
     repeated = await ask(desk.store, "m2", "in French please", response=again, trace=by_model)
     after = await ask(desk.store, "m3", "thank you", response=SURE)

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.board.shown import response_view
-from bot.adapters.board.sight import Sight, sight
-from bot.escalations.reading import OnPage
+from bot.escalations.reading import OnPage, Sight, sight_of
 from bot.types import Clarification, Escalation, Reply, Response, Source
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, Principal
@@ -80,7 +79,7 @@ def test_pages_that_may_not_be_read_are_counted_and_left_out() -> None:
 
 
 async def test_while_the_index_is_away_nothing_is_seen() -> None:
-    blind = await sight(Away(), "default", [], frozenset({EVERYONE}))
+    blind = await sight_of(Away(), "default", [CITED], frozenset({EVERYONE}))
 
     assert blind.blind
     assert not blind.shows(quoting(CITED))

@@ -94,6 +94,7 @@ TRACE = Trace(
     calls=(CALL,),
     timings_ms={"search": 12.5},
     notes=("limit:none",),
+    heard=(),
 )
 UNSURE = Escalation(
     "I'll ask.", "low_confidence", "vpn 809?", (source(OPEN), source(CLOSED)), confidence=0.2

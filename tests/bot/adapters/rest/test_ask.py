@@ -9,9 +9,9 @@ import pytest
 from bot.durable.work import Limits
 from bot.store import Store
 from bot.types import Message, Outcome
-from rag.types import Turn
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate, replied
+from tests.bot.recorded import spoken
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, serving, settings_for
 
 KEYS = {
@@ -154,10 +154,10 @@ async def ask(client: Any, **body: object) -> Any:  # noqa: ANN401 - JSON
 
 
 async def test_a_conversation_goes_on_under_its_id(store: Store, tmp_path: Path) -> None:
-    seen: list[tuple[Turn, ...]] = []
+    seen: list[list[tuple[str, str]]] = []
 
     async def look_back(message: Message) -> Outcome:
-        seen.append(await store.interactions.history(message.thread, message, 10))
+        seen.append(await spoken(store, message))
         return replied("ok")
 
     async with serving(store, settings_for(tmp_path), desk=EchoDesk(look_back)) as client:
@@ -167,14 +167,14 @@ async def test_a_conversation_goes_on_under_its_id(store: Store, tmp_path: Path)
 
     assert again["conversation_id"] == first["conversation_id"]
     assert own["conversation_id"] == "team:7.a_b-c"
-    assert [len(turns) for turns in seen] == [0, 2, 0]
+    assert [len(turns) for turns in seen] == [0, 1, 0]
 
 
 async def test_conversations_of_different_persons_never_mix(store: Store, tmp_path: Path) -> None:
     seen: list[int] = []
 
     async def look_back(message: Message) -> Outcome:
-        seen.append(len(await store.interactions.history(message.thread, message, 10)))
+        seen.append(len(await spoken(store, message)))
         return replied("ok")
 
     settings = settings_for(tmp_path, dev_identities=True)
@@ -182,7 +182,7 @@ async def test_conversations_of_different_persons_never_mix(store: Store, tmp_pa
         for person in ("anna", "ben", "anna:ben", "anna"):
             await ask(client, conversation_id="same", user={"id": person})
 
-    assert seen == [0, 0, 0, 2]
+    assert seen == [0, 0, 0, 1]
 
 
 async def test_browsers_never_see_each_others_conversations(store: Store, tmp_path: Path) -> None:

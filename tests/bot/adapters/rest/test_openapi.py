@@ -22,6 +22,7 @@ from bot.store import Store
 from bot.types import InteractionId, Limit, Message, Outcome, Refusal
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.inboxes import inbox_over
+from tests.bot.offices import ReadsEverything
 from tests.bot.server import TOKEN, Client, record_api, serving, settings_for
 from tests.bot.shelves import documents_api
 from tests.bot.store.filled import add_escalation, add_interaction
@@ -45,6 +46,7 @@ def test_every_route_is_documented_and_every_documented_route_is_there(
         check_parts=no_parts,
         record=record_api(store),
         documents=documents_api(store.audits, tmp_path),
+        readable=ReadsEverything(),
     )
 
     served = {

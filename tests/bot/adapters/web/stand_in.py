@@ -18,6 +18,7 @@ from bot.config import load_settings
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
 from bot.durable.work import Limits
+from bot.escalations.reading import Readable
 from bot.gating.gate import load_gate
 from bot.ports import AnswersInquiries, ReportStage
 from bot.store import Store
@@ -35,6 +36,7 @@ from bot.types import (
 )
 from rag.types import Chunk, Principal
 from tests.bot.inboxes import inbox_over, running
+from tests.bot.offices import ReadsEverything
 from tests.builders import chunk, route
 
 VPN = chunk("Error 809 means that UDP 500 is blocked.\n\nCall IT.", url="/pages/IT/vpn.md")
@@ -90,6 +92,7 @@ async def chat_app(
     desk: AnswersInquiries,
     *,
     drain_seconds: float = 5,
+    readable: Readable | None = None,
 ) -> AsyncIterator[web.Application]:
     """Join the chat as the server does, but with a stand-in for the desk."""
     admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
@@ -107,6 +110,7 @@ async def chat_app(
         threads=store.threads,
         gate=load_gate(0.65),
         pages=pages,
+        readable=readable or ReadsEverything(),
         identify=person_of,
         tenant="default",
         starters=("vpn says error 809",),

@@ -27,6 +27,7 @@ from bot.records.watching import Glance
 from bot.store import Store, open_store, sqlite_url
 from bot.types import InteractionId, Stage, Thread
 from tests.bot.adapters.web.stand_in import Browser, KnowsVpn, OnePage, chat_app, exchange_of
+from tests.bot.offices import ReadsEverything
 
 ONE, TWO = (InteractionId(str(uuid.UUID(int=number))) for number in (1, 2))
 ANNA = Actor("anna-it", "Anna Lopez", "expert")
@@ -286,6 +287,7 @@ async def watching(
         interactions=store.interactions,
         cases=store.escalations,
         identify=person_of,
+        readable=ReadsEverything(),
         tenant="default",
     )
     Live(looked, exchanges, person_of, tempo).mount(app)

@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bot.adapters.web.view import exchange_view, quoted_lines
+from bot.adapters.web.view import ExchangeView, exchange_view, quoted_lines
+from bot.escalations.reading import Sight
 from bot.types import (
     Activity,
     Escalation,
@@ -20,7 +21,7 @@ from bot.types import (
 )
 from bot.types import Intent as Intents
 from tests.bot.adapters.web.stand_in import SOURCE
-from tests.builders import NOON, message, route
+from tests.builders import NOON, chunk, message, route
 
 TWO_PAGES = (
     "From the wiki:\n\n> Open it.\n> Close it. [1]\n> Code \u00b7 Cure\n> 809 \u00b7 Wait [2]"
@@ -33,6 +34,12 @@ def answered(response: Response) -> Interaction:
     return Interaction(asked.interaction_id, asked, "done", NOON, outcome)
 
 
+def shown(interaction: Interaction, activity: Activity | None = None) -> ExchangeView:
+    """Return the view for one who may read the page."""
+    page = chunk(SOURCE.quote, chunk_id=SOURCE.chunk_id, page_id=SOURCE.page_id)
+    return exchange_view(interaction, Sight({page.id: page}), activity=activity)
+
+
 def test_each_source_has_the_lines_before_its_mark() -> None:
     assert quoted_lines(TWO_PAGES) == {
         1: ["Open it.", "Close it."],
@@ -41,7 +48,7 @@ def test_each_source_has_the_lines_before_its_mark() -> None:
 
 
 def test_an_opened_source_shows_and_leads_to_every_line_that_is_quoted() -> None:
-    view = exchange_view(answered(Reply(TWO_PAGES, "found", (SOURCE, replace(SOURCE)))))
+    view = shown(answered(Reply(TWO_PAGES, "found", (SOURCE, replace(SOURCE)))))
 
     assert "Open it.<br />\nClose it." in view.sources[0].quote
     assert parse_qs(urlsplit(view.sources[0].href).query)["quote"] == ["Open it.", "Close it."]
@@ -49,7 +56,7 @@ def test_an_opened_source_shows_and_leads_to_every_line_that_is_quoted() -> None
 
 
 def test_an_answer_in_own_words_leads_to_the_quote_of_its_source() -> None:
-    view = exchange_view(answered(Reply("> It is blocked. [1]", "answer", (SOURCE,))))
+    view = shown(answered(Reply("> It is blocked. [1]", "answer", (SOURCE,))))
 
     assert parse_qs(urlsplit(view.sources[0].href).query)["quote"] == [SOURCE.quote]
 
@@ -58,7 +65,7 @@ def test_a_page_elsewhere_is_linked_as_it_is_and_other_addresses_are_not() -> No
     addresses = ("https://wiki.example/vpn", "javascript:alert(1)", "//evil.example", "")
     sources = tuple(replace(SOURCE, url=url) for url in addresses)
 
-    view = exchange_view(answered(Reply("x [1]", "answer", sources)))
+    view = shown(answered(Reply("x [1]", "answer", sources)))
 
     assert [source.href for source in view.sources] == ["https://wiki.example/vpn", "", "", ""]
 
@@ -77,7 +84,7 @@ def test_who_waits_sees_how_many_pages_are_read(activity: Activity | None, words
     asked = message("vpn?")
     working = Interaction(asked.interaction_id, asked, "working", NOON)
 
-    assert exchange_view(working, activity=activity).stage == words
+    assert shown(working, activity=activity).stage == words
 
 
 def test_remarks_stand_below_the_answer() -> None:
@@ -85,13 +92,13 @@ def test_remarks_stand_below_the_answer() -> None:
     assert interaction.outcome is not None
     remarked = replace(interaction.outcome, remarks=("I could not read <plan>.docx.",))
 
-    view = exchange_view(replace(interaction, outcome=remarked))
+    view = shown(replace(interaction, outcome=remarked))
 
     assert view.remarks == ("I could not read <plan>.docx.",)
 
 
 def test_suggested_pages_are_not_numbered_and_said_to_be_unconfirmed() -> None:
-    view = exchange_view(answered(Escalation("No.", "low_confidence", "x", (SOURCE,))))
+    view = shown(answered(Escalation("No.", "low_confidence", "x", (SOURCE,))))
 
     assert not view.numbered
     assert "haven't confirmed" in view.sources_label
@@ -100,10 +107,10 @@ def test_suggested_pages_are_not_numbered_and_said_to_be_unconfirmed() -> None:
 def test_work_that_was_given_up_says_so() -> None:
     failed = replace(answered(Reply("x", "found")), outcome=None, status="failed")
 
-    assert "ask again" in exchange_view(failed).html
+    assert "ask again" in shown(failed).html
 
 
 def test_a_long_question_is_named_by_its_beginning() -> None:
     asked = replace(answered(Reply("x", "found")), message=message("line\n" * 500))
 
-    assert len(exchange_view(asked).label) < 100
+    assert len(shown(asked).label) < 100
