@@ -63,11 +63,12 @@ class Admission:
             message=known,
             history=await self._interactions.history(thread, message, HISTORY_TURNS),
             audience=audience_of(known),
-            policy=policy,
+            policy=within(policy, introduced.spaces),
             attached=read.attached,
             remarks=read.remarks,
             notes=introduced.notes,
             asker=introduced.recorded,
+            outsiders=introduced.spaces is not None,
         )
 
     async def _is_repeated(self, message: Message) -> bool:
@@ -98,11 +99,14 @@ class Admission:
 
 def narrowed(policy: Policy, own: Policy | None) -> Policy:
     """Return a channel's own policy within the spaces of the one that holds everywhere."""
-    if own is None:
+    return policy if own is None else within(own, policy.spaces)
+
+
+def within(policy: Policy, spaces: frozenset[str] | None) -> Policy:
+    """Return a policy that allows no other spaces than these; None allows all."""
+    if spaces is None:
         return policy
-    if policy.spaces is None or own.spaces is None:
-        return replace(own, spaces=policy.spaces if own.spaces is None else own.spaces)
-    return replace(own, spaces=own.spaces & policy.spaces)
+    return replace(policy, spaces=spaces if policy.spaces is None else policy.spaces & spaces)
 
 
 def audience_of(message: Message) -> Audience:

@@ -9,6 +9,7 @@ import structlog
 
 from bot.errors import InteractionUnknown
 from bot.escalations.reading import Readable
+from bot.readers import Reader
 from bot.rendering.markdown import clip
 from bot.types import FoundPassage, Interaction, InteractionId, Outcome, Platform
 from bot.why.pages import PageRead, leaves_out, pages_read
@@ -17,7 +18,7 @@ from bot.why.steps import LONGEST_QUESTION, Step, steps_of, title_of
 from bot.why.sureness import Sure, sure_of
 from bot.why.view import weights_of
 from rag.errors import RagError
-from rag.types import Chunk, Principal
+from rag.types import Chunk
 
 NOTHING_YET = (
     "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
@@ -73,7 +74,7 @@ class Explaining:
         self,
         tenant: str,
         interaction_id: InteractionId,
-        reader: frozenset[Principal],
+        reader: Reader,
         *,
         asker_id: str,
     ) -> Explanation:
@@ -97,7 +98,7 @@ class Explaining:
         tenant: str,
         platform: Platform,
         channel: str,
-        reader: frozenset[Principal],
+        reader: Reader,
         *,
         asker_id: str,
     ) -> Explanation:
@@ -122,7 +123,7 @@ class Explaining:
         return newest
 
     async def _explained(
-        self, interaction: Interaction, reader: frozenset[Principal], asker_id: str
+        self, interaction: Interaction, reader: Reader, asker_id: str
     ) -> Explanation:
         outcome, message = interaction.outcome, interaction.message
         question = clip(message.text, LONGEST_QUESTION)
@@ -144,14 +145,15 @@ class Explaining:
         return steps_of(outcome, weights, private=private, own=own)
 
     async def _may_read(
-        self, tenant: str, passages: Sequence[FoundPassage], reader: frozenset[Principal]
+        self, tenant: str, passages: Sequence[FoundPassage], reader: Reader
     ) -> Mapping[str, Chunk] | None:
         """Return the passages that may be read; None while the index can't be asked."""
         try:
-            return await self._readable.readable(tenant, passages, reader)
+            found = await self._readable.readable(tenant, passages, reader.principals)
         except RagError as error:
             _log.warning("why.index_unavailable", why=str(error))
             return None
+        return reader.among(found)
 
 
 def _may_be_told(interaction: Interaction, tenant: str, asker_id: str) -> bool:

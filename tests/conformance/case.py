@@ -14,6 +14,7 @@ class Case:
     """What is done, and what stands behind the platform while it is.
 
     ``refusal``: admission turns every question away. ``full``: the inbox takes none.
+    ``open_spaces``: what people from outside are answered from.
     """
 
     name: str
@@ -21,3 +22,4 @@ class Case:
     play: Play
     refusal: Refusal | None = None
     full: bool = False
+    open_spaces: frozenset[str] = frozenset()
