@@ -51,8 +51,8 @@ class Standing:
 class Case:
     """An escalation as it stands; ``channel`` is ``platform:channel``, where it was asked.
 
-    ``asker_name`` is empty where the platform gave none, ``outsider`` for a colleague. ``due_at`` is when people are reminded
-    next, None when they are not. ``version`` counts changes.
+    ``asker_name`` is empty where the platform gave none, ``outsider`` for a colleague. ``due_at``
+    is when people are reminded next, None when they are not. ``version`` counts changes.
     """
 
     interaction_id: InteractionId

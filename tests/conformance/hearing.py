@@ -10,7 +10,6 @@ from tests.conformance.platforms import File, Question
 from tests.conformance.plays import FIRST
 from tests.conformance.scene import Scene, Words
 
-
 OPEN = frozenset({"FAQ"})
 
 

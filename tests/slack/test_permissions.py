@@ -147,7 +147,8 @@ async def test_by_default_outsiders_are_shown_no_page(slack: FakeSlack, tmp_path
 def may_see(slack: FakeSlack, post: Post) -> frozenset[int]:
     """Return the pages that may stand in a message: its readers', or what its asker may ask for."""
     person = audience(post)
-    asked = slack.in_thread(post.channel, post.thread_ts or post.ts)[0].user
+    there = slack.in_channel(post.channel)
+    asked = next((each.user for each in there if each.ts == post.thread_ts), "")
     outside = post.channel == names.SHARED or {person, asked} & set(OUTSIDERS)
     return readable(_OWN.get(person, ""), OPEN if outside else SPACES)
 
