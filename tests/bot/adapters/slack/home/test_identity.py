@@ -72,14 +72,16 @@ async def test_people_from_outside_are_known_as_such(
 
     assert introduced.outsiders
     assert introduced.author.outsider == outsider
-    assert (introduced.author.principals, introduced.author.email) == ({EVERYONE}, None)
+    assert introduced.author.principals == {EVERYONE}
+    assert introduced.author.email is None
 
 
 @pytest.mark.parametrize("bot", [OTHER_BOT, BOT_USER, "B0BOT2000"])
 async def test_the_workspaces_bots_read_what_everyone_may_and_others_nothing(
     slack: FakeSlack, channel: SlackChannel, bot: str
 ) -> None:
-    own, beside = (await channel.introduce(question(bot, room)) for room in (HELP, SHARED))
+    own = await channel.introduce(question(bot, HELP))
+    beside = await channel.introduce(question(bot, SHARED))
 
     assert (own.author.principals, own.outsiders) == ({EVERYONE}, False)
     assert beside.outsiders
