@@ -11,6 +11,7 @@ from bot.escalations.reading import Readable, Sight, rests_on, sight_of
 from bot.escalations.repeating import ASKED_ALREADY, LOOKED_AT, asked_already, is_wish
 from bot.introductions import Introduced, Introductions
 from bot.ports import Directory, Interactions, Policies
+from bot.readers import Reader
 from bot.routing.turns import turns_of
 from bot.types import (
     Audience,
@@ -81,20 +82,21 @@ class Admission:
         known = replace(message, author=await self._with_principals(message, introduced))
         read = await self._read(message)
         audience = audience_of(known)
-        talk = await self._talk(known, audience)
+        talk = await self._talk(known, Reader(audience.principals, introduced.spaces))
         return Inquiry(
             message=known,
             history=talk.turns,
             heard=talk.heard,
             audience=audience,
-            policy=policy,
+            policy=within(policy, introduced.spaces),
             attached=read.attached,
             remarks=read.remarks,
             notes=introduced.notes,
             asker=introduced.recorded,
+            outsiders=introduced.spaces is not None,
         )
 
-    async def _talk(self, message: Message, audience: Audience) -> _Talk:
+    async def _talk(self, message: Message, reader: Reader) -> _Talk:
         """Return what was said before, as far as those who will read the reply may know it now."""
         tenant = message.thread.tenant
         before = await self._interactions.history(message.thread, message, HISTORY_EXCHANGES)
@@ -102,7 +104,7 @@ class Admission:
         named = list(chain.from_iterable(map(rests_on, before)))
         seen = Sight(blind=True)
         if self._readable is not None:
-            seen = await sight_of(self._readable, tenant, named, audience.principals)
+            seen = await sight_of(self._readable, tenant, named, reader)
         told = [each for each in before if seen.tells(each)]
         return _Talk(turns_of(before, message.author.id, seen), heard_in(told))
 
@@ -159,11 +161,14 @@ def heard_in(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ...]:
 
 def narrowed(policy: Policy, own: Policy | None) -> Policy:
     """Return a channel's own policy within the spaces of the one that holds everywhere."""
-    if own is None:
+    return policy if own is None else within(own, policy.spaces)
+
+
+def within(policy: Policy, spaces: frozenset[str] | None) -> Policy:
+    """Return a policy that allows no other spaces than these; None allows all."""
+    if spaces is None:
         return policy
-    if policy.spaces is None or own.spaces is None:
-        return replace(own, spaces=policy.spaces if own.spaces is None else own.spaces)
-    return replace(own, spaces=own.spaces & policy.spaces)
+    return replace(policy, spaces=spaces if policy.spaces is None else policy.spaces & spaces)
 
 
 def audience_of(message: Message) -> Audience:

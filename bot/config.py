@@ -159,10 +159,16 @@ class Settings(SearchSettings):
         description="Domains of colleagues' e-mail addresses, by comma; none: every full member "
         "of the workspace is a colleague.",
     )
-    slack_outsiders: Literal["answer", "off"] = Field(
-        "answer",
-        description="Guests, and people of other organisations: `answer` them from what everyone "
-        "may read, or `off`.",
+    slack_outsider_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Spaces, by comma, that guests and people of other companies are answered "
+        "from, and everybody in a channel that another company shares; none: nobody is answered "
+        "there.",
+    )
+    slack_outsiders: Literal["off", "answer"] | None = Field(
+        None,
+        description="No longer needed: `off` is what holds without SLACK_OUTSIDER_SPACES, "
+        "`answer` stops the start.",
     )
     slack_admins: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
@@ -197,10 +203,15 @@ class Settings(SearchSettings):
         description="Domains of colleagues' user principal names, by comma; none: every member "
         "of the Entra tenant is a colleague.",
     )
-    teams_outsiders: Literal["answer", "off"] = Field(
-        "answer",
-        description="Guests, and people of other organisations: `answer` them from what everyone "
-        "may read, or `off`.",
+    teams_outsider_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Spaces, by comma, that guests and people of other organisations are answered "
+        "from, and everybody where one of them reads along; none: nobody is answered there.",
+    )
+    teams_outsiders: Literal["off", "answer"] | None = Field(
+        None,
+        description="No longer needed: `off` is what holds without TEAMS_OUTSIDER_SPACES, "
+        "`answer` stops the start.",
     )
     teams_install_url: str | None = Field(
         None,
@@ -270,8 +281,10 @@ class Settings(SearchSettings):
         "oidc_allowed_domains",
         "slack_allowed_domains",
         "slack_admins",
+        "slack_outsider_spaces",
         "teams_admins",
         "teams_allowed_domains",
+        "teams_outsider_spaces",
         "teams_sensitivity",
         mode="before",
     )
@@ -345,6 +358,7 @@ def load_settings(**overrides: object) -> Settings:
 def _check_together(settings: Settings) -> None:
     """Refuse half of what only works whole, instead of leaving it out silently."""
     _check_slack(settings)
+    _check_outsiders(settings)
     if settings.microsoft_app_password and not settings.microsoft_app_id:
         raise SettingInvalid(
             "MICROSOFT_APP_PASSWORD is set and MICROSOFT_APP_ID is not. Set both, or none."
@@ -396,6 +410,19 @@ def _check_slack(settings: Settings) -> None:
             "(Basic Information) for events over HTTP, or SLACK_APP_TOKEN (xapp-…) for Socket "
             "Mode."
         )
+
+
+def _check_outsiders(settings: Settings) -> None:
+    """Refuse what answered everybody from all that staff may read, in earlier versions."""
+    given = ("SLACK", settings.slack_outsiders), ("TEAMS", settings.teams_outsiders)
+    for platform, outsiders in given:
+        if outsiders == "answer":
+            raise SettingInvalid(
+                f"{platform}_OUTSIDERS='answer' is no longer possible: it let guests and people of "
+                "other companies read what all colleagues may. Remove it, and name the spaces "
+                f"that are meant for them in {platform}_OUTSIDER_SPACES (such as PUBLIC,FAQ); "
+                "without a space they are refused."
+            )
 
 
 def _check_signing_in(settings: Settings) -> None:

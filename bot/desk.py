@@ -78,7 +78,9 @@ class Desk:
         the pages or not at all.
         """
         await report(Stage.ROUTING)
-        way = self._ways.of(inquiry.policy.model, overheard=inquiry.message.overheard)
+        # A model is paid for to answer from the wiki: not to chat with people from outside.
+        quiet = inquiry.message.overheard or inquiry.outsiders
+        way = self._ways.of(inquiry.policy.model, quiet=quiet)
         started = time.perf_counter()
         with span(telemetry.ROUTE) as current:
             route = await routed(way.router, inquiry)

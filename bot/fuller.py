@@ -9,6 +9,7 @@ import structlog
 
 from bot.escalations.reading import Readable, is_open
 from bot.ports import StillReadable
+from bot.readers import Reader
 from bot.rendering.links import reachable_from_afar
 from bot.types import Interaction, Reply, Source
 from rag.errors import RagError
@@ -50,7 +51,7 @@ class FullerReplies:
         self._still = still
         self._public_url = public_url
 
-    async def of(self, interaction: Interaction, reader: frozenset[Principal]) -> Fuller:
+    async def of(self, interaction: Interaction, reader: Reader) -> Fuller:
         """Return the fuller reply to a question, for its asker, who may read what ``reader`` may.
 
         That it is the asker who wants to see it is for the caller to know.
@@ -61,13 +62,15 @@ class FullerReplies:
         private = outcome.private
         tenant = interaction.message.thread.tenant
         try:
-            may_read = await self._readable.readable(tenant, private.sources, reader)
+            found = await self._readable.readable(tenant, private.sources, reader.principals)
         except RagError as error:
             _log.warning("fuller.index_unavailable", why=str(error))
             return Fuller(None, UNSURE)
+        may_read = reader.among(found)
         if not private.sources or not all(_holds(each, may_read) for each in private.sources):
             return Fuller(None, CHANGED)
-        if not await self._are_still_readable(tenant, list(may_read.values()), reader):
+        chunks = list(may_read.values())
+        if not await self._are_still_readable(tenant, chunks, reader.principals):
             return Fuller(None, CHANGED)
         return Fuller(reachable_from_afar(outcome, self._public_url).private)
 

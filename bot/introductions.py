@@ -15,16 +15,19 @@ from rag.types import EVERYONE
 
 _log = structlog.get_logger(__name__)
 
-_SHUT = (
-    "I don't answer where people from outside the company ask or read along. Colleagues can reach "
-    "me in a direct message."
+_STRANGER = (
+    "I'm sorry, I only answer this company's own people. Please ask the person here whom you work "
+    "with."
+)
+_READ_ALONG = (
+    "People from outside the company read along here, so I don't answer. Please ask me in a direct "
+    "message."
 )
 _UNSURE = (
     "I can't tell just now who reads along here, so I don't answer. Please ask again in a minute, "
     "or ask your help desk directly."
 )
-_NOT_INTRODUCED = "the platform did not say who asks: answered from what everyone may read"
-_OUTSIDERS = "people from outside ask or read along: answered from what everyone may read"
+_OUTSIDERS = "people from outside ask or read along: answered from the spaces open to them, {}"
 _EVERYONE_ONLY = frozenset({EVERYONE})
 
 
@@ -33,12 +36,14 @@ class Introduced:
     """Who asks; ``open`` says that they may read more than everyone may.
 
     ``recorded`` is who is kept as the asker, None where the message said all that is known.
+    ``spaces`` are those open to people from outside, where they ask or read along; else None.
     """
 
     author: Person
     open: bool = True
     recorded: Person | None = None
     notes: tuple[str, ...] = ()
+    spaces: frozenset[str] | None = None
 
 
 class Introductions:
@@ -46,19 +51,24 @@ class Introductions:
 
     Args:
         platforms: Those that know more than a message says.
-        closed: Those that are not answered where outsiders ask or read along.
+        open_spaces: What is answered from where outsiders ask or read along. Without any space
+            they are refused there, and so is everybody else.
         notes: Remembers who was told so: it is said once in a channel to each person.
     """
 
     def __init__(
-        self, platforms: Mapping[Platform, Introduces], *, closed: frozenset[Platform], notes: Notes
+        self,
+        platforms: Mapping[Platform, Introduces],
+        *,
+        open_spaces: Mapping[Platform, frozenset[str]],
+        notes: Notes,
     ) -> None:
         self._platforms = platforms
-        self._closed = closed
+        self._open_spaces = open_spaces
         self._notes = notes
 
     async def of(self, message: Message) -> Introduced | Refusal:
-        """Tell who asks; one whom their platform does not introduce may read what everyone may.
+        """Tell who asks; nobody is answered while their platform can't tell.
 
         Raises StoreUnavailable.
         """
@@ -71,22 +81,22 @@ class Introductions:
             _log.warning(
                 "introduction_failed", interaction_id=message.interaction_id, why=str(error)
             )
-            return self._unsure(message)
+            return Refusal(_UNSURE, "outsiders_not_known")
         if not told.outsiders:
             return Introduced(told.author, recorded=told.author)
-        if message.thread.platform in self._closed:
-            return Refusal(_SHUT, "outsiders", silent=not await self._to_be_told(message))
+        spaces = self._open_spaces.get(message.thread.platform)
+        if not spaces:
+            text = _STRANGER if told.author.outsider else _READ_ALONG
+            return Refusal(text, "outsiders", silent=not await self._to_be_told(message))
         author = replace(told.author, principals=_EVERYONE_ONLY)
-        return Introduced(author, open=False, recorded=author, notes=(_OUTSIDERS,))
-
-    def _unsure(self, message: Message) -> Introduced | Refusal:
-        if message.thread.platform in self._closed:
-            return Refusal(_UNSURE, "outsiders_not_known")
-        author = replace(message.author, email=None, principals=_EVERYONE_ONLY)
-        return Introduced(author, open=False, notes=(_NOT_INTRODUCED,))
+        note = _OUTSIDERS.format(", ".join(sorted(spaces)))
+        return Introduced(author, open=False, recorded=author, notes=(note,), spaces=spaces)
 
     async def _to_be_told(self, message: Message) -> bool:
         """Tell whether this is the message on which its author is told; the same when run again."""
+        if message.overheard:
+            # Nobody is told anything then; it must not count as the one time.
+            return False
         thread, interaction = message.thread, message.interaction_id
         key = f"{thread.platform}:outsiders:{thread.channel}:{message.author.id}"
         if await self._notes.first(thread.tenant, key, interaction, interaction_id=interaction):

@@ -2,39 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
 from bot.capabilities import Introduces
 from bot.errors import DeliveryFailed
 from bot.ports import Directory
 from bot.types import Message
-from rag.types import EVERYONE, Principal
+from rag.types import EVERYONE, Chunk, Principal
 
 EVERYBODY = frozenset({EVERYONE})
 """A channel reads what everyone may read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What somebody may read: pages open to ``principals``, in ``spaces``; None: in every one."""
+
+    principals: frozenset[Principal]
+    spaces: frozenset[str] | None = None
+
+    def among(self, found: Mapping[str, Chunk]) -> Mapping[str, Chunk]:
+        """Return those of the passages open to the principals that are in these spaces."""
+        if self.spaces is None:
+            return found
+        return {name: chunk for name, chunk in found.items() if chunk.space in self.spaces}
+
+
+NOTHING = Reader(EVERYBODY, frozenset())
+
+
 class Readers:
     """Asks the platform who somebody is; what it does not vouch for may not be read.
 
-    ``directory`` tells what they may read, as at admission.
+    Args:
+        people: The platform.
+        directory: Tells what people may read, as at admission.
+        open_spaces: What may be read where outsiders ask or read along; nothing else.
     """
 
-    def __init__(self, people: Introduces, directory: Directory) -> None:
+    def __init__(
+        self, people: Introduces, directory: Directory, *, open_spaces: Collection[str]
+    ) -> None:
         self._people = people
         self._directory = directory
+        self._outsiders = Reader(EVERYBODY, frozenset(open_spaces))
 
-    async def of_thread(self, message: Message) -> frozenset[Principal]:
-        """Return what everybody who sees a thread may read."""
-        if not message.private:
-            return EVERYBODY
+    async def of_thread(self, message: Message) -> Reader:
+        """Return what everybody who sees a thread may read; nothing while that is not known."""
         try:
-            return await self.of_asker(message)
+            asker = await self.of_asker(message)
         except DeliveryFailed:
-            return EVERYBODY
+            return NOTHING
+        return asker if message.private else Reader(EVERYBODY, asker.spaces)
 
-    async def of_asker(self, message: Message) -> frozenset[Principal]:
+    async def of_asker(self, message: Message) -> Reader:
         """Return what the asker may read, for their eyes alone. Raises DeliveryFailed."""
         told = await self._people.introduce(message)
         if told.outsiders:
-            return EVERYBODY
+            return self._outsiders
         tenant = message.thread.tenant
-        return await self._directory.principals(tenant, told.author) | EVERYBODY
+        return Reader(await self._directory.principals(tenant, told.author) | EVERYBODY)

@@ -109,7 +109,8 @@ def _slack_ready(settings: Settings) -> Part:
         ("SLACK_ESCALATION_CHANNEL", settings.slack_escalation_channel, _NOBODY_ASKED),
         ("SLACK_ADMINS", settings.slack_admins, _NOBODY_ORDERS),
     )
-    return _ready("Slack", slack_transport(settings), optional)
+    how = f"{slack_transport(settings)}; {slack_outsiders(settings)}"
+    return _ready("Slack", how, optional)
 
 
 def _ready(name: str, how: str, optional: Sequence[tuple[str, object, str]]) -> Part:
@@ -148,7 +149,25 @@ def _teams_ready(settings: Settings, how: str) -> Part:
         ("TEAMS_ESCALATION_CHANNEL", settings.teams_escalation_channel, _NOBODY_ASKED),
         ("TEAMS_ADMINS", settings.teams_admins, _NOBODY_ORDERS),
     )
-    return _ready("Teams", how, optional)
+    return _ready("Teams", f"{how}; {teams_outsiders(settings)}", optional)
+
+
+def slack_outsiders(settings: Settings) -> str:
+    """Say what people from outside the company get in Slack."""
+    old = f"SLACK_OUTSIDERS={settings.slack_outsiders}" if settings.slack_outsiders else ""
+    return _outsiders(settings.slack_outsider_spaces, old)
+
+
+def teams_outsiders(settings: Settings) -> str:
+    """Say what people from outside the company get in Teams."""
+    old = f"TEAMS_OUTSIDERS={settings.teams_outsiders}" if settings.teams_outsiders else ""
+    return _outsiders(settings.teams_outsider_spaces, old)
+
+
+def _outsiders(spaces: Sequence[str], old: str) -> str:
+    get = f"are answered from {', '.join(spaces)} alone" if spaces else "are refused"
+    needless = f"; {old} is no longer needed, remove it" if old else ""
+    return f"guests and people of other companies {get}{needless}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,10 @@ class Thread:
         return _join(self.platform, self.tenant, self.channel, self.id)
 
 
+Outsider = Literal["", "guest", "other company", "not a colleague"]
+"""What somebody is who is no colleague, as people read it; "" for a colleague."""
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """Who asks, as far as the platform vouches for it.
@@ -68,6 +72,7 @@ class Person:
     name: str = ""
     email: str | None = None
     principals: frozenset[Principal] = frozenset({EVERYONE})
+    outsider: Outsider = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """Who asks, and whether people of other organisations (guests too) read or ask."""
+    """Who asks, and whether people of other organisations (guests too) read or ask.
+
+    ``author.outsider`` says that they ask.
+    """
 
     author: Person
     outsiders: bool = False
@@ -189,8 +197,9 @@ class Inquiry:
     ``heard`` are the passages that ``history`` rests on. ``attached`` is what was read of its
     files; ``remarks`` are what its asker must be told besides the answer, such as which file was
     not read; ``notes`` are for the operator. ``asker`` is who is recorded, as the platform
-    introduced them, None where the message said all that is known.
-    ``excluded_pages`` serves evaluation only (the withheld run).
+    introduced them, None where the message said all that is known. ``outsiders`` says that people
+    from outside the company ask or read along: ``policy`` has only the spaces that are open to
+    them. ``excluded_pages`` serves evaluation only (the withheld run).
     """
 
     message: Message
@@ -202,6 +211,7 @@ class Inquiry:
     notes: tuple[str, ...] = ()
     asker: Person | None = None
     heard: tuple[FoundPassage, ...] = ()
+    outsiders: bool = False
     excluded_pages: frozenset[str] = frozenset()
 
 

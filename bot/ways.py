@@ -54,17 +54,18 @@ class Ways:
         self._without = others.get(NO_MODEL, configured)
         self._others = others
 
-    def of(self, model: str, *, overheard: bool) -> Way:
+    def of(self, model: str, *, quiet: bool) -> Way:
         """Return the way for a policy's model.
 
-        What is overheard is routed without a model: it may cost only once the index speaks of it.
+        Where it is to be ``quiet``, routing and small talk take no model: one is asked only once
+        the index speaks of the question.
         """
         way = self._named(model)
-        if not overheard:
+        if not quiet:
             return way
-        quiet = self._without
+        without = self._without
         return Way(
-            router=quiet.router, generic=quiet.generic, pipeline=way.pipeline, notes=way.notes
+            router=without.router, generic=without.generic, pipeline=way.pipeline, notes=way.notes
         )
 
     def _named(self, model: str) -> Way:

@@ -125,12 +125,6 @@ def _inbox(
     )
 
 
-def _closed(settings: Settings) -> frozenset[str]:
-    """Return the platforms on which outsiders are not answered."""
-    kept = {"slack": settings.slack_outsiders, "teams": settings.teams_outsiders}
-    return frozenset(platform for platform, outsiders in kept.items() if outsiders == "off")
-
-
 def _admission(
     settings: Settings,
     store: Store,
@@ -140,7 +134,10 @@ def _admission(
 ) -> LimitedAdmission:
     introductions = Introductions(
         {each.platform: each for each in channels if isinstance(each, Introduces)},
-        closed=_closed(settings),
+        open_spaces={
+            "slack": frozenset(settings.slack_outsider_spaces),
+            "teams": frozenset(settings.teams_outsider_spaces),
+        },
         notes=store.notes,
     )
     return LimitedAdmission(

@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -57,7 +57,7 @@ async def doctor(settings: Settings, *further: Checks) -> int:
     try:
         async with open_parts(settings) as parts:
             found += [await _knowledge(settings, parts), await _embedder(settings, parts)]
-            found.append(await _model(settings, parts))
+            found += [await _model(settings, parts), *await _outsiders(settings, parts)]
     except (BotError, RagError) as error:
         found.append(Part("index", "failed", str(error)))
     found += await _azure_search(settings)
@@ -162,6 +162,31 @@ async def _model(settings: Settings, parts: Parts) -> Part:
     call = completion.call
     took = f"{call.duration_ms:.0f} ms, {call.input_tokens} + {call.output_tokens} tokens"
     return Part("model", "ready", f"{call.model} answered ({took})")
+
+
+async def _outsiders(settings: Settings, parts: Parts) -> Sequence[Part]:
+    """Say for each platform what people from outside get; a space without pages is named."""
+    slack, teams = settings.slack_outsider_spaces, settings.teams_outsider_spaces
+    given = []
+    if settings.slack_configured:
+        given.append(("Slack", slack, startup.slack_outsiders(settings)))
+    if settings.teams_configured:
+        given.append(("Teams", teams, startup.teams_outsiders(settings)))
+    try:
+        indexed = await parts.index.spaces(settings.tenant) if slack or teams else {}
+    except RagError:
+        # The line about knowledge says why.
+        return [Part(f"{name} outsiders", "ready", told) for name, _, told in given]
+    return [_open_spaces(name, spaces, told, indexed) for name, spaces, told in given]
+
+
+def _open_spaces(name: str, spaces: Sequence[str], told: str, indexed: Collection[str]) -> Part:
+    missing = [space for space in spaces if space not in indexed]
+    if not missing:
+        return Part(f"{name} outsiders", "ready", told)
+    cure = f"Correct {name.upper()}_OUTSIDER_SPACES (as the spaces are written), or index them."
+    detail = f"{told}; nothing is indexed in {', '.join(missing)}."
+    return Part(f"{name} outsiders", "limited", detail, cure)
 
 
 async def _slack(settings: Settings) -> Sequence[Part]:

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 import structlog
 
 from bot.clarification import option_of
+from bot.readers import Reader
 from bot.types import (
     Escalation,
     FoundPassage,
@@ -208,25 +209,25 @@ async def sight(
     readable: Readable,
     tenant: str,
     interactions: Iterable[Interaction],
-    readers: frozenset[Principal],
+    reader: Reader,
 ) -> Sight:
     """Return what of some exchanges may be seen; nothing while the index is away.
 
     The index is asked once for all of them, and not at all where they name no page.
     """
     named = chain.from_iterable(map(named_in, interactions))
-    return await sight_of(readable, tenant, named, readers)
+    return await sight_of(readable, tenant, named, reader)
 
 
 async def sight_of(
-    readable: Readable, tenant: str, named: Iterable[Named], readers: frozenset[Principal]
+    readable: Readable, tenant: str, named: Iterable[Named], reader: Reader
 ) -> Sight:
     """Return which of some passages may be seen; none while the index is away."""
     wanted = list(named)
     if not wanted:
         return Sight()
     try:
-        return Sight(await readable.readable(tenant, wanted, readers))
+        return Sight(reader.among(await readable.readable(tenant, wanted, reader.principals)))
     except RagError as error:
         log.warning("sight.index_unavailable", why=str(error))
         return Sight(blind=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from bot.types import EscalationReason, InteractionId, PostedRef
+from bot.types import EscalationReason, InteractionId, Outsider, PostedRef
 
 State = Literal["open", "claimed", "answered", "resolved", "declined", "reopened"]
 """open and reopened wait for somebody; claimed and answered have an owner; resolved and declined
@@ -51,8 +51,8 @@ class Standing:
 class Case:
     """An escalation as it stands; ``channel`` is ``platform:channel``, where it was asked.
 
-    ``asker_name`` is empty where the platform gave none. ``due_at`` is when people are reminded
-    next, None when they are not. ``version`` counts changes.
+    ``asker_name`` is empty where the platform gave none, ``outsider`` for a colleague. ``due_at``
+    is when people are reminded next, None when they are not. ``version`` counts changes.
     """
 
     interaction_id: InteractionId
@@ -69,6 +69,12 @@ class Case:
     due_at: datetime | None = None
     pings: int = 0
     version: int = 0
+    outsider: Outsider = ""
+
+    @property
+    def asker_mark(self) -> str:
+        """Return what is said behind the asker's name, " (guest)" such as, or ""."""
+        return f" ({self.outsider})" if self.outsider else ""
 
 
 @dataclass(frozen=True, slots=True)

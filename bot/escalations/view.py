@@ -42,6 +42,7 @@ def bare_view(delivery: Delivery) -> CaseView:
         private=message.private,
         opened_at=message.received_at,
         changed_at=message.received_at,
+        outsider=(delivery.outcome.asker or message.author).outsider,
     )
     finding = Finding(
         interaction_id=delivery.interaction_id,

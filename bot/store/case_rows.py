@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import Insert, Row, Select, Update, func, insert, select, tuple_, update
 
 from bot.escalations.types import Actor, Case, CaseQuery, CaseStep, Standing
 from bot.store.codec import storable
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
-from bot.types import InteractionId
+from bot.types import InteractionId, Outsider
 
 _MOST_WORDS = 8
 
 
-def case(tenant: str, case_id: str) -> Select[EscalationRow, str]:
+def case(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
     """One case."""
     return _cases(tenant).where(EscalationRow.interaction_id == case_id)
 
 
-def held(tenant: str, case_id: str) -> Select[EscalationRow, str]:
+def held(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
     """One case, kept from other writers until the transaction ends."""
     return case(tenant, case_id).with_for_update(of=EscalationRow)
 
 
 def found(
     tenant: str, query: CaseQuery, limit: int, after: Case | None
-) -> Select[EscalationRow, str]:
+) -> Select[EscalationRow, str, str]:
     """The cases that a query asks for, in its order."""
     key = (EscalationRow.opened_at, EscalationRow.interaction_id)
     order = [column.desc() for column in key] if query.newest_first else key
@@ -129,7 +130,7 @@ def overtaken(case_id: str) -> Update:
     )
 
 
-def case_of(row: Row[EscalationRow, str]) -> Case:
+def case_of(row: Row[EscalationRow, str, str]) -> Case:
     """Read a case."""
     return Case(
         interaction_id=InteractionId(row.interaction_id),
@@ -146,6 +147,7 @@ def case_of(row: Row[EscalationRow, str]) -> Case:
         due_at=row.due_at,
         pings=row.pings,
         version=row.version,
+        outsider=_outsider(row.message),
     )
 
 
@@ -172,9 +174,15 @@ def storable_actor(actor: Actor) -> Actor:
     return Actor(storable(actor.id), storable(actor.name), actor.role, also)
 
 
-def _cases(tenant: str) -> Select[EscalationRow, str]:
+def _outsider(message: str) -> Outsider:
+    """Return what a kept message says of its author; older ones say nothing."""
+    said = json.loads(message)["value"]["author"].get("outsider", "")
+    return next((each for each in get_args(Outsider) if each == said), "")
+
+
+def _cases(tenant: str) -> Select[EscalationRow, str, str]:
     return (
-        select(EscalationRow, InteractionRow.channel)
+        select(EscalationRow, InteractionRow.channel, InteractionRow.message)
         .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
         .where(
             EscalationRow.tenant == tenant,

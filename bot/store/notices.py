@@ -125,11 +125,11 @@ def claimed(row: Row[Any], owner: str, now: datetime) -> Update:
     )
 
 
-def to_remind_of(now: datetime) -> Select[EscalationRow, str]:
+def to_remind_of(now: datetime) -> Select[EscalationRow, str, str]:
     """The cases of all tenants that waited too long, the longest first."""
     row = EscalationRow
     return (
-        select(row, InteractionRow.channel)
+        select(row, InteractionRow.channel, InteractionRow.message)
         .join(InteractionRow, InteractionRow.id == row.interaction_id)
         .where(row.due_at <= now, row.state.in_(sorted(WAITING)))
         .order_by(row.due_at, row.interaction_id)

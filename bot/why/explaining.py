@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bot.errors import InteractionUnknown
 from bot.escalations.reading import Readable, Sight, sight
+from bot.readers import Reader
 from bot.rendering.markdown import clip
 from bot.types import FoundPassage, Interaction, InteractionId, Outcome, Platform
 from bot.why.pages import PageRead, leaves_out, pages_read
@@ -14,7 +15,6 @@ from bot.why.ports import Recorded, Weighs
 from bot.why.steps import LONGEST_QUESTION, Step, steps_of, title_of
 from bot.why.sureness import Sure, sure_of
 from bot.why.view import weights_of
-from rag.types import Principal
 
 NOTHING_YET = (
     "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
@@ -68,7 +68,7 @@ class Explaining:
         self,
         tenant: str,
         interaction_id: InteractionId,
-        reader: frozenset[Principal],
+        reader: Reader,
         *,
         asker_id: str,
     ) -> Explanation:
@@ -92,7 +92,7 @@ class Explaining:
         tenant: str,
         platform: Platform,
         channel: str,
-        reader: frozenset[Principal],
+        reader: Reader,
         *,
         asker_id: str,
     ) -> Explanation:
@@ -117,7 +117,7 @@ class Explaining:
         return newest
 
     async def _explained(
-        self, interaction: Interaction, reader: frozenset[Principal], asker_id: str
+        self, interaction: Interaction, reader: Reader, asker_id: str
     ) -> Explanation:
         outcome, message = interaction.outcome, interaction.message
         question = clip(message.text, LONGEST_QUESTION)

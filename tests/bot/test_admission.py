@@ -127,13 +127,12 @@ async def test_what_a_channel_says_of_itself_holds_besides_its_spaces(store: Sto
 async def test_where_answers_are_off_a_message_is_refused_before_anything_is_looked_up(
     store: Store,
 ) -> None:
-    registrar = Registrar(None)
     admission = Admission(
         store.interactions,
         VouchedDirectory(),
         Policy(),
         OnePolicy("slack:C1", Policy(answers="off")),
-        introductions=introductions(store, registrar, frozenset({"slack"})),
+        introductions=introductions(store, Registrar(None)),
     )
 
     refused = await admission.admit(message("pay?", platform="slack", channel="C1"))
@@ -166,17 +165,17 @@ class Generous:
         return person.principals | {HR, EVERYONE}
 
 
-@pytest.mark.parametrize("introduction", [None, Introduction(ANNA, outsiders=True)])
 @pytest.mark.parametrize("private", [True, False])
-async def test_no_directory_gives_an_outsider_or_a_stranger_more_than_everyone(
-    store: Store, introduction: Introduction | None, *, private: bool
+async def test_no_directory_gives_an_outsider_more_than_everyone(
+    store: Store, *, private: bool
 ) -> None:
+    shared = Registrar(Introduction(ANNA, outsiders=True))
     admission = Admission(
         store.interactions,
         Generous(),
         Policy(),
         store.policies,
-        introductions=introductions(store, Registrar(introduction)),
+        introductions=introductions(store, shared, IT_ONLY),
     )
     claiming = replace(
         message("pay?", platform="slack", channel="C1", private=private), author=ANNA
@@ -187,6 +186,36 @@ async def test_no_directory_gives_an_outsider_or_a_stranger_more_than_everyone(
     assert inquiry.message.author.principals == {EVERYONE}
     assert inquiry.audience.principals == {EVERYONE}
     assert len(inquiry.notes) == 1
+
+
+@pytest.mark.mended(id="slack-2")
+@pytest.mark.parametrize(
+    ("everywhere", "channel", "searched"),
+    [
+        (None, None, BOTH),
+        (IT_ONLY, None, IT_ONLY),
+        (None, HR_ONLY, HR_ONLY),
+        (IT_ONLY, HR_ONLY, ()),
+    ],
+)
+async def test_for_outsiders_the_allowed_spaces_are_narrowed_to_the_open_ones(
+    store: Store,
+    everywhere: frozenset[str] | None,
+    channel: frozenset[str] | None,
+    searched: frozenset[str],
+) -> None:
+    admission = Admission(
+        store.interactions,
+        VouchedDirectory(),
+        Policy(spaces=everywhere),
+        OnePolicy("slack:C1", Policy(spaces=channel, model="small")),
+        introductions=introductions(store, Registrar(Introduction(ANNA, outsiders=True)), BOTH),
+    )
+
+    inquiry = await admitted(admission, message("pay?", platform="slack", channel="C1"))
+
+    assert inquiry.policy == Policy(spaces=frozenset(searched), model="small")
+    assert inquiry.outsiders
 
 
 async def test_files_are_read_and_what_was_not_read_is_told(store: Store) -> None:

@@ -14,6 +14,7 @@ from bot.desk import Desk
 from bot.escalations.reading import CLOSED, IndexReading, Readable
 from bot.gating.gate import load_gate
 from bot.ports import ReportStage
+from bot.readers import Reader
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
 from bot.store import Store
@@ -294,7 +295,7 @@ async def test_why_in_a_chat_names_nothing_of_a_closed_page(store: Store) -> Non
     asked = message("when is the bonus paid?", platform="slack")
     await answered(store, asked, await Knows().handle(Inquiry(asked, (), None), silently))  # type: ignore[arg-type]  # needs no audience
     why = Explaining(interactions=store.interactions, gate=load_gate(0.65), readable=pages)
-    reader = frozenset({EVERYONE})
+    reader = Reader(frozenset({EVERYONE}))
 
     open_ = await why.explain("default", asked.interaction_id, reader, asker_id="anna")
     pages.chunks.clear()

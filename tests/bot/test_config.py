@@ -88,6 +88,16 @@ def test_secrets_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": " "}, "anyone could sign"),
         ({"SLACK_TEAM_ID": "acme"}, "SLACK_TEAM_ID='acme'"),
         ({"SLACK_OUTSIDERS": "no"}, "SLACK_OUTSIDERS='no'"),
+        pytest.param(
+            {"SLACK_OUTSIDERS": "answer"},
+            "SLACK_OUTSIDER_SPACES",
+            marks=pytest.mark.mended(id="slack-2"),
+        ),
+        pytest.param(
+            {"TEAMS_OUTSIDERS": "answer", "TEAMS_OUTSIDER_SPACES": "IT"},
+            "TEAMS_OUTSIDER_SPACES",
+            marks=pytest.mark.mended(id="slack-2"),
+        ),
         ({"MICROSOFT_APP_PASSWORD": "p"}, "MICROSOFT_APP_ID"),
         ({"ROUTER": "llm"}, "OPENAI_MODEL"),
         ({"SLACK_API_URL": "slack.com"}, "SLACK_API_URL"),

@@ -195,3 +195,15 @@ async def test_what_is_overheard_is_routed_without_a_model(bench: Bench, intent:
     assert outcome.trace.route.intent is intent
     assert outcome.trace.calls == ()
     assert composer.composed == 0
+
+
+@pytest.mark.mended(id="slack-2")
+async def test_outsiders_chat_with_no_model_and_get_answers_by_one(bench: Bench) -> None:
+    composer = FirstLine(calls=(CALL,))
+    bench.composer, bench.intent = composer, Intent.GENERIC
+    bench.others = {NO_MODEL: bench.way(FirstLine(), Intent.DOMAIN)}
+
+    outcome = await bench.handle(replace(asked(), outsiders=True))
+
+    assert outcome.trace.route.intent is Intent.DOMAIN
+    assert (composer.composed, outcome.trace.calls) == (1, (CALL,))

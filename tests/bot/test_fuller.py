@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.fuller import CHANGED, NOTHING_MORE, UNSURE, FullerReplies
+from bot.readers import Reader
 from bot.types import Interaction, Outcome, Reply, Source
 from rag.types import EVERYONE, Chunk, Principal
 from tests.bot.adapters.outcomes import ANSWER, LOCAL, TRACE, VPN
 from tests.bot.offices import ReadsPages
 from tests.builders import NOON, chunk, message
 
-HERS = frozenset({EVERYONE, Principal("user:alice@acme.example")})
+HERS = Reader(frozenset({EVERYONE, Principal("user:alice@acme.example")}))
 
 
 def _page(source: Source, *readers: str) -> Chunk:
@@ -56,6 +57,14 @@ async def test_one_page_that_is_gone_withholds_all(left: tuple[Source, ...]) -> 
     assert (found.reply, found.why_not) == (None, CHANGED)
 
 
+@pytest.mark.mended(id="slack-2")
+async def test_what_is_not_in_the_spaces_open_to_a_reader_is_withheld() -> None:
+    pages = ReadsPages(_page(VPN, EVERYONE), _page(LOCAL, EVERYONE))
+    spaces = frozenset({"FAQ"})
+    found = await FullerReplies(pages).of(_asked(BOTH), Reader(HERS.principals, spaces))
+    assert (found.reply, found.why_not) == (None, CHANGED)
+
+
 async def test_an_answer_without_sources_is_withheld() -> None:
     found = await FullerReplies(ReadsPages()).of(_asked(replace(ANSWER, sources=())), HERS)
     assert found.reply is None
@@ -83,6 +92,6 @@ async def test_nobody_is_handed_what_they_may_not_read(
     vpn: frozenset[str], local: frozenset[str], reader: frozenset[str]
 ) -> None:
     pages = ReadsPages(_page(VPN, *vpn), _page(LOCAL, *local))
-    readers = frozenset(map(Principal, reader))
+    readers = Reader(frozenset(map(Principal, reader)))
     found = await FullerReplies(pages).of(_asked(BOTH), readers)
     assert (found.reply is not None) == (vpn <= reader and local <= reader)

@@ -16,7 +16,8 @@ from tests.builders import message
 ANNA = Person(
     "anna", "Anna Lopez", "anna@acme.example", frozenset({EVERYONE, Principal("user:anna")})
 )
-SLACK = frozenset({"slack"})
+GUEST = Person("gil", "Gil Guest", outsider="guest")
+FAQ = frozenset({"FAQ"})
 
 
 @dataclass
@@ -36,9 +37,11 @@ def asked(text: str = "pay?", message_id: str = "m1", *, private: bool = False) 
 
 
 def introductions(
-    store: Store, registrar: Registrar, closed: frozenset[str] = frozenset()
+    store: Store, registrar: Registrar, open_spaces: frozenset[str] = frozenset()
 ) -> Introductions:
-    return Introductions({"slack": registrar}, closed=closed, notes=store.notes)
+    return Introductions(
+        {"slack": registrar}, open_spaces={"slack": open_spaces}, notes=store.notes
+    )
 
 
 async def test_a_colleague_is_who_their_platform_says(store: Store) -> None:
@@ -57,32 +60,48 @@ async def test_a_platform_that_introduces_nobody_is_believed_as_the_message_says
     assert told == Introduced(on_the_web.author)
 
 
-async def test_whom_nobody_vouches_for_is_everyone_and_that_is_noted(store: Store) -> None:
-    claiming = replace(asked(), author=ANNA)
+@pytest.mark.mended(id="slack-2")
+@pytest.mark.parametrize("author", [ANNA, GUEST])
+async def test_where_outsiders_ask_or_read_only_their_spaces_are_open(
+    store: Store, author: Person
+) -> None:
+    registrar = Registrar(Introduction(author, outsiders=True))
 
-    told = await introductions(store, Registrar(None)).of(claiming)
-
-    assert isinstance(told, Introduced)
-    assert told.author.principals == {EVERYONE}
-    assert told.author.email is None
-    assert not told.open
-    assert told.recorded is None
-    assert told.notes[0].startswith("the platform did not say who asks")
-
-
-async def test_where_outsiders_read_along_nobody_is_more_than_everyone(store: Store) -> None:
-    registrar = Registrar(Introduction(ANNA, outsiders=True))
-
-    told = await introductions(store, registrar).of(asked())
+    told = await introductions(store, registrar, FAQ).of(asked())
 
     assert isinstance(told, Introduced)
-    assert told.author == replace(ANNA, principals=frozenset({EVERYONE}))
-    assert not told.open
+    assert told.author == replace(author, principals=frozenset({EVERYONE}))
+    assert (told.open, told.spaces) == (False, FAQ)
     assert told.recorded == told.author
+    assert "FAQ" in told.notes[0]
+
+
+@pytest.mark.mended(id="slack-2")
+async def test_a_stranger_and_a_colleague_beside_one_are_told_differently(store: Store) -> None:
+    texts = set()
+    for number, author in enumerate((ANNA, GUEST)):
+        await store.work.open(asked(message_id=f"m{number}"), "me")
+        shut = introductions(store, Registrar(Introduction(author, outsiders=True)))
+        told = await shut.of(asked(message_id=f"m{number}"))
+        assert isinstance(told, Refusal)
+        texts.add(told.text)
+
+    assert len(texts) == len((ANNA, GUEST))
+
+
+async def test_what_was_overheard_is_not_the_one_time_that_somebody_is_told(store: Store) -> None:
+    shut = introductions(store, Registrar(Introduction(GUEST, outsiders=True)))
+    overheard, addressed = replace(asked(), overheard=True), asked(message_id="m2")
+    for each in (overheard, addressed):
+        await store.work.open(each, "me")
+        refusal = await shut.of(each)
+
+    assert isinstance(refusal, Refusal)
+    assert not refusal.silent
 
 
 async def test_where_outsiders_are_not_answered_each_person_is_told_once(store: Store) -> None:
-    shut = introductions(store, Registrar(Introduction(ANNA, outsiders=True)), SLACK)
+    shut = introductions(store, Registrar(Introduction(ANNA, outsiders=True)))
     later = asked(message_id="m2")
     elsewhere = message("pay?", platform="slack", channel="C2", private=False)
     for each in (asked(), later, elsewhere):
@@ -95,17 +114,19 @@ async def test_where_outsiders_are_not_answered_each_person_is_told_once(store: 
     assert silent == [False, False, True, False]
 
 
-async def test_a_colleague_is_answered_where_outsiders_would_not_be(store: Store) -> None:
-    assert await introductions(store, Registrar(), SLACK).of(asked()) == Introduced(
-        ANNA, recorded=ANNA
-    )
+async def test_a_colleague_is_answered_from_more_than_outsiders_are(store: Store) -> None:
+    told = await introductions(store, Registrar(), FAQ).of(asked())
+
+    assert told == Introduced(ANNA, recorded=ANNA)
 
 
+@pytest.mark.mended(id="slack-2")
 @pytest.mark.parametrize("private", [True, False])
-async def test_who_reads_along_unknown_is_refused_where_outsiders_are_not_answered(
-    store: Store, *, private: bool
+@pytest.mark.parametrize("open_spaces", [frozenset[str](), FAQ])
+async def test_while_it_is_not_known_who_reads_along_everybody_is_refused(
+    store: Store, open_spaces: frozenset[str], *, private: bool
 ) -> None:
-    told = await introductions(store, Registrar(None), SLACK).of(asked(private=private))
+    told = await introductions(store, Registrar(None), open_spaces).of(asked(private=private))
 
     assert isinstance(told, Refusal)
     assert "in a minute" in told.text

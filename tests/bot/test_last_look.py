@@ -9,6 +9,7 @@ import pytest
 
 from bot.desk import Desk
 from bot.fuller import CHANGED, FullerReplies
+from bot.readers import Reader
 from bot.types import Clarification, Escalation, Intent, Interaction, Outcome, Reply, Stage
 from rag.errors import IndexUnavailable
 from rag.pipeline import Pipeline
@@ -211,7 +212,7 @@ async def test_what_was_kept_for_an_asker_is_looked_at_again_when_they_want_to_s
     interaction = Interaction(asked.interaction_id, asked, "done", NOON, kept)
     fuller = FullerReplies(ReadsPages(there), still=Closed({VPN.page_id} if closed else set()))
 
-    found = await fuller.of(interaction, frozenset({EVERYONE}))
+    found = await fuller.of(interaction, Reader(frozenset({EVERYONE})))
 
     assert (found.reply is None) == closed
     assert found.why_not == (CHANGED if closed else "")

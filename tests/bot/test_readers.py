@@ -8,7 +8,8 @@ import pytest
 
 from bot.admission import VouchedDirectory
 from bot.errors import DeliveryFailed
-from bot.readers import EVERYBODY, Readers
+from bot.ports import Directory
+from bot.readers import EVERYBODY, NOTHING, Reader, Readers
 from bot.types import Introduction, Message, Person
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.slack.questions import question
@@ -30,26 +31,38 @@ class Known:
         return Introduction(person, outsiders=self._outsiders)
 
 
+def readers(known: Known, *open_spaces: str, directory: Directory | None = None) -> Readers:
+    return Readers(known, directory or VouchedDirectory(), open_spaces=open_spaces)
+
+
 async def test_in_private_the_asker_may_read_their_own() -> None:
-    assert await Readers(Known(), VouchedDirectory()).of_thread(question(private=True)) == HERS
+    assert await readers(Known(), "FAQ").of_thread(question(private=True)) == Reader(HERS)
 
 
 async def test_in_a_channel_everyone_reads_along() -> None:
-    assert await Readers(Known(), VouchedDirectory()).of_thread(question()) == EVERYBODY
-    assert await Readers(Known(), VouchedDirectory()).of_asker(question()) == HERS
+    assert await readers(Known(), "FAQ").of_thread(question()) == Reader(EVERYBODY)
+    assert await readers(Known(), "FAQ").of_asker(question()) == Reader(HERS)
 
 
-async def test_people_from_outside_may_read_what_everyone_may() -> None:
-    readers = Readers(Known(outsiders=True), VouchedDirectory())
-    assert await readers.of_asker(question()) == EVERYBODY
-    assert await readers.of_thread(question(private=True)) == EVERYBODY
+@pytest.mark.mended(id="slack-2")
+@pytest.mark.parametrize("open_spaces", [(), ("FAQ",)])
+async def test_where_outsiders_read_nothing_but_their_spaces_is_open(
+    open_spaces: tuple[str, ...],
+) -> None:
+    shared = readers(Known(outsiders=True), *open_spaces)
+    theirs = Reader(EVERYBODY, frozenset(open_spaces))
+    assert await shared.of_asker(question()) == theirs
+    assert await shared.of_thread(question()) == theirs
+    assert await shared.of_thread(question(private=True)) == theirs
 
 
-async def test_while_slack_does_not_tell_nobody_is_taken_for_more() -> None:
-    readers = Readers(Known(away=True), VouchedDirectory())
-    assert await readers.of_thread(question(private=True)) == EVERYBODY
+@pytest.mark.mended(id="slack-2")
+@pytest.mark.parametrize("private", [True, False])
+async def test_while_slack_does_not_tell_nothing_is_open(*, private: bool) -> None:
+    away = readers(Known(away=True), "FAQ")
+    assert await away.of_thread(question(private=private)) == NOTHING
     with pytest.raises(DeliveryFailed):
-        await readers.of_asker(question())
+        await away.of_asker(question())
 
 
 class InConfluence:
@@ -64,6 +77,8 @@ async def test_the_directory_says_what_the_asker_may_read_and_of_outsiders_it_is
 ):
     asked = question(private=True)
     account = Principal(f"user:confluence:{asked.thread.tenant}")
-    assert await Readers(Known(), InConfluence()).of_asker(asked) == HERS | {account}
-    assert await Readers(Known(outsiders=True), InConfluence()).of_asker(asked) == EVERYBODY
-    assert await Readers(Known(), InConfluence()).of_thread(question()) == EVERYBODY
+    known = readers(Known(), directory=InConfluence())
+    shared = readers(Known(outsiders=True), directory=InConfluence())
+    assert (await known.of_asker(asked)).principals == HERS | {account}
+    assert (await shared.of_asker(asked)).principals == EVERYBODY
+    assert (await known.of_thread(question())).principals == EVERYBODY

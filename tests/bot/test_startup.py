@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bot.config import Settings
 from bot.startup import Part, azure_search, doors, embedder, merged, slack, teams
 from tests.bot.server import TOKEN, settings_for
 
@@ -122,6 +124,25 @@ def test_the_start_says_what_of_teams_is_left_out(
     part = teams(settings_for(tmp_path, **BOT, **changes))
 
     assert (part.state, part.cure) == ("ready", cure)
+
+
+@pytest.mark.mended(id="slack-2")
+@pytest.mark.parametrize(
+    ("platform", "line"), [("slack", slack), ("teams", teams)], ids=["slack", "teams"]
+)
+def test_the_start_says_what_outsiders_get(
+    tmp_path: Path, platform: str, line: Callable[[Settings], Part]
+) -> None:
+    def told(**changes: object) -> str:
+        named = {f"{platform}_{name}": value for name, value in changes.items()}
+        return line(settings_for(tmp_path, **HTTP, **BOT, **named)).detail
+
+    assert "refused" in told()
+    assert "no longer needed" not in told()
+    assert f"{platform.upper()}_OUTSIDERS=off is no longer needed" in told(outsiders="off")
+    opened = told(outsider_spaces="FAQ,PUBLIC")
+    assert "FAQ, PUBLIC alone" in opened
+    assert "refused" not in opened
 
 
 def test_lines_that_are_merged_tell_what_is_broken_or_else_all() -> None:

@@ -14,7 +14,8 @@ class Case:
     """What is done, and what stands behind the platform while it is.
 
     ``refusal``: admission turns every question away. ``full``: the inbox takes none.
-    ``mended`` names the finding that it keeps mended.
+    ``open_spaces``: what people from outside are answered from. ``mended`` names the finding that
+    it keeps mended.
     """
 
     name: str
@@ -22,4 +23,5 @@ class Case:
     play: Play
     refusal: Refusal | None = None
     full: bool = False
+    open_spaces: frozenset[str] = frozenset()
     mended: str = ""

@@ -65,7 +65,7 @@ def says(response: Response, private: Reply | None = None, *remarks: str) -> Ope
         said = response
         if isinstance(said, Escalation) and said.reason == "low_confidence":
             said = replace(said, consent_needed=inquiry.message.private)
-        return Outcome(said, TRACE, private, remarks=remarks)
+        return Outcome(said, TRACE, private, remarks=remarks, asker=inquiry.asker)
 
     return lambda: ScriptedDesk(script)
 

@@ -10,6 +10,8 @@ from tests.conformance.platforms import File, Question
 from tests.conformance.plays import FIRST
 from tests.conformance.scene import Scene, Words
 
+OPEN = frozenset({"FAQ"})
+
 
 async def follows_up_unaddressed(scene: Scene) -> None:
     """In a thread that the bot is in, it need not be addressed again where that is allowed."""
@@ -66,12 +68,37 @@ class Shares:
         await scene.expect_shown(question, self.said)
 
 
-async def answers_guests(scene: Scene) -> None:
-    """A guest is answered from what everyone may read; a colleague is known by their address."""
-    await scene.ask(Question("how do I print?", number=1))
-    await scene.ask(Question("who earns most?", number=2, thread=2, by="guest"))
-    colleague, guest = scene.desk.inquiries
+_GUESTS = Question("who earns most?", number=2, thread=2, by="guest")
+_BESIDE = Question("where is the tax plan?", number=3, thread=3, beside_outsiders=True)
+
+
+async def refuses_outsiders(scene: Scene) -> None:
+    """People from outside are refused, and so is a colleague where they read along."""
+    for question in (FIRST, _GUESTS, _BESIDE):
+        await scene.ask(question)
+    scene.expect_asked(FIRST.text)
+    colleague = scene.desk.inquiries[0]
     scene.expect(bool(colleague.message.author.email), "the colleague is not introduced")
-    scene.expect(guest.message.author.principals == {EVERYONE}, "the guest may read more")
-    scene.expect(guest.audience.principals == {EVERYONE}, "the channel may read more")
-    scene.expect(bool(guest.notes), "the operator is not told why")
+    for question in (_GUESTS, _BESIDE):
+        shown = "".join(await scene.platform.seen(question))
+        scene.expect("I only answer" in shown or "so I don't answer" in shown, f"read: {shown!r}")
+    scene.expect(not await scene.platform.people(), "people are asked")
+
+
+async def answers_outsiders(scene: Scene) -> None:
+    """Where spaces are open to outsiders these alone are searched, for whoever asks there."""
+    for question in (_GUESTS, _BESIDE):
+        await scene.ask(question)
+    for inquiry in scene.desk.inquiries:
+        scene.expect(inquiry.policy.spaces == OPEN, f"{inquiry.policy.spaces} are searched")
+        scene.expect(inquiry.message.author.principals == {EVERYONE}, "they may read more")
+        scene.expect(inquiry.audience.principals == {EVERYONE}, "the channel may read more")
+        scene.expect(bool(inquiry.notes), "the operator is not told why")
+    scene.expect_asked(_GUESTS.text, _BESIDE.text)
+
+
+async def marks_outsiders(scene: Scene) -> None:
+    """People who are asked see that it is a guest who asks."""
+    await scene.escalate(_GUESTS)
+    cards = "".join(await scene.platform.people())
+    scene.expect("(guest)" in cards, f"the card says {cards!r}")

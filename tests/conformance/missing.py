@@ -43,7 +43,11 @@ _OTHERS = (
     "what another asked in the same thread: people don't see it",
     "human, after another's question: people don't see that",
 )
-_GUEST = "a guest in a channel is answered from what everyone may read"
+_OUTSIDERS = (
+    "people from outside are refused, and colleagues where they read along",
+    "where spaces are open to people from outside, these alone are searched",
+    "a guest's question is marked as a guest's where people are asked",
+)
 _FILES = ("a file that comes with a question is read", "a file that can't be read is said")
 _CARD = (
     "claimed by a button: one has it, and the card says who",
@@ -76,7 +80,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (_GUEST, *_OTHERS),
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS),
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
@@ -91,7 +95,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (_GUEST, *_OTHERS),
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS),
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
@@ -108,7 +112,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                     _WHY,
                     *_BUTTONS,
                     _MARKED,
-                    _GUEST,
+                    *_OUTSIDERS,
                     *_OTHERS,
                     *_FILES,
                     *_CARD,

@@ -19,7 +19,7 @@ from tests.bot.adapters.slack import events, server
 from tests.bot.adapters.slack.answering import PAGE
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.visitor import Visitor
-from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, PEOPLE
+from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, PEOPLE, SHARED
 from tests.bot.house import until
 from tests.bot.offices import ReadsPages, office_over
 from tests.conformance.platforms import (
@@ -164,7 +164,9 @@ class OnSlack:
         return self._workspace.in_thread(channel, ts(question.thread))
 
     async def _send(self, event: Mapping[str, Any]) -> int:
-        return (await events.send(self.client, events.envelope(dict(event)))).status
+        shared = event["channel"] == SHARED
+        body = events.envelope(dict(event), is_ext_shared_channel=shared)
+        return (await events.send(self.client, body)).status
 
 
 @asynccontextmanager

@@ -171,7 +171,8 @@ class OnTeams:
             return self._written[question.thread]
         if question.private:
             return chat_of(_WRITERS[question.by])
-        return names.GUESTS if question.by == "guest" else names.HELP
+        outside = question.by == "guest" or question.beside_outsiders
+        return names.GUESTS if outside else names.HELP
 
     async def _shared(self, file: File) -> dict[str, Any]:
         if not self._files.port:

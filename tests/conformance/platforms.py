@@ -24,8 +24,7 @@ Receipt = Literal["kept", "refused", "send it again"]
 Vote = Literal["up", "down"]
 
 By = Literal["asker", "colleague", "guest", "bot"]
-"""Who writes: a colleague, another one, somebody of another company in a channel that they share, a
-bot."""
+"""Who writes: a colleague, another one, somebody from outside the company, a bot."""
 
 File = tuple[str, bytes]
 """Its name, and what is in it."""
@@ -39,7 +38,8 @@ class Missing(Exception):
 class Question:
     """What is typed where; the same ``number`` is the same message, delivered again.
 
-    One that is not ``addressed`` is written where the bot reads along, and not to it.
+    One that is not ``addressed`` is written where the bot reads along, and not to it. One that is
+    ``beside_outsiders`` is written in a channel where people from outside read along.
     """
 
     text: str
@@ -48,12 +48,14 @@ class Question:
     private: bool = False
     addressed: bool = True
     by: By = "asker"
+    beside_outsiders: bool = False
     files: tuple[File, ...] = ()
 
     @property
     def plain(self) -> bool:
         """Tell whether it is only words, of a colleague to the bot."""
-        return self.addressed and self.by == "asker" and not self.files
+        colleagues = self.by == "asker" and not self.beside_outsiders
+        return self.addressed and colleagues and not self.files
 
 
 Expert = Literal["anna", "bob"]

@@ -8,7 +8,14 @@ from typing import Any
 
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.workspace.files import StoredFile
-from tests.bot.adapters.slack.workspace.names import ALICE, BOB, GUEST, HELP, OTHER_BOT
+from tests.bot.adapters.slack.workspace.names import (
+    ALICE,
+    BOB,
+    GUEST,
+    HELP,
+    OTHER_BOT,
+    SHARED,
+)
 from tests.conformance.platforms import By, File, Question
 
 _WRITERS: Mapping[By, Mapping[str, str]] = {
@@ -34,9 +41,10 @@ def event(question: Question) -> dict[str, Any]:
     told = {**_WRITERS[question.by], **within}
     if question.private:
         return events.direct(question.text, ts(question.number), **told)
+    channel = SHARED if question.beside_outsiders else HELP
     if question.addressed:
-        return events.mention(question.text, ts(question.number), **told)
-    among = {"channel": HELP, "channel_type": "channel"}
+        return events.mention(question.text, ts(question.number), **told, channel=channel)
+    among = {"channel": channel, "channel_type": "channel"}
     return events.direct(question.text, ts(question.number), **told, **among)
 
 

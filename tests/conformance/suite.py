@@ -80,7 +80,9 @@ async def _found(case: Case, opens: Opens, directory: Path) -> Sequence[str]:
 async def _scene(case: Case, platform: Platform, store: Store) -> AsyncIterator[Scene]:
     desk = HeldDesk(case.desk())
     async with AsyncExitStack() as stack:
-        admission = Refusing(case.refusal) if case.refusal else _admission(store, platform.channel)
+        admission: Admits = _admission(store, platform.channel, case.open_spaces)
+        if case.refusal:
+            admission = Refusing(case.refusal)
         inbox = await stack.enter_async_context(
             opened_inbox(store, admission, desk, platform.channel)
         )
@@ -106,17 +108,18 @@ async def opened_inbox(
         yield inbox
 
 
-def _admission(store: Store, channel: Channel | None) -> Admission:
+def _admission(store: Store, channel: Channel | None, open_spaces: frozenset[str]) -> Admission:
     """Make the admission as the application does: the channel vouches for who asks."""
     channels = [] if channel is None else [channel]
     introducing = {each.platform: each for each in channels if isinstance(each, Introduces)}
+    opened = dict.fromkeys(introducing, open_spaces)
     fetching = {each.platform: each for each in channels if isinstance(each, Fetches)}
     return Admission(
         store.interactions,
         VouchedDirectory(),
         Policy(),
         store.policies,
-        introductions=Introductions(introducing, closed=frozenset(), notes=store.notes),
+        introductions=Introductions(introducing, open_spaces=opened, notes=store.notes),
         reading=Attachments(fetching, PdfOfText()),
     )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.slack.wire import actions
+from bot.config import Settings
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack, Post
 from tests.bot.adapters.slack.visitor import Visitor
@@ -20,7 +21,7 @@ from tests.bot.adapters.slack.workspace import names
 from tests.bot.house import Client, until
 from tests.bot.server import settings_for
 from tests.whole.application import over_marked_pages
-from tests.whole.pages import ALICES, BOBS, cases, readable, shown
+from tests.whole.pages import ALICES, BOBS, SPACES, cases, readable, shown
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unpaced")]
 
@@ -28,6 +29,8 @@ CASES = 1_000
 AT_ONCE = 16
 SEED = 20261122
 CURIOUS_EACH = 5
+ENOUGH = 5
+SOME = 10
 _GLANCE_SECONDS = 0.05
 
 PERSONS = (names.ALICE, names.BOB, names.ANNA, names.GUEST, names.STRANGER)
@@ -35,10 +38,13 @@ ROOMS = (names.HELP, names.SECRET_ROOM, names.SHARED, "direct")
 _OWN = {names.ALICE: ALICES, names.BOB: BOBS}
 """The only two who may read more than everyone: a guest's or stranger's address opens nothing."""
 
+OUTSIDERS = (names.GUEST, names.STRANGER)
+OPEN = ("FAQ",)
+"""What outsiders are answered from, and colleagues where another company reads along."""
 
-@pytest.fixture
-async def client(slack: FakeSlack, tmp_path: Path) -> AsyncIterator[Client]:
-    settings = settings_for(
+
+def settings_of(slack: FakeSlack, tmp_path: Path) -> Settings:
+    return settings_for(
         tmp_path,
         slack_bot_token=TOKEN,
         slack_signing_secret=SECRET,
@@ -47,8 +53,13 @@ async def client(slack: FakeSlack, tmp_path: Path) -> AsyncIterator[Client]:
         slack_escalation_channel=names.PEOPLE,
         rate_per_user_per_minute=0,
         rate_per_channel_per_minute=0,
+        slack_outsider_spaces=OPEN,
     )
-    async with over_marked_pages(settings) as served:
+
+
+@pytest.fixture
+async def client(slack: FakeSlack, tmp_path: Path) -> AsyncIterator[Client]:
+    async with over_marked_pages(settings_of(slack, tmp_path)) as served:
         yield served
 
 
@@ -98,15 +109,48 @@ async def test_nothing_shows_to_those_who_may_not_read_it(slack: FakeSlack, clie
         if post.by_bot:
             person = audience(post)
             told = shown(json.dumps(post.payload))
-            assert told <= readable(_OWN.get(person, "")), (person, post.payload)
+            assert told <= may_see(slack, post), (person, post.payload)
             seen.setdefault(person, set()).update(told)
     for view in slack.open_views:
-        assert shown(json.dumps(view.payload)) <= readable(_OWN.get(view.user, ""))
+        spaces = OPEN if view.user in OUTSIDERS else SPACES
+        told = shown(json.dumps(view.payload))
+        assert told <= readable(_OWN.get(view.user, ""), spaces)
     assert fuller > 20
+    for outsider in OUTSIDERS:
+        assert seen[outsider] == readable("", OPEN), "all that is open to them"
     assert seen[""] == readable("")
     assert seen[names.ALICE] == readable(ALICES), "each may read all that is theirs"
     assert seen[names.BOB] == readable(BOBS)
-    assert Counter(view.user for view in slack.open_views)[names.GUEST] > 20
+    assert Counter(view.user for view in slack.open_views)[names.GUEST] > ENOUGH
+
+
+@pytest.mark.mended(id="slack-2")
+async def test_by_default_outsiders_are_shown_no_page(slack: FakeSlack, tmp_path: Path) -> None:
+    closed = settings_of(slack, tmp_path).model_copy(update={"slack_outsider_spaces": ()})
+    asked = [
+        *cases(SOME, SEED, persons=OUTSIDERS, rooms=("direct", names.HELP)),
+        *cases(SOME, SEED, persons=(names.ALICE,), rooms=(names.SHARED,)),
+    ]
+    async with over_marked_pages(closed) as client:
+        for person, room, text in asked:
+            asker = Visitor(slack, client, person)
+            channel = asker.direct if room == "direct" else room
+            await asker.say(channel, text, mention=room != "direct")
+        told = {(person, room) for person, room, _ in asked}
+        await until(lambda: len([post for post in slack.posts if post.by_bot]) >= len(told))
+
+    posts = [post for post in slack.posts if post.by_bot]
+    assert not any(shown(json.dumps(post.payload)) for post in posts)
+    assert slack.in_channel(names.PEOPLE) == []
+
+
+def may_see(slack: FakeSlack, post: Post) -> frozenset[int]:
+    """Return the pages that may stand in a message: its readers', or what its asker may ask for."""
+    person = audience(post)
+    there = slack.in_channel(post.channel)
+    asked = next((each.user for each in there if each.ts == post.thread_ts), "")
+    outside = post.channel == names.SHARED or {person, asked} & set(OUTSIDERS)
+    return readable(_OWN.get(person, ""), OPEN if outside else SPACES)
 
 
 def audience(post: Post) -> str:

@@ -14,13 +14,14 @@ import pytest
 from tests.bot.adapters.teams.server import FakeTeams, Sent
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.conversations import chat_of, place_of
+from tests.bot.adapters.teams.tenant.posts import Written
 from tests.bot.adapters.teams.visitor import Visitor
-from tests.bot.house import Client
+from tests.bot.house import Client, until
 from tests.bot.server import settings_for
 from tests.teams.reading import answered, buttons
 from tests.teams.tenant import on_teams
 from tests.whole.application import over_marked_pages
-from tests.whole.pages import ALICES, BOBS, cases, readable, shown
+from tests.whole.pages import ALICES, BOBS, SPACES, cases, readable, shown
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.usefixtures("unpaced")]
 
@@ -29,18 +30,25 @@ AT_ONCE = 8
 SEED = 20261122
 CURIOUS_EACH = 5
 ENOUGH = 5
+SOME = 6
 """So much must have been shown that leaks would have been possible."""
 
 
+OUTSIDERS = (names.GUEST, names.STRANGER)
 PERSONS = (names.ALICE, names.BOB, names.ANNA, names.CAROL, names.GUEST, names.STRANGER)
 ROOMS = (names.HELP, names.GUESTS, names.SHARED, names.GROUP, names.OUTSIDE_GROUP, "chat")
 _OWN = {names.ALICE: ALICES, names.BOB: BOBS}
 """The only two who may read more than everyone: a guest's or stranger's address opens nothing."""
 
+OUTSIDE = (names.GUESTS, names.SHARED, names.OUTSIDE_GROUP, chat_of(names.GUEST))
+OPEN = ("FAQ",)
+"""What is answered from where people from outside read along."""
+
 
 @pytest.fixture
 async def client(teams: FakeTeams, tmp_path: Path) -> AsyncIterator[Client]:
-    async with over_marked_pages(settings_for(tmp_path, **on_teams(teams.url))) as served:
+    settings = settings_for(tmp_path, **on_teams(teams.url), teams_outsider_spaces=OPEN)
+    async with over_marked_pages(settings) as served:
         yield served
 
 
@@ -55,6 +63,10 @@ class Crowd:
     def alone(self) -> list[tuple[str, str]]:
         """Return who was answered what, in dialogs and cards that nobody else sees."""
         return [(who, each.text) for who, v in self._people.items() for each in v.answers]
+
+    async def write(self, person: str, room: str, text: str) -> Written:
+        """Write where somebody is, without waiting for an answer."""
+        return await self._people[person].say(self._place(person, room), text)
 
     async def ask(self, person: str, room: str, text: str, *, curious: bool) -> None:
         """Ask; who is ``curious`` presses whatever is there, and so does whoever reads along."""
@@ -96,16 +108,34 @@ async def test_nothing_shows_to_those_who_may_not_read_it(teams: FakeTeams, clie
     seen: dict[str, set[int]] = defaultdict(set)
     for post in teams.sent:
         reader, told = audience(teams, post), shown(json.dumps(post.activity))
-        assert told <= readable(reader), (post.conversation, post.activity)
+        spaces = OPEN if post.place in OUTSIDE else SPACES
+        assert told <= readable(reader, spaces), (post.conversation, post.activity)
         seen[reader] |= told
     for person, text in crowd.alone():
-        assert shown(text) <= readable(_OWN.get(person, "")), (person, text)
+        spaces = OPEN if person in OUTSIDERS else SPACES
+        assert shown(text) <= readable(_OWN.get(person, ""), spaces), (person, text)
     assert seen[""] == readable("")
     for own in (ALICES, BOBS):
         assert len(seen[own] - readable("")) > ENOUGH, "each may read what is theirs"
     assert sum("For you alone" in post.text for post in teams.messages) > ENOUGH
     assert crowd.dialogs[names.GUEST] > 1
     assert crowd.dialogs[names.STRANGER] > 1
+
+
+@pytest.mark.mended(id="slack-2")
+async def test_by_default_outsiders_are_shown_no_page(teams: FakeTeams, tmp_path: Path) -> None:
+    asked = [
+        *cases(SOME, SEED, persons=OUTSIDERS, rooms=(names.GUESTS,)),
+        *cases(SOME, SEED, persons=(names.ALICE,), rooms=OUTSIDE[:3]),
+    ]
+    async with over_marked_pages(settings_for(tmp_path, **on_teams(teams.url))) as client:
+        crowd = Crowd(teams, client)
+        for person, room, text in asked:
+            await crowd.write(person, room, text)
+        await until(lambda: len({post.place for post in teams.messages}) >= len(OUTSIDE[:3]))
+
+    assert not any(shown(json.dumps(post.activity)) for post in teams.sent)
+    assert teams.posts_in(names.PEOPLE) == []
 
 
 def audience(teams: FakeTeams, post: Sent) -> str:

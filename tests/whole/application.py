@@ -23,7 +23,7 @@ from rag.pipeline import Pipeline
 from tests.bot.fakes import MemoryEngine
 from tests.bot.house import Client
 from tests.fakes import WordEmbedder
-from tests.whole.pages import write
+from tests.whole.pages import SPACES, write
 
 
 @asynccontextmanager
@@ -32,8 +32,10 @@ async def over_marked_pages(settings: Settings) -> AsyncIterator[Client]:
     embedder, folder = WordEmbedder(), settings.data_dir
     write(folder / "pages")
     index = await open_index(folder / "index.sqlite", fingerprint_of(embedder))
-    wiki = Folder(folder / "pages", "IT", base_url="https://wiki.example.com/IT/")
-    await sync_folder(wiki, index, embedder, tenant="default", data_dir=folder)
+    for space in SPACES:
+        url = f"https://wiki.example.com/{space}/"
+        wiki = Folder(folder / "pages" / space, space, base_url=url)
+        await sync_folder(wiki, index, embedder, tenant="default", data_dir=folder)
     pipeline = Pipeline(index, embedder, ExtractiveComposer(embedder))
     desk = Desk(
         router=Router(embedder, None, None),

@@ -1,4 +1,4 @@
-"""Pages for all kinds of readers, each with a mark that stands nowhere else."""
+"""Pages for all kinds of readers in two spaces, each with a mark that stands nowhere else."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ READERS = (
     "[]",
     "???",
 )
+SPACES = ("IT", "FAQ")
 TOPICS = ("printer toner", "door badge", "parking permit", "backup tape", "travel booking")
 FORMS = (
     "{topic}",
@@ -38,6 +39,11 @@ class Page:
     number: int
     topic: str
     readers: str
+
+    @property
+    def space(self) -> str:
+        """Return the space that it is in; each space has pages for all kinds of readers."""
+        return SPACES[TOPICS.index(self.topic) % len(SPACES)]
 
     @property
     def bait(self) -> str:
@@ -77,8 +83,10 @@ def shown(text: str) -> frozenset[int]:
     return frozenset(page.number for page in PAGES if page.mark in text)
 
 
-def readable(principal: str) -> frozenset[int]:
-    return frozenset(page.number for page in PAGES if page.may_read(principal))
+def readable(principal: str, spaces: Sequence[str] = SPACES) -> frozenset[int]:
+    """Return the pages of some spaces that somebody may read."""
+    among = [page for page in PAGES if page.space in spaces]
+    return frozenset(page.number for page in among if page.may_read(principal))
 
 
 def cases(
@@ -93,6 +101,8 @@ def cases(
 
 
 def write(folder: Path) -> None:
-    folder.mkdir()
+    """Write each space's pages into a folder of its name."""
+    for space in SPACES:
+        (folder / space).mkdir(parents=True)
     for page in PAGES:
-        (folder / f"{page.mark}.md").write_text(page.text, encoding="utf-8")
+        (folder / page.space / f"{page.mark}.md").write_text(page.text, encoding="utf-8")

@@ -15,6 +15,7 @@ from bot.doors.identity import needs
 from bot.doors.reading import reads
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable, sight
+from bot.readers import Reader
 from bot.records.places import read
 from bot.records.searching import Searches
 from bot.types import Interaction, InteractionId
@@ -87,7 +88,7 @@ class Questions:
         case = await self._cases.get(self._tenant, asked.id)
         thread = asked.message.thread
         earlier = await self._record.in_thread(thread, EARLIER, asked.number)
-        reader = await reads(request, self._tenant)
+        reader = Reader(await reads(request, self._tenant))
         seen = await sight(self._readable, self._tenant, (asked, *earlier), reader)
         view = record_view(
             asked, seen, earlier=earlier, feedback=await self._record.feedback(asked.id)

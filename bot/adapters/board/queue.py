@@ -144,7 +144,7 @@ def _line(case: Case, now: datetime, patience: timedelta) -> CaseLine:
     return CaseLine(
         id=case.interaction_id,
         question=words.one_line(case.question),
-        who=words.who(case.asker_name, case.asker_id),
+        who=words.asker(case),
         place=words.place(case.channel, private=case.private),
         reason=words.REASONS[case.reason],
         state=case.standing.state,

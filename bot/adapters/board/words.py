@@ -8,7 +8,7 @@ from typing import get_args
 
 from bot.adapters.board.amounts import duration
 from bot.doors.naming import short_id
-from bot.escalations.types import State
+from bot.escalations.types import Case, State
 from bot.feedback import Reason
 from bot.outcomes import AnswerType, answer_type
 from bot.records.searching import AskedQuestion
@@ -107,6 +107,11 @@ def who(name: str, person_id: str) -> str:
     Browsers without a sign-in are told apart by the beginning of their id.
     """
     return name or short_id(person_id)
+
+
+def asker(case: Case) -> str:
+    """Name who asked, and say so if they are no colleague."""
+    return f"{who(case.asker_name, case.asker_id)}{case.asker_mark}"
 
 
 def judged(reason: str | None) -> str:

@@ -103,7 +103,7 @@ def work_view(view: CaseView, actor: Actor, now: datetime, patience: timedelta) 
         label="You have it" if mine else state_words(case, now),
         age=since(case, now),
         late=is_late(case, now, patience),
-        who=words.who(case.asker_name, case.asker_id),
+        who=words.asker(case),
         asker_id=case.asker_id,
         place=words.place(case.channel, private=case.private),
         private=case.private,

@@ -40,6 +40,7 @@ from bot.errors import InboxUnavailable
 from bot.escalations.reading import Readable, sight
 from bot.outcomes import unavailable
 from bot.ports import Audits, Inbox, Interactions
+from bot.readers import Reader
 from bot.startup import Part
 from bot.types import (
     Activity,
@@ -279,7 +280,7 @@ class Rest:
 
     async def _seen(self, request: web.Request, asked: Interaction) -> SeenAnswer:
         """Return what the one who makes a request may see of a question that is in the record."""
-        reader = await reads_for(request, asked)
+        reader = Reader(await reads_for(request, asked))
         tenant = asked.message.thread.tenant
         return SeenAnswer(asked, await sight(self._readable, tenant, [asked], reader))
 

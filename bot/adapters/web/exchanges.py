@@ -17,6 +17,7 @@ from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable, Sight, sight
 from bot.judging import can_be_judged
 from bot.ports import Interactions
+from bot.readers import Reader
 from bot.types import Escalation, Feedback, Interaction, InteractionId, Person, Thread
 
 
@@ -55,7 +56,7 @@ class Exchanges:
         """Return what the one who looks may read now of what some exchanges came from."""
         if all(each.outcome is None for each in shown):
             return Sight()
-        reader = await reads(request, self._tenant)
+        reader = Reader(await reads(request, self._tenant))
         return await sight(self._readable, self._tenant, shown, reader)
 
     async def view(

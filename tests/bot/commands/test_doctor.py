@@ -60,6 +60,25 @@ async def test_it_names_what_is_broken_on_slack_and_ends_with_one(
     assert TOKEN not in told
 
 
+@pytest.mark.mended(id="slack-2")
+@pytest.mark.parametrize(
+    ("spaces", "sign", "said"),
+    [((), "+", "are refused"), (("NOWHERE",), "~", "nothing is indexed in NOWHERE")],
+)
+async def test_it_says_what_outsiders_get(
+    settings: Settings,
+    spaces: tuple[str, ...],
+    sign: str,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = await doctor(settings.model_copy(update={"slack_outsider_spaces": spaces}))
+
+    lines = capsys.readouterr().out.splitlines()
+    (told,) = [line for line in lines if "Slack outsiders" in line]
+    assert (code, told.strip()[0], said in told) == (0, sign, True)
+
+
 async def test_it_says_how_teams_is_set_up(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ from bot.errors import ActRefused, EscalationTaken, InteractionUnknown
 from bot.escalations.life import SETTLED, UNSETTLED, WAITING
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, State
 from bot.store import Store, unopened
-from bot.types import Escalation, InteractionId, Person, PostedRef
+from bot.types import Escalation, InteractionId, Outsider, Person, PostedRef
 from tests.bot.fakes import replied
 from tests.bot.store.filled import add_escalation, add_interaction, rows
 from tests.builders import NOON, message
@@ -49,10 +49,12 @@ async def find(store: Store, query: CaseQuery = ALL, tenant: str = "default") ->
     return [each.interaction_id for each in found]
 
 
-async def hand_over(store: Store, question: str = "VPN?") -> InteractionId:
+async def hand_over(
+    store: Store, question: str = "VPN?", *, outsider: Outsider = ""
+) -> InteractionId:
     """Have the bot hand a question over, as it does when it can't answer."""
     asked = message("hi", private=False)
-    asked = replace(asked, author=Person("anna", "Anna\x00 Lopez"))
+    asked = replace(asked, author=Person("anna", "Anna\x00 Lopez", outsider=outsider))
     opened = await store.work.open(asked, "me")
     response = Escalation("Noted.", "low_confidence", question)
     await store.work.close(opened, replace(replied(""), response=response), last=True)
@@ -74,6 +76,15 @@ async def test_what_is_handed_over_is_a_case_with_a_beginning(store: Store) -> N
     (step,) = await store.escalations.steps("default", case_id)
     opener = Actor("anna", "Anna\ufffd Lopez", "asker")
     assert step == CaseStep(case_id, 1, "open", opener, "", case.opened_at)
+
+
+@pytest.mark.mended(id="slack-2")
+async def test_a_case_says_that_its_asker_is_no_colleague(store: Store) -> None:
+    case_id = await hand_over(store, outsider="guest")
+
+    (listed,) = await store.escalations.find("default", ALL, limit=10)
+    claimed = await act(store, "claim", case_id=case_id)
+    assert [listed.outsider, claimed.outsider] == ["guest", "guest"]
 
 
 async def test_a_life_from_claim_to_reopening_is_kept_with_every_word(store: Store) -> None:

@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from bot.errors import InteractionUnknown
 from bot.escalations.reading import IndexReading, OnPage, Readable
 from bot.gating.gate import load_gate
+from bot.readers import Reader
 from bot.store import Store, open_store, sqlite_url
 from bot.types import (
     Clarification,
@@ -35,8 +36,8 @@ from tests.bot.recorded import answered
 from tests.bot.store.filled import add_all, interaction_rows
 from tests.builders import ALL, chunk, message, route
 
-ANYONE = frozenset({EVERYONE})
-IN_HR = frozenset({EVERYONE, Principal("group:hr")})
+ANYONE = Reader(frozenset({EVERYONE}))
+IN_HR = Reader(frozenset({EVERYONE, Principal("group:hr")}))
 HR: Readers = (frozenset({Principal("group:hr")}),)
 LEFT_OUT = "Pages that you may not read, or that have changed since, are left out."
 PUBLIC_URL = "https://desk.example"
@@ -110,7 +111,7 @@ async def told(
     why: Explaining,
     asked_: Message,
     *,
-    reader: frozenset[Principal] = ANYONE,
+    reader: Reader = ANYONE,
     asker_id: str = "anna",
     tenant: str = "default",
 ) -> Explanation:
@@ -206,6 +207,18 @@ async def test_how_a_page_was_found_is_said(
     (page,) = (await told(why, asked())).pages
 
     assert page.found == words
+
+
+@pytest.mark.mended(id="slack-2")
+async def test_pages_of_spaces_that_are_closed_to_a_reader_are_not_named(
+    store: Store, why: Explaining
+) -> None:
+    await answered(store, asked(), outcome(found("vpn", 0, "Errors")))
+    open_, closed = (Reader(ANYONE.principals, frozenset({space})) for space in ("IT", "FAQ"))
+
+    assert (await told(why, asked(), reader=open_)).pages
+    told_little = await told(why, asked(), reader=closed)
+    assert (told_little.pages, bool(told_little.left_out)) == ((), True)
 
 
 class Away:

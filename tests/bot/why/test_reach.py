@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bot.escalations.reading import IndexReading
 from bot.gating.gate import load_gate
+from bot.readers import Reader
 from bot.types import (
     Clarification,
     Escalation,
@@ -139,7 +140,7 @@ def test_no_page_outside_of_what_the_reader_may_read_ever_shows(data: st.DataObj
         interactions=Only(interaction), gate=GATE, readable=IndexReading(Shelves(chunks))
     )
 
-    explained = asyncio.run(why.explain("default", interaction.id, reader, asker_id="anna"))
+    explained = asyncio.run(why.explain("default", interaction.id, Reader(reader), asker_id="anna"))
 
     marks = [f"z{kind}{{}}q" for kind in ("id", "title", "head", "url")]
     closed = [n for n, each in enumerate(of_pages) if not may_read(each, reader)]

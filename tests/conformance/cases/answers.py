@@ -98,9 +98,15 @@ ANSWERS = (
         Marks("Confidential"),
     ),
     Case(
-        "a guest in a channel is answered from what everyone may read",
+        "people from outside are refused, and colleagues where they read along",
         says(ANSWER),
-        hearing.answers_guests,
+        hearing.refuses_outsiders,
+    ),
+    Case(
+        "where spaces are open to people from outside, these alone are searched",
+        says(ANSWER),
+        hearing.answers_outsiders,
+        open_spaces=hearing.OPEN,
     ),
     Case(
         "a file that comes with a question is read",

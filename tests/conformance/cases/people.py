@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bot.types import Escalation
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED
-from tests.conformance import desks, people, presses
+from tests.conformance import desks, hearing, people, presses
 from tests.conformance.case import Case
 from tests.conformance.desks import says
 from tests.conformance.people import Hears, PeopleSee
@@ -95,6 +95,12 @@ PEOPLE = (
     ),
     Case("told, then deleted", says(ASKED_FOR), people.hears_no_more),
     Case("unclaimed: people are reminded", says(ASKED_FOR), people.is_reminded_of),
+    Case(
+        "a guest's question is marked as a guest's where people are asked",
+        says(ASKED_FOR),
+        hearing.marks_outsiders,
+        open_spaces=hearing.OPEN,
+    ),
     Case(
         "a person is asked for by a button",
         desks.then(ANSWER, ASKED_FOR),

@@ -105,7 +105,8 @@ def _question(message: Message, view: CaseView, ways: Ways) -> str:
     case = view.case
     asked = split(case.question, _QUESTION_LIMIT, lambda part: len(escaped(part)))[0]
     quoted = "\n".join(f"> {line}" for line in mrkdwn(disarm(asked)).split("\n"))
-    opening = f"*A question for a person* from {_who(message, view)}: {REASONS[case.reason]}"
+    who = f"{_who(message, view)}{case.asker_mark}"
+    opening = f"*A question for a person* from {who}: {REASONS[case.reason]}"
     return f"{opening}\n{quoted}\n{_where(message, ways)}"
 
 

@@ -9,7 +9,7 @@ from bot.adapters.slack.home.identity import Colleagues
 from bot.orders.permission import admins_of
 from bot.orders.types import Orderer
 
-OUTSIDERS = "Only colleagues can do this. Mention me in a channel that we are both in, to ask."
+OUTSIDERS = "Only colleagues can do this."
 
 
 class Orderers:

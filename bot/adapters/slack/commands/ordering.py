@@ -61,9 +61,10 @@ def command_listeners(
         asides=asides,
         errands=errands,
     )
+    open_spaces = channel.settings.slack_outsider_spaces
     why = NewestWhy(
         office=office,
-        readers=Readers(channel, office.directory),
+        readers=Readers(channel, office.directory, open_spaces=open_spaces),
         modals=WhyModals(modals),
         errands=errands,
     )

@@ -10,7 +10,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.adapters.slack.calling.calls import Caller, Send
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
-from bot.adapters.slack.home.members import Home, Member, member_of, unknown
+from bot.adapters.slack.home.members import Home, Member, member_of, own_bot, unknown
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.wire.events import Event
 from bot.config import Settings
@@ -21,7 +21,7 @@ from bot.types import Introduction, Message
 _KEPT_SECONDS = 600.0
 _MOST = 1_000
 _TURN_SECONDS = 5.0
-"""Somebody waits for an answer meanwhile; who is not known by then is answered as a stranger."""
+"""Somebody waits for an answer meanwhile; who is not known by then is not answered."""
 
 _NOBODY = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
 
@@ -63,7 +63,7 @@ class Colleagues:
     async def member(self, user_id: str) -> Member:
         """Return what is known of somebody, whoever they are."""
         if user_id.startswith("B"):
-            return unknown(user_id)
+            return own_bot(user_id)
         return await self._members.get(user_id)
 
     async def in_group(self, user_id: str, group_id: str) -> bool:
@@ -127,7 +127,7 @@ class Introducer:
         """Tell who asks, and whether people of other organisations ask or read along."""
         member = await self._colleagues.member(message.author.id)
         shared = not message.private and await self._shared.get(message.thread.channel)
-        return Introduction(member.person, outsiders=shared or not member.colleague)
+        return Introduction(member.person, outsiders=shared or bool(member.outsider))
 
     def note(self, channel: str, body: Event) -> None:
         """Keep what an event's envelope says of its channel: then nobody need be asked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.adapters.slack.wire.events import Event, object_at, text_at
-from bot.types import Person
+from bot.types import Outsider, Person
 from rag.types import EVERYONE, Principal
 
 _LONGEST_NAME = 200
@@ -26,23 +26,32 @@ class Member:
 
     ``colleague``: a full member of the home workspace, with an address of an allowed domain where
     these are named. Bots, guests, people of other organisations and who has left are none.
+    ``outsider`` says what those are; the workspace's own bots are neither: a channel's settings say
+    whether they are answered.
     """
 
     id: str
     name: str
     email: str | None
     colleague: bool
+    outsider: Outsider = "not a colleague"
 
     @property
     def person(self) -> Person:
         """Return them as an asker; principals are named as by signing in."""
         own = {Principal(f"user:{self.email}")} if self.email is not None else set()
-        return Person(self.id, self.name, self.email, frozenset({EVERYONE, *own}))
+        principals = frozenset({EVERYONE, *own})
+        return Person(self.id, self.name, self.email, principals, self.outsider)
 
 
 def unknown(user_id: str) -> Member:
     """Return somebody of whom Slack tells nothing."""
     return Member(user_id, "", None, colleague=False)
+
+
+def own_bot(bot_id: str) -> Member:
+    """Return a bot (B…), which speaks only where its app is installed."""
+    return Member(bot_id, "", None, colleague=False, outsider="")
 
 
 def member_of(user: Event, home: Home) -> Member:
@@ -54,7 +63,16 @@ def member_of(user: Event, home: Home) -> Member:
         name=_name(user),
         email=email if colleague else None,
         colleague=colleague,
+        outsider="" if colleague else _outsider(user, home),
     )
+
+
+def _outsider(user: Event, home: Home) -> Outsider:
+    if user.get("is_stranger") or not _is_at_home(user, home):
+        return "other company"
+    if user.get("is_restricted") or user.get("is_ultra_restricted"):
+        return "guest"
+    return "" if user.get("is_bot") and not user.get("deleted") else "not a colleague"
 
 
 def _is_full_member(user: Event) -> bool:

@@ -35,11 +35,9 @@ def presses(
 ) -> Sequence[Registers]:
     """Return who takes presses, reactions and the message shortcut."""
     client, caller, tenant = channel.client, channel.caller, office.tenant
-    asides, modals, readers = (
-        Asides(client),
-        Modals(client, caller),
-        Readers(channel, office.directory),
-    )
+    asides, modals = Asides(client), Modals(client, caller)
+    open_spaces = channel.settings.slack_outsider_spaces
+    readers = Readers(channel, office.directory, open_spaces=open_spaces)
     taking = Presses(asides, errands)
     subjects = subjects_of(
         tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues

@@ -75,7 +75,7 @@ class Why:
 
     async def _show(self, press: Press) -> None:
         named = interaction_named(press.value)
-        interaction = await self._subjects.seen(named, press.presser)
+        interaction = await self._subjects.acted_on(named, press.presser)
         explaining = self._why.explain(interaction, press.user)
         self._presses.show(press, self._modals.show(press.trigger_id, explaining))
 

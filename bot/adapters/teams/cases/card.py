@@ -59,8 +59,7 @@ class Aside:
 
 def card_message(message: Message, view: CaseView, ways: Ways, *, now: datetime) -> Json:
     """Return the card of a case as a message."""
-    name = called(view.case.asker_name or message.author.name)
-    summary = f"{_OPENING} from {dead(name)}"
+    summary = f"{_OPENING} from {dead(_who(message, view))}"
     shown = case_card(message, view, ways, now=now)
     return with_card({"type": "message", "summary": summary}, shown)
 
@@ -99,11 +98,15 @@ def _aside(aside: Aside | None) -> list[Json]:
 
 def _question(message: Message, view: CaseView, ways: Ways) -> list[Json]:
     case = view.case
-    name = called(case.asker_name or message.author.name)
     asked = split(case.question[:_QUESTION_LIMIT], _QUESTION_BYTES, size)[0]
-    opening = lines((_OPENING, _BOLD), (f" from {name}: {REASONS[case.reason]}", {}))
+    from_whom = f" from {_who(message, view)}: {REASONS[case.reason]}"
+    opening = lines((_OPENING, _BOLD), (from_whom, {}))
     shown = paragraphs(asked, most=_MOST_LINES) or [plain("(no words)", **_SUBTLE)]
     return [opening, _box("emphasis", shown), text_block(_where(message, ways))]
+
+
+def _who(message: Message, view: CaseView) -> str:
+    return f"{called(view.case.asker_name or message.author.name)}{view.case.asker_mark}"
 
 
 def _where(message: Message, ways: Ways) -> str:

@@ -49,7 +49,6 @@ def command_listeners(
         connector=channel.connector,
         errands=channel.errands,
     )
-    closed = channel.settings.teams_outsiders == "off"
     commands = Commands(
         office=office,
         orderers=orderers,
@@ -57,7 +56,7 @@ def command_listeners(
         connector=channel.connector,
         errands=channel.errands,
         settings=settings,
-        standing=Standing(office.orders, shut=channel.onlookers if closed else None),
+        standing=Standing(office.orders, channel.onlookers),
         why=NewestWhy(office),
         reindexing=reindexing,
     )

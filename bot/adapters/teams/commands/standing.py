@@ -17,16 +17,15 @@ _NOT_HERE = (
 class Standing:
     """Implements bot.adapters.teams.commands.commands.Answers.
 
-    ``shut`` tells where others than colleagues read along, who are told nothing; None where what
-    everyone may read is for them, too.
+    It names every space: where others than colleagues read along nothing is said.
     """
 
-    def __init__(self, orders: Orders, *, shut: Onlookers | None) -> None:
+    def __init__(self, orders: Orders, onlookers: Onlookers) -> None:
         self._orders = orders
-        self._shut = shut
+        self._onlookers = onlookers
 
     async def answer(self, message: Message, by: Orderer) -> tuple[Json, ...]:
         """Say what is ready and indexed. Raises DeliveryFailed, StoreUnavailable."""
-        if not by.alone and self._shut and await self._shut.outside(message.reply_to):
+        if not by.alone and await self._onlookers.outside(message.reply_to):
             return said(_NOT_HERE)
         return said((await self._orders.status(by)).text)

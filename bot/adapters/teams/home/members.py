@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.adapters.teams.wire.body import Body, name_of, text_at
-from bot.types import Person
+from bot.types import Outsider, Person
 from rag.types import EVERYONE, Principal
 
 _INVITED = frozenset({"guest", "anonymous"})
@@ -28,18 +28,17 @@ class Member:
     """Somebody in a conversation. ``person`` has an address and principals if a colleague.
 
     ``colleague``: a full member of the home tenant, with a user principal name of an allowed domain
-    where these are named. ``guest``: invited from outside, or in a meeting without an account.
-    Who is neither is of another organisation, or nobody knows.
+    where these are named. Of everybody else ``person.outsider`` says what they are; a guest was
+    invited from outside, or is in a meeting without an account.
     """
 
     person: Person
     colleague: bool = False
-    guest: bool = False
 
 
 def unknown(person: Person) -> Member:
     """Return somebody of whom Teams tells nothing."""
-    return Member(Person(person.id, person.name))
+    return Member(Person(person.id, person.name, outsider="not a colleague"))
 
 
 def member_of(told: Body, home: Home) -> Member:
@@ -49,13 +48,21 @@ def member_of(told: Body, home: Home) -> Member:
     """
     name = name_of(text_at(told, "name"))
     object_id = text_at(told, "aadObjectId") or text_at(told, "objectId")
-    address, guest = _principal_name(told, home), _is_guest(told)
-    full = bool(object_id and address) and not guest
+    address = _principal_name(told, home)
+    full = bool(object_id and address) and not _is_guest(told)
     if not (full and _is_at_home(told, home) and _is_allowed(address, home)):
-        return Member(Person(object_id or text_at(told, "id"), name), guest=guest)
+        known_as = object_id or text_at(told, "id")
+        return Member(Person(known_as, name, outsider=_outsider(told, home)))
     # Principals are named as by signing in.
     principals = frozenset({EVERYONE, Principal(f"user:{address}")})
     return Member(Person(object_id, name, address, principals), colleague=True)
+
+
+def _outsider(told: Body, home: Home) -> Outsider:
+    if _is_guest(told):
+        return "guest"
+    elsewhere = text_at(told, "tenantId") and not _is_at_home(told, home)
+    return "other company" if elsewhere else "not a colleague"
 
 
 def _is_guest(told: Body) -> bool:

@@ -17,7 +17,7 @@ PAGE = 500
 
 _PATIENCE_SECONDS = 2.0
 TURN_SECONDS = 5.0
-"""Somebody waits for an answer meanwhile; who is not known by then is answered as a stranger."""
+"""Somebody waits for an answer meanwhile; who is not known by then is not answered."""
 
 
 @dataclass(frozen=True, slots=True)

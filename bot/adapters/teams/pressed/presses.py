@@ -33,12 +33,14 @@ def presses(channel: TeamsChannel, office: Office) -> Sequence[Registers]:
     answers, judging = Answers(office, channel.parts), Judging(interactions)
     reacting = Reacting(platform="teams", tenant=tenant, judging=judging, notes=office.notes)
     wishing = Wishing(interactions=interactions, inbox=office.inbox)
+    open_spaces = channel.settings.teams_outsider_spaces
+    readers = Readers(channel, office.directory, open_spaces=open_spaces)
     return (
         FeedbackLoop(tenant=tenant, answers=answers, judging=judging, subjects=subjects),
         Reactions(answers=answers, reacting=reacting, subjects=subjects),
         Wishes(wishing=wishing, subjects=subjects),
         Why(
-            why=WhyBelow(office, Readers(channel, office.directory)),
+            why=WhyBelow(office, readers),
             subjects=subjects,
             reasons=Reasons(tenant=tenant, judging=judging, subjects=subjects),
         ),

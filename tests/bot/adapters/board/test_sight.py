@@ -9,6 +9,7 @@ import pytest
 
 from bot.adapters.board.shown import response_view
 from bot.escalations.reading import OnPage, Sight, sight_of
+from bot.readers import Reader
 from bot.types import Clarification, Escalation, Reply, Response, Source
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, Principal
@@ -79,7 +80,7 @@ def test_pages_that_may_not_be_read_are_counted_and_left_out() -> None:
 
 
 async def test_while_the_index_is_away_nothing_is_seen() -> None:
-    blind = await sight_of(Away(), "default", [CITED], frozenset({EVERYONE}))
+    blind = await sight_of(Away(), "default", [CITED], Reader(frozenset({EVERYONE})))
 
     assert blind.blind
     assert not blind.shows(quoting(CITED))

@@ -62,6 +62,15 @@ def test_what_is_not_offered_is_refused_or_changes_nothing(state: State, owner: 
             continue
 
 
+@pytest.mark.mended(id="slack-2")
+def test_who_is_no_colleague_is_marked_in_the_list_and_on_the_page() -> None:
+    case = replace(CASE, asker_name="Olga Other", outsider="other company")
+
+    (line,) = case_lines([case], NOON, HALF_AN_HOUR)
+    shown = work_view(CaseView(case, (), None, ()), ANNA, NOON, HALF_AN_HOUR)
+    assert line.who == shown.who == "Olga Other (other company)"
+
+
 def test_what_one_has_is_released_not_reopened() -> None:
     assert "reopen" not in allowed(standing("answered", "anna"), ANNA)
     assert "reopen" in allowed(standing("resolved", "anna"), ANNA)

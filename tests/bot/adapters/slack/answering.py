@@ -128,7 +128,9 @@ async def bot_at(
 ) -> AsyncIterator[Bot]:
     """Start a bot; its desk says what a test tells it to, unless there is another."""
     said, pages = Says(), ReadsPages(PAGE)
-    introductions = Introductions({"slack": channel}, closed=frozenset(), notes=store.notes)
+    introductions = Introductions(
+        {"slack": channel}, open_spaces={"slack": frozenset({"IT"})}, notes=store.notes
+    )
     admission = Admission(
         store.interactions,
         VouchedDirectory(),

@@ -95,7 +95,9 @@ async def bot_at(
 ) -> AsyncIterator[Bot]:
     """Start a bot; its desk says what a test tells it to, unless there is another."""
     said, pages = Says(), ReadsPages(PAGE)
-    introductions = Introductions({"teams": channel}, closed=frozenset(), notes=store.notes)
+    introductions = Introductions(
+        {"teams": channel}, open_spaces={"teams": frozenset({"IT"})}, notes=store.notes
+    )
     admission = Admission(
         store.interactions,
         VouchedDirectory(),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,6 +85,15 @@ def all_dead(view: CaseView) -> None:
 def test_whatever_was_written_is_dead_and_fits(words: str, state: State) -> None:
     page = replace(VPN, title=words, section=words, page_id=words or "p")
     all_dead(seen(state, words, name=words, sources=(page,)))
+
+
+@pytest.mark.mended(id="slack-2")
+def test_who_is_no_colleague_is_marked_on_every_form_of_the_card() -> None:
+    view = seen()
+    marked = replace(view, case=replace(view.case, outsider="other company"))
+
+    assert all("<@U0ALICE00> (other company)" in text for text in written(question(), marked))
+    assert not any("(other company)" in text for text in written(question(), view))
 
 
 def test_attacks_are_words() -> None:

@@ -55,17 +55,39 @@ async def test_a_colleague_is_introduced_by_name_and_address(
     assert not introduced.outsiders
 
 
+@pytest.mark.mended(id="slack-2")
 @pytest.mark.parametrize(
-    "user", [GUEST, STRANGER, OTHER_BOT, BOT_USER, "U0NOBODY0", "B0BOT2000", "USLACKBOT"]
+    ("user", "outsider"),
+    [
+        (GUEST, "guest"),
+        (STRANGER, "other company"),
+        ("U0NOBODY0", "not a colleague"),
+        ("USLACKBOT", "not a colleague"),
+    ],
 )
-async def test_guests_strangers_and_bots_read_what_everyone_may(
-    channel: SlackChannel, user: str
+async def test_people_from_outside_are_known_as_such(
+    channel: SlackChannel, user: str, outsider: str
 ) -> None:
     introduced = await channel.introduce(question(user, DIRECT))
 
+    assert introduced.outsiders
+    assert introduced.author.outsider == outsider
     assert introduced.author.principals == {EVERYONE}
     assert introduced.author.email is None
-    assert introduced.outsiders
+
+
+@pytest.mark.parametrize("bot", [OTHER_BOT, BOT_USER, "B0BOT2000"])
+async def test_the_workspaces_bots_read_what_everyone_may_and_others_nothing(
+    slack: FakeSlack, channel: SlackChannel, bot: str
+) -> None:
+    own = await channel.introduce(question(bot, HELP))
+    beside = await channel.introduce(question(bot, SHARED))
+
+    assert own.author.principals == {EVERYONE}
+    assert not own.outsiders
+    assert beside.outsiders
+    slack.people["U0FOREIGN"] = replace(slack.people[OTHER_BOT], team_id="T0OTHER00")
+    assert (await channel.introduce(question("U0FOREIGN"))).outsiders
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_a_colleague_is_known_by_object_id_and_by_the_name_that_they_sign_in_wit
 
     principals = frozenset({EVERYONE, Principal("user:ann@acme.example")})
     assert member.person == Person("ann-object-id", "Ann Example", "ann@acme.example", principals)
-    assert (member.colleague, member.guest) == (True, False)
+    assert (member.colleague, member.person.outsider) == (True, "")
 
 
 def test_lists_of_members_name_the_object_id_otherwise() -> None:
@@ -44,29 +44,30 @@ def test_lists_of_members_name_the_object_id_otherwise() -> None:
     assert (member.person.id, member.colleague) == ("ann-object-id", True)
 
 
+@pytest.mark.mended(id="slack-2")
 @pytest.mark.parametrize(
-    ("changes", "guest"),
+    ("changes", "outsider"),
     [
-        ({"userRole": "guest"}, True),
-        ({"userRole": "Anonymous", "aadObjectId": None, "userPrincipalName": None}, True),
-        ({"userPrincipalName": "ann_partner.example#EXT#@acme.onmicrosoft.com"}, True),
-        ({"tenantId": "77777777-8888-7777-6666-555555555555"}, False),
-        ({"tenantId": None}, False),
-        ({"aadObjectId": None}, False),
-        ({"userPrincipalName": None}, False),
-        ({"userPrincipalName": None, "userPrincipleName": "ann@acme.example"}, False),
-        ({"userPrincipalName": "ann"}, False),
-        ({"userPrincipalName": "@acme.example"}, False),
-        ({"userPrincipalName": "a nn@acme.example"}, False),
-        ({"userPrincipalName": ["ann@acme.example"], "tenantId": {}}, False),
+        ({"userRole": "guest"}, "guest"),
+        ({"userRole": "Anonymous", "aadObjectId": None, "userPrincipalName": None}, "guest"),
+        ({"userPrincipalName": "ann_partner.example#EXT#@acme.onmicrosoft.com"}, "guest"),
+        ({"tenantId": "77777777-8888-7777-6666-555555555555"}, "other company"),
+        ({"tenantId": None}, "not a colleague"),
+        ({"aadObjectId": None}, "not a colleague"),
+        ({"userPrincipalName": None}, "not a colleague"),
+        ({"userPrincipalName": None, "userPrincipleName": "ann@acme.example"}, "not a colleague"),
+        ({"userPrincipalName": "ann"}, "not a colleague"),
+        ({"userPrincipalName": "@acme.example"}, "not a colleague"),
+        ({"userPrincipalName": "a nn@acme.example"}, "not a colleague"),
+        ({"userPrincipalName": ["ann@acme.example"], "tenantId": {}}, "not a colleague"),
     ],
 )
 def test_everybody_else_has_no_address_and_reads_what_everyone_may(
-    *, changes: dict[str, Any], guest: bool
+    changes: dict[str, Any], outsider: str
 ) -> None:
     member = member_of(told(**changes), HOME)
 
-    assert (member.colleague, member.guest) == (False, guest)
+    assert (member.colleague, member.person.outsider) == (False, outsider)
     assert (member.person.email, member.person.principals) == (None, frozenset({EVERYONE}))
 
 
