@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.attachments.reading import Read, ReadsAttachments
+from bot.escalations.card_threads import USE_REPLY, is_card_thread
 from bot.escalations.repeating import ASKED_ALREADY, LOOKED_AT, asked_already, is_wish
 from bot.introductions import Introduced, Introductions
-from bot.ports import Directory, Interactions, Policies
+from bot.ports import Directory, Interactions, Notes, Policies
 from bot.types import Audience, Inquiry, Message, Person, Policy, Refusal
 from rag.types import EVERYONE, Principal
 
@@ -26,6 +27,7 @@ class Admission:
         policies: The channels' own.
         introductions: Who asks, on platforms that know more than a message says.
         reading: Reads the files that come with messages; without it none is read.
+        notes: Tells which threads are those of cards; without it none is.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Admission:
         *,
         introductions: Introductions | None = None,
         reading: ReadsAttachments | None = None,
+        notes: Notes | None = None,
     ) -> None:
         self._interactions = interactions
         self._directory = directory
@@ -44,10 +47,13 @@ class Admission:
         self._policies = policies
         self._introductions = introductions
         self._reading = reading
+        self._notes = notes
 
     async def admit(self, message: Message) -> Inquiry | Refusal:
         """Return the inquiry for a message, or why none is made. Raises StoreUnavailable."""
         thread = message.thread
+        if self._notes is not None and await is_card_thread(self._notes, thread):
+            return Refusal(USE_REPLY, "card_thread", ephemeral=True)
         own = await self._policies.of(thread.tenant, f"{thread.platform}:{thread.channel}")
         policy = narrowed(self._policy, own)
         if policy.answers == "off":

@@ -92,6 +92,7 @@ def refused(message: Message, refusal: Refusal) -> Outcome:
         response=Reply(text=refusal.text, tone="generic", refused=True),
         trace=Trace(route=_unrouted(message), notes=(f"limit:{refusal.note}",)),
         silent=message.overheard or refusal.silent,
+        ephemeral=refusal.ephemeral,
     )
 
 

@@ -196,12 +196,14 @@ class Inquiry:
 class Refusal:
     """A message that is not worked on: what its asker is told, and why, for the operator.
 
-    ``silent``: they were told before, and this one is only recorded.
+    ``silent``: they were told before, and this one is only recorded. ``ephemeral``: it is for them
+    alone, where the platform can show something to one person.
     """
 
     text: str
     note: str
     silent: bool = False
+    ephemeral: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +331,7 @@ class Outcome:
 
     ``private`` is a fuller reply for the asker alone; it never enters the thread's history.
     ``silent``: it is only recorded, for nobody asked the bot. ``remarks`` are shown below it.
+    ``ephemeral``: it is shown to its asker alone, where the platform can show something so.
     ``asker`` is who asked as far as the platform introduced them; the record keeps them as the
     message's author, and nowhere else.
     """
@@ -339,6 +342,7 @@ class Outcome:
     silent: bool = False
     remarks: tuple[str, ...] = ()
     asker: Person | None = None
+    ephemeral: bool = False
 
 
 @dataclass(frozen=True, slots=True)

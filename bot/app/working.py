@@ -147,6 +147,7 @@ def _admission(
             store.policies,
             introductions=introductions,
             reading=attachments_of(channels),
+            notes=store.notes,
         ),
         use=store.counting,
         pauses=store.pauses,

@@ -173,6 +173,10 @@ class SlackChannel:
         message = delivery.message
         if response_url_of(message):
             return await self._responses.deliver(delivery)
+        if delivery.outcome.ephemeral and not message.private:
+            shown = await self._whispers.only(delivery)
+            await self._status.withdrawn(message)
+            return shown
         ref, posted = await self._replies.deliver(delivery)
         if posted:
             await self._whispers.offer(delivery)

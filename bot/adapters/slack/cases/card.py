@@ -25,6 +25,7 @@ from bot.adapters.slack.wire.actions import (
 )
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
+from bot.escalations.card_threads import UNREAD
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import called
 from bot.escalations.offering import HISTORY, acts, peoples_offers, since, stands
@@ -106,7 +107,8 @@ def _question(message: Message, view: CaseView, ways: Ways) -> str:
     asked = split(case.question, _QUESTION_LIMIT, lambda part: len(escaped(part)))[0]
     quoted = "\n".join(f"> {line}" for line in mrkdwn(disarm(asked)).split("\n"))
     opening = f"*A question for a person* from {_who(message, view)}: {REASONS[case.reason]}"
-    return f"{opening}\n{quoted}\n{_where(message, ways)}"
+    unread = f" \u00b7 {UNREAD}" if peoples_offers(case.standing.state) else ""
+    return f"{opening}\n{quoted}\n{_where(message, ways)}{unread}"
 
 
 def _who(message: Message, view: CaseView) -> str:

@@ -14,9 +14,10 @@ from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json, kind_of
 from bot.adapters.teams.wire.reference import read_reference
 from bot.adapters.teams.wire.text import teams_label, without_functions
+from bot.escalations.card_threads import UNREAD
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import called
-from bot.escalations.offering import HISTORY, acts, since, stands
+from bot.escalations.offering import HISTORY, acts, peoples_offers, since, stands
 from bot.escalations.types import CaseStep
 from bot.escalations.view import CaseView
 from bot.rendering.ages import freshness
@@ -103,7 +104,8 @@ def _question(message: Message, view: CaseView, ways: Ways) -> list[Json]:
     asked = split(case.question[:_QUESTION_LIMIT], _QUESTION_BYTES, size)[0]
     opening = lines((_OPENING, _BOLD), (f" from {name}: {REASONS[case.reason]}", {}))
     shown = paragraphs(asked, most=_MOST_LINES) or [plain("(no words)", **_SUBTLE)]
-    return [opening, _box("emphasis", shown), text_block(_where(message, ways))]
+    unread = f" \u00b7 {UNREAD}" if peoples_offers(case.standing.state) else ""
+    return [opening, _box("emphasis", shown), text_block(f"{_where(message, ways)}{unread}")]
 
 
 def _where(message: Message, ways: Ways) -> str:

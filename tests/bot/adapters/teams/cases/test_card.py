@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bot.adapters.teams.cases.card import Aside, Ways, card_message, case_card
 from bot.adapters.teams.showing.sizes import ROOM, size
+from bot.escalations.card_threads import UNREAD
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.types import Actor, CaseStep, Standing, State, Step
 from bot.escalations.view import CaseView
@@ -129,7 +130,7 @@ def test_a_card_says_who_asked_what_where_and_why() -> None:
         "A question for a person",
         " from Anna Lopez: they asked for a person",
         "vpn down?",
-        f"[Open the thread]({WAYS.thread}) \u00b7 [Open on the board]({WAYS.board})",
+        f"[Open the thread]({WAYS.thread}) \u00b7 [Open on the board]({WAYS.board}) \u00b7 {UNREAD}",
     ]
 
 
@@ -152,7 +153,7 @@ def test_a_personal_chat_has_no_link() -> None:
 def test_where_no_link_leads_it_says_what_kind_of_place_it_was(kind: str, where: str) -> None:
     there = json.dumps({"conversation": {"id": "x", "conversationType": kind}})
     shown = text(seen(), Ways(), replace(ASKED, reply_to=there))
-    assert where in shown.splitlines()
+    assert f"{where} \u00b7 {UNREAD}" in shown.splitlines()
 
 
 def test_pages_are_linked_by_addresses_that_code_made() -> None:
