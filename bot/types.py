@@ -99,6 +99,7 @@ class Message:
     nobody but the asker sees the thread. ``reply_to`` is whatever the platform needs to answer
     (JSON), opaque to everyone but its adapter. ``traceparent`` is the caller's trace (W3C), if any.
     ``overheard`` says that nobody addressed the bot: it speaks only if it has a sure answer.
+    ``by_bot``: another bot wrote it.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Message:
     traceparent: str = ""
     overheard: bool = False
     attachments: tuple[Attachment, ...] = ()
+    by_bot: bool = False
 
     @property
     def key(self) -> str:

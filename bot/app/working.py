@@ -27,7 +27,7 @@ from bot.escalations.reading import IndexReading
 from bot.escalations.telling import Teller
 from bot.introductions import Introductions
 from bot.limits.limits import LimitedAdmission
-from bot.limits.notices import Notices
+from bot.limits.notices import AskerNotices, Notices
 from bot.limits.usage import use_limits
 from bot.observing.audit import Observes
 from bot.parts import Parts
@@ -153,6 +153,7 @@ def _admission(
         pauses=store.pauses,
         limits=use_limits(settings),
         notices=Notices(),
+        told=AskerNotices(store.notes, frozenset(each.platform for each in channels)),
     )
 
 

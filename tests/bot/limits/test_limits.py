@@ -48,6 +48,7 @@ async def test_one_message_too_many_is_refused_with_the_wait() -> None:
         "I can only take 2 messages a minute from one person. "
         "Please ask again in about 45 seconds.",
         "rate_per_user_per_minute",
+        ephemeral=True,
     )
 
 
@@ -127,6 +128,7 @@ async def test_a_used_up_budget_is_told_with_the_offer_of_a_person(
         f"I've given {whose} the answers I may for today. I can answer again after midnight UTC, "
         "in about 12 hours. Shall I ask a person? Reply “yes”.",
         note,
+        ephemeral=True,
     )
 
 
@@ -217,6 +219,7 @@ async def test_a_pause_holds_everything_and_says_why_and_whom_to_ask(text: str) 
         "I'm paused for now: We move the wiki. Your question is not kept for later, so please ask "
         "it again then. If it can't wait, please ask your help desk directly.",
         "pause",
+        ephemeral=True,
     )
 
 

@@ -62,6 +62,7 @@ def heard(event: Event, *, tenant: str, us: Us, received_at: datetime) -> Heard 
         private=private,
         overheard=overheard,
         attachments=tuple(attachments_in(event)),
+        by_bot=by_bot,
     )
     return Heard(message, begins=thread == ts, by_bot=by_bot)
 

@@ -123,7 +123,8 @@ async def test_another_bot_is_heard_where_the_channel_allows_it_and_only_if_it_a
     await bot.say(HELP, "why is the build red?")
     await bot.say(HELP, "vpn?", mention=True)
 
-    assert [message.text for message in inbox.messages.values()] == ["vpn?"] * allowed
+    heard = [(message.text, message.by_bot) for message in inbox.messages.values()]
+    assert heard == [("vpn?", True)] * allowed
 
 
 async def test_files_come_along_with_where_they_are(

@@ -126,11 +126,12 @@ def test_whatever_was_written_it_fits(attack: str, state: State) -> None:
 
 def test_a_card_says_who_asked_what_where_and_why() -> None:
     lines = text(replace(seen(), steps=())).splitlines()
+    board = f"[Open on the board]({WAYS.board})"
     assert lines[:4] == [
         "A question for a person",
         " from Anna Lopez: they asked for a person",
         "vpn down?",
-        f"[Open the thread]({WAYS.thread}) \u00b7 [Open on the board]({WAYS.board}) \u00b7 {UNREAD}",
+        f"[Open the thread]({WAYS.thread}) \u00b7 {board} \u00b7 {UNREAD}",
     ]
 
 
