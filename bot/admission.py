@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from bot.attachments.reading import Read, ReadsAttachments
 from bot.escalations.card_threads import USE_REPLY, is_card_thread
+from bot.escalations.handover import asks_topic
 from bot.escalations.repeating import ASKED_ALREADY, LOOKED_AT, asked_already, is_wish
 from bot.introductions import Introduced, Introductions
 from bot.ports import Directory, Interactions, Notes, Policies
 from bot.types import Audience, Inquiry, Message, Person, Policy, Refusal
-from rag.types import EVERYONE, Principal
+from rag.types import EVERYONE, Principal, Turn
 
 HISTORY_TURNS = 6
+_JUST_BEFORE = timedelta(minutes=10)
 
 _OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
 
@@ -65,9 +68,10 @@ class Admission:
             return Refusal(ASKED_ALREADY, "asked_already")
         known = replace(message, author=await self._with_principals(message, introduced))
         read = await self._read(message)
+        before = await self._interactions.history(thread, message, HISTORY_TURNS)
         return Inquiry(
             message=known,
-            history=await self._interactions.history(thread, message, HISTORY_TURNS),
+            history=before or await self._asked_topic(message),
             audience=audience_of(known),
             policy=policy,
             attached=read.attached,
@@ -75,6 +79,22 @@ class Admission:
             notes=introduced.notes,
             asker=introduced.recorded,
         )
+
+    async def _asked_topic(self, message: Message) -> tuple[Turn, ...]:
+        """Return what was said just before in a direct conversation in which every message begins
+        a thread, if the bot asked there what a person is wanted for; else nothing.
+        """
+        thread = message.thread
+        if not message.private or thread.id != message.id:
+            return ()
+        place = thread.tenant, thread.platform, thread.channel
+        last = await self._interactions.newest_of(*place, message.author.id)
+        if last is None or last.outcome is None or not asks_topic(last.outcome.response.text):
+            return ()
+        age = message.received_at - last.message.received_at
+        if last.withdrawn or not timedelta(0) <= age <= _JUST_BEFORE:
+            return ()
+        return Turn("user", last.message.text), Turn("assistant", last.outcome.response.text)
 
     async def _is_repeated(self, message: Message) -> bool:
         """Tell whether a button asks for what somebody typed meanwhile."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.escalations.handover import EscalationWording
+from bot.escalations.handover import ASK_TOPIC, EscalationWording
 from bot.routing.router import Router
 from bot.types import Intent
 from rag.types import Turn
@@ -50,3 +50,15 @@ async def test_small_talk_in_between_is_not_what_a_person_is_asked(router: Route
 
 async def test_a_new_word_after_a_wish_for_a_person_is_a_new_question(router: Router) -> None:
     assert (await router.route("laptop", TOLD)).question == "laptop"
+
+
+@pytest.mark.mended(id="slack-5")
+@pytest.mark.parametrize(("text", "wished"), [("my laptop", True), ("thanks", False)])
+async def test_what_follows_the_question_for_a_topic_is_for_people(
+    router: Router, text: str, *, wished: bool
+) -> None:
+    history = (Turn("user", "a human please"), Turn("assistant", ASK_TOPIC))
+
+    assert (await router.route(text, history)).intent is (
+        Intent.HUMAN if wished else Intent.GENERIC
+    )
