@@ -81,8 +81,9 @@ class Admission:
         )
 
     async def _asked_topic(self, message: Message) -> tuple[Turn, ...]:
-        """Return what was said just before in a direct conversation in which every message begins
-        a thread, if the bot asked there what a person is wanted for; else nothing.
+        """Return what was said just before, if the bot asked there what a person is wanted for.
+
+        That is for direct conversations in which every message may begin a thread; else nothing.
         """
         thread = message.thread
         if not message.private or thread.id != message.id:

@@ -12,8 +12,8 @@ import pytest
 
 from bot.adapters.slack.wire.actions import ASK_SHORTCUT
 from bot.config import Settings
-from bot.store import Store, open_store, sqlite_url
 from bot.escalations.handover import asks_topic
+from bot.store import Store, open_store, sqlite_url
 from bot.types import NO_MODEL, Clarification, Interaction, Policy
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import BOT_USER, TEAM, TOKEN, FakeSlack

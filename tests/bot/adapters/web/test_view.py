@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bot.adapters.web.view import exchange_view, quoted_lines
+from bot.adapters.web.view import exchange_view
+from bot.rendering.links import quoted_lines
 from bot.types import (
     Activity,
     Escalation,
