@@ -17,7 +17,7 @@ from bot.adapters.teams.wire.text import teams_label, without_functions
 from bot.escalations.card_threads import UNREAD
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import called
-from bot.escalations.offering import HISTORY, acts, peoples_offers, since, stands
+from bot.escalations.offering import HISTORY, acts, pages_heading, peoples_offers, since, stands
 from bot.escalations.types import CaseStep
 from bot.escalations.view import CaseView
 from bot.rendering.ages import freshness
@@ -131,7 +131,7 @@ def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[Json]:
         pages = "page was" if finding.hidden == 1 else "pages were"
         hidden = f"{finding.hidden} more {pages} found that not everyone may read."
         shown.append(plain(hidden, **_SUBTLE))
-    return [_heading("Pages found (not confirmed)"), *shown] if shown else []
+    return [_heading(pages_heading(finding)), *shown] if shown else []
 
 
 def _page(page: SourceLine, source: Source, ways: Ways, now: datetime) -> Json:

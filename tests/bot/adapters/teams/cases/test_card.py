@@ -225,3 +225,16 @@ def _fields(button: cards.Button) -> list[cards.Card]:
 
 def _is_run(element: Mapping[str, Any]) -> bool:
     return str(element["type"]) == "TextRun"
+
+
+@pytest.mark.mended(id="slack-11")
+@pytest.mark.parametrize(("gate", "confirmed"), [("passed", True), ("stopped", False)])
+def test_pages_of_an_answer_that_was_given_are_not_called_unconfirmed(
+    gate: str, *, confirmed: bool
+) -> None:
+    view = seen()
+    assert view.finding is not None
+
+    shown = text(replace(view, finding=replace(view.finding, gate=gate)))
+
+    assert ("not confirmed" in shown) is not confirmed
