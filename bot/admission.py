@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import chain
 
 from bot.attachments.reading import Read, ReadsAttachments
+from bot.escalations.card_threads import USE_REPLY, is_card_thread
+from bot.escalations.handover import asks_topic
 from bot.escalations.reading import Readable, Sight, rests_on, sight_of
 from bot.escalations.repeating import ASKED_ALREADY, LOOKED_AT, asked_already, is_wish
 from bot.introductions import Introduced, Introductions
-from bot.ports import Directory, Interactions, Policies
+from bot.ports import Directory, Interactions, Notes, Policies
 from bot.readers import Reader
 from bot.routing.turns import turns_of
 from bot.types import (
@@ -31,6 +34,7 @@ HISTORY_EXCHANGES = 3
 _MOST_HEARD = 100
 """Passages that a conversation rests on. Where there are more, its earliest exchanges are left out:
 generic replies hand on what they rest on, each to the next, for as long as a chat goes on."""
+_JUST_BEFORE = timedelta(minutes=10)
 
 _OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
 
@@ -46,6 +50,7 @@ class Admission:
         introductions: Who asks, on platforms that know more than a message says.
         reading: Reads the files that come with messages; without it none is read.
         readable: Tells what may be read now; without it no earlier answer from pages is known.
+        notes: Tells which threads are those of cards; without it none is.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class Admission:
         introductions: Introductions | None = None,
         reading: ReadsAttachments | None = None,
         readable: Readable | None = None,
+        notes: Notes | None = None,
     ) -> None:
         self._interactions = interactions
         self._directory = directory
@@ -66,10 +72,13 @@ class Admission:
         self._introductions = introductions
         self._reading = reading
         self._readable = readable
+        self._notes = notes
 
     async def admit(self, message: Message) -> Inquiry | Refusal:
         """Return the inquiry for a message, or why none is made. Raises StoreUnavailable."""
         thread = message.thread
+        if self._notes is not None and await is_card_thread(self._notes, thread):
+            return Refusal(USE_REPLY, "card_thread", ephemeral=True)
         own = await self._policies.of(thread.tenant, f"{thread.platform}:{thread.channel}")
         policy = narrowed(self._policy, own)
         if policy.answers == "off":
@@ -100,13 +109,29 @@ class Admission:
         """Return what was said before, as far as those who will read the reply may know it now."""
         tenant = message.thread.tenant
         before = await self._interactions.history(message.thread, message, HISTORY_EXCHANGES)
-        before = _bounded(before)
+        before = _bounded(before or await self._asked_topic(message))
         named = list(chain.from_iterable(map(rests_on, before)))
         seen = Sight(blind=True)
         if self._readable is not None:
             seen = await sight_of(self._readable, tenant, named, reader)
         told = [each for each in before if seen.tells(each)]
         return _Talk(turns_of(before, message.author.id, seen), heard_in(told))
+
+    async def _asked_topic(self, message: Message) -> Sequence[Interaction]:
+        """Return what was said just before, if the bot asked there what a person is wanted for.
+
+        That is for direct conversations in which every message may begin a thread; else nothing.
+        """
+        thread = message.thread
+        if not message.private or thread.id != message.id:
+            return ()
+        place = thread.tenant, thread.platform, thread.channel
+        last = await self._interactions.newest_of(*place, message.author.id)
+        if last is None or last.outcome is None or not asks_topic(last.outcome.response.text):
+            return ()
+        age = message.received_at - last.message.received_at
+        recent = timedelta(0) <= age <= _JUST_BEFORE
+        return (last,) if recent and not last.withdrawn else ()
 
     async def _is_repeated(self, message: Message) -> bool:
         """Tell whether a button asks for what somebody typed meanwhile."""

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from bot.attachments.telling import searched
 from bot.attachments.text import shortened
-from bot.escalations.handover import WISH, wished_about
+from bot.escalations.handover import WISH, asks_topic, wished_about
+from bot.routing.intents.human import names_no_topic
+from bot.routing.question import condense
 from bot.types import Attached, Inquiry, Intent, Route
 from bot.ways import Routes
 from rag.pipeline import Scope
@@ -62,12 +64,29 @@ def question_for_people(inquiry: Inquiry, route: Route) -> str:
     said = inquiry.message.text
     if named := wished_about(said):
         said = named
-    elif route.intent is Intent.HUMAN and route.question not in said:
+    elif route.intent is Intent.HUMAN and not _is_said(route.question, said):
         said = route.question if said == WISH else f"{route.question}\n{said}"
     if not inquiry.message.attachments:
         return said
     names = ", ".join(" ".join(each.name.split()) for each in inquiry.message.attachments)
     return f"{said}\n(with {names})".strip()
+
+
+def _is_said(question: str, said: str) -> bool:
+    """Tell whether a question is, or is part of, what was just said."""
+    return question in said or question == condense(said)
+
+
+def lacks_topic(inquiry: Inquiry, route: Route) -> bool:
+    """Tell whether a person is wanted and nobody could say for what; it is asked back once.
+
+    Who was asked and names nothing again gets through to people, so that nobody is stuck.
+    """
+    message, said = inquiry.message, inquiry.message.text
+    if route.intent is not Intent.HUMAN or message.attachments or route.question != condense(said):
+        return False
+    asked = any(turn.role == "assistant" and asks_topic(turn.text) for turn in inquiry.history)
+    return not asked and (said == WISH or names_no_topic(said))
 
 
 def leans_on_own(inquiry: Inquiry, route: Route) -> bool:

@@ -1,12 +1,13 @@
-"""When a question fits several pages equally, ask which is meant instead of guessing."""
+"""When a question fits several pages equally, or none is named, ask what is meant."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
+from bot.escalations.handover import ASK_TOPIC, ASK_TOPIC_IN_CHANNEL
 from bot.rendering.wording import suggestions_of
-from bot.types import Clarification
+from bot.types import Clarification, Inquiry
 from rag.types import Passage
 from rag.words import stems
 
@@ -39,6 +40,14 @@ def clarify(question: str, passages: Sequence[Passage], probability: float) -> C
         suggestions=suggestions_of(meant),
         confidence=probability,
     )
+
+
+def ask_topic(inquiry: Inquiry) -> Clarification | None:
+    """Return a question back for what a person is wanted; None where people can't be asked."""
+    message = inquiry.message
+    if message.thread.platform == "cli":
+        return None
+    return Clarification(ASK_TOPIC if message.private else ASK_TOPIC_IN_CHANNEL)
 
 
 def _is_about(passage: Passage, asked: set[str]) -> bool:

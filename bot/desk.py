@@ -9,8 +9,15 @@ from typing import Literal
 
 import structlog
 
-from bot.asking import Asked, asked_of, leans_on_own, question_for_people, routed
-from bot.clarification import clarify
+from bot.asking import (
+    Asked,
+    asked_of,
+    lacks_topic,
+    leans_on_own,
+    question_for_people,
+    routed,
+)
+from bot.clarification import ask_topic, clarify
 from bot.escalations.handover import EscalationWording
 from bot.finishing import finished
 from bot.grounding import Gates, Grounding
@@ -101,7 +108,9 @@ class Desk:
             case Intent.GENERIC:
                 return await _generic_outcome(inquiry, way, trace)
             case Intent.HUMAN:
-                return Outcome(self._hand_over("asked_for_human", inquiry, trace.route), trace)
+                asked_back = ask_topic(inquiry) if lacks_topic(inquiry, trace.route) else None
+                handed = asked_back or self._hand_over("asked_for_human", inquiry, trace.route)
+                return Outcome(handed, trace)
             case Intent.DOMAIN | Intent.UNKNOWN:
                 return await self._grounded_outcome(inquiry, way, trace, report)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.types import Escalation, Inquiry, Outcome, Reply
+from bot.types import Clarification, Escalation, Inquiry, Intent, Outcome, Reply
 
 
 def finished(inquiry: Inquiry, outcome: Outcome) -> Outcome:
@@ -28,5 +28,8 @@ def _worth_saying(inquiry: Inquiry, outcome: Outcome) -> bool:
             return bool(sources)
         case Escalation(reason="asked_for_human"):
             return bool(inquiry.history)
+        case Clarification():
+            # A person is wanted, and it is asked for what.
+            return outcome.trace.route.intent is Intent.HUMAN and bool(inquiry.history)
         case _:
             return False

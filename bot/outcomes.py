@@ -110,11 +110,15 @@ def unavailable(message: Message, note: str, error: ErrorCode = "internal") -> O
 
 
 def refused(message: Message, refusal: Refusal) -> Outcome:
-    """Return what is said when a message is not worked on; its note is for the operator."""
+    """Return what is said when a message is not worked on; its note is for the operator.
+
+    What is for a person's eyes alone is never said to a bot.
+    """
     return Outcome(
         response=Reply(text=refusal.text, tone="generic", refused=True, limit=refusal.limit),
         trace=Trace(route=_unrouted(message), notes=(f"limit:{refusal.note}",)),
-        silent=message.overheard or refusal.silent,
+        silent=message.overheard or refusal.silent or (refusal.ephemeral and message.by_bot),
+        ephemeral=refusal.ephemeral,
     )
 
 

@@ -322,6 +322,12 @@ class Interactions(Protocol):
         """Return the interaction whose reply was posted there."""
         ...
 
+    async def newest_of(
+        self, tenant: str, platform: Platform, channel: str, person_id: str
+    ) -> Interaction | None:
+        """Return what a person asked last in a channel, of what has an outcome."""
+        ...
+
     async def in_thread(self, thread: Thread, limit: int) -> Sequence[Interaction]:
         """Return the last interactions of a thread, oldest first; withdrawn ones left out."""
         ...

@@ -230,6 +230,29 @@ def _minutes(span: timedelta) -> str:
     return "under a minute"
 
 
+def sources_linked(settings: Settings, own: Sequence[str]) -> Sequence[Part]:
+    """Warn for each chat platform whose sources can't be opened.
+
+    ``own`` are the spaces with pages that open on this server alone.
+    """
+    platforms = (("Slack", settings.slack_configured), ("Teams", settings.teams_configured))
+    if settings.public_url is not None or not own:
+        return []
+    listed = ", ".join(own[:_SPACES]) + ("\u2026" if len(own) > _SPACES else "")
+    cure = "Set PUBLIC_URL to the address at which colleagues reach this server."
+    return [
+        Part(
+            f"{name} sources",
+            "limited",
+            f"sources in {name} will not be links: pages of {listed} open on this server alone.",
+            cure,
+            vital=False,
+        )
+        for name, configured in platforms
+        if configured
+    ]
+
+
 def azure_search(settings: Settings, trouble: str = "") -> Part:
     """Say which index is searched in Azure, and as whom; ``trouble`` is why it can't be."""
     if settings.azure_search_endpoint is None:

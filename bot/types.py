@@ -104,6 +104,7 @@ class Message:
     nobody but the asker sees the thread. ``reply_to`` is whatever the platform needs to answer
     (JSON), opaque to everyone but its adapter. ``traceparent`` is the caller's trace (W3C), if any.
     ``overheard`` says that nobody addressed the bot: it speaks only if it has a sure answer.
+    ``by_bot``: another bot wrote it.
     """
 
     id: str
@@ -116,6 +117,7 @@ class Message:
     traceparent: str = ""
     overheard: bool = False
     attachments: tuple[Attachment, ...] = ()
+    by_bot: bool = False
 
     @property
     def key(self) -> str:
@@ -231,13 +233,15 @@ class Refusal:
     """A message that is not worked on: what its asker is told, and why, for the operator.
 
     ``silent``: they were told before, and this one is only recorded. ``limit`` is None where it is
-    refused for another reason than that it is too much now.
+    refused for another reason than that it is too much now. ``ephemeral``: it is for them alone,
+    where the platform can show something to one person.
     """
 
     text: str
     note: str
     silent: bool = False
     limit: Limit | None = None
+    ephemeral: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +387,7 @@ class Outcome:
 
     ``private`` is a fuller reply for the asker alone; it never enters the thread's history.
     ``silent``: it is only recorded, for nobody asked the bot. ``remarks`` are shown below it.
+    ``ephemeral``: it is shown to its asker alone, where the platform can show something so.
     ``asker`` is who asked as far as the platform introduced them; the record keeps them as the
     message's author, and nowhere else.
     """
@@ -393,6 +398,7 @@ class Outcome:
     silent: bool = False
     remarks: tuple[str, ...] = ()
     asker: Person | None = None
+    ephemeral: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from bot.escalations.reading import IndexReading, Readable
 from bot.escalations.telling import Teller
 from bot.introductions import Introductions
 from bot.limits.limits import LimitedAdmission
-from bot.limits.notices import Notices
+from bot.limits.notices import AskerNotices, Notices
 from bot.limits.usage import use_limits
 from bot.observing.audit import Observes
 from bot.parts import Parts
@@ -149,11 +149,13 @@ def _admission(
             introductions=introductions,
             reading=attachments_of(channels),
             readable=readable,
+            notes=store.notes,
         ),
         use=store.counting,
         pauses=store.pauses,
         limits=use_limits(settings),
         notices=Notices(),
+        told=AskerNotices(store.notes, frozenset(each.platform for each in channels)),
     )
 
 

@@ -16,11 +16,12 @@ from bot.config import Settings
 from bot.errors import BotError
 from bot.limits.part import limits_part
 from bot.parts import Parts, open_parts
+from bot.rendering.links import OWN_PAGES
 from bot.startup import Part
 from bot.store import database_url, open_store
 from rag.errors import RagError
 from rag.pipeline import Scope
-from rag.ports import ChatMessage, Prompt
+from rag.ports import ChatMessage, Lists, Prompt
 from rag.types import EVERYONE
 
 _FREE_BYTES = 500 * 1024**2
@@ -53,17 +54,20 @@ async def doctor(settings: Settings, *further: Checks) -> int:
 
     ``further`` try what ingestion reads, of which nothing is known here.
     """
+    own: Sequence[str] = ()
     found = [await asyncio.to_thread(_data_dir, settings.data_dir), *await _record(settings)]
     try:
         async with open_parts(settings) as parts:
             found += [await _knowledge(settings, parts), await _embedder(settings, parts)]
             found += [await _model(settings, parts), *await _outsiders(settings, parts)]
+            own = await _own_spaces(settings, parts)
     except (BotError, RagError) as error:
         found.append(Part("index", "failed", str(error)))
     found += await _azure_search(settings)
     for checks in further:
         found += await checks()
-    found += [*await _slack(settings), *await _teams(settings), startup.doors(settings)]
+    found += [*await _slack(settings), *await _teams(settings)]
+    found += [*startup.sources_linked(settings, own), startup.doors(settings)]
     for part in found:
         print(part.line())
     broken = [part.name for part in found if part.state == "failed"]
@@ -117,6 +121,24 @@ async def _knowledge(settings: Settings, parts: Parts) -> Part:
     return Part(
         indexed.name, indexed.state, f"{indexed.detail}; a search took {took:.0f} ms", indexed.cure
     )
+
+
+async def _own_spaces(settings: Settings, parts: Parts) -> Sequence[str]:
+    """Return the served spaces whose pages open on this server alone, as their first ones tell."""
+    index, tenant = parts.index, settings.tenant
+    if settings.public_url is not None or not isinstance(index, Lists):
+        return []
+    spaces = [each.space for each in await index.space_summaries(tenant, None)]
+    served = settings.index_spaces
+    return [
+        space
+        for space in spaces
+        if (served is None or space in served)
+        and any(
+            page.url.startswith(OWN_PAGES)
+            for page in await index.page_summaries(tenant, space, None)
+        )
+    ]
 
 
 async def _embedder(settings: Settings, parts: Parts) -> Part:

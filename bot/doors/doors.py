@@ -34,6 +34,7 @@ from bot.doors.signin.pages import OPEN_PATHS, PATH, SignInPages
 from bot.errors import SettingInvalid
 from bot.platforms import is_endpoint
 from bot.ports import Audits
+from bot.rendering.links import OWN_PAGES, QUOTE_MARK
 
 __all__ = [
     "ClaimedUser",
@@ -206,8 +207,14 @@ def _refused(request: web.Request) -> Exception:
         shown = path_of(request.headers.get("HX-Current-URL", ""))
         return problem(401, headers={"HX-Redirect": _sign_in(shown)})
     if _is_page_view(request):
-        return web.HTTPSeeOther(_sign_in(request.path_qs))
+        return web.HTTPSeeOther(_sign_in(_wanted(request)))
     return problem(401, headers={"WWW-Authenticate": 'Bearer realm="frontdesk"'})
+
+
+def _wanted(request: web.Request) -> str:
+    """Return where a browser goes on to; what it never sends, the place on the page, is added."""
+    at_quote = request.path.startswith(OWN_PAGES) and "quote" in request.query
+    return f"{request.path_qs}{QUOTE_MARK}" if at_quote else request.path_qs
 
 
 def _sign_in(wanted: str) -> str:

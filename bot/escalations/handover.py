@@ -11,6 +11,11 @@ _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answ
 OFFER = "Shall I ask a person?"
 """What an offered hand-over says; the router takes agreement with it as a wish for one."""
 
+_WHAT = "What is it about?"
+ASK_TOPIC = f"{_WHAT} Write it here, and I will ask a person."
+ASK_TOPIC_IN_CHANNEL = f"{_WHAT} Mention me with it, and I will ask a person."
+"""What is asked back where somebody wants a person and has named no question."""
+
 WISH = "I'd like to ask a person, please."
 """What a button that asks for a person says for whoever pressed it; they wrote none of it."""
 
@@ -88,6 +93,11 @@ class EscalationWording:
         if platform in self.asks_people or (people and platform in self.asks_named):
             return f"{_ASKED} They see {shown}; {_HERE}"
         return f"{LISTED} They see {shown}."
+
+
+def asks_topic(said: str) -> bool:
+    """Tell whether something that the bot said asks what a person is wanted for."""
+    return said in {ASK_TOPIC, ASK_TOPIC_IN_CHANNEL}
 
 
 def wish_about(question: str) -> str:

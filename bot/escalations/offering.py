@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.escalations.finding import Finding
 from bot.escalations.life import called
 from bot.escalations.types import Act, Case, CaseStep, State, Step
 from bot.escalations.view import CaseView
@@ -83,6 +84,13 @@ def peoples_offers(state: State) -> tuple[Offer, ...]:
 def askers_offers(state: State) -> tuple[Offer, ...]:
     """Return what the asker is offered."""
     return _ASKERS.get(state, ())
+
+
+def pages_heading(finding: Finding) -> str:
+    """Say what the pages on a card are: what an answer quoted, or what was only found."""
+    if finding.gate == "passed":
+        return "Pages of the answer that was given"
+    return "Pages found (not confirmed)"
 
 
 def stands(view: CaseView) -> str:

@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.escalations.handover import OFFERED
-from bot.limits.notices import Notices
+from bot.limits.notices import AskerNotices, Notices
 from bot.limits.usage import Arrival, Pause, Spent, UseLimits, day_of
 from bot.ports import Admits
 from bot.rendering.markdown import clip
 from bot.routing.intents.rules import Rules
-from bot.types import NO_MODEL, Inquiry, Intent, Limit, Message, Refusal
+from bot.types import NO_MODEL, Inquiry, Intent, Limit, Message, Refusal, Thread
 
 WINDOW = timedelta(seconds=60)
 DAY = timedelta(days=1)
@@ -26,8 +26,12 @@ DAY = timedelta(days=1)
 _STEP_SECONDS = 5
 _FEW_MINUTES = 90
 _REASON_CHARACTERS = 500
+_BOT_TURNS = 3
+"""So often another bot is answered in a thread, until a person says something to the bot there."""
+
 _STOPS = (".", "!", "?", "\u2026")
 
+_ENDLESS = "Another bot was answered three times here, and no person has said anything since."
 _IN_CHANNEL = "Mention me with \u201chuman\u201d and I will ask a person."
 _NOT_KEPT = (
     "Your question is not kept for later, so please ask it again then. If it can't wait, please "
@@ -58,6 +62,13 @@ class CountsUse(Protocol):
         """Return the same for the channel, counting at most ``each`` of one person (0: all)."""
         ...
 
+    async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
+        """Return how many of a thread's last messages other bots wrote, without a person between.
+
+        Counted up to ``most``; of those before the arrival, without those that were left alone.
+        """
+        ...
+
     async def spent(
         self, tenant: str, since: datetime, before: datetime, person: str | None = None
     ) -> Spent:
@@ -86,7 +97,8 @@ class LimitedAdmission:
     """Implements bot.ports.Admits around another, and keeps within the limits.
 
     Rates hold everyone. A used-up budget does not hold who plainly asks for a person, nor channels
-    that are answered without a model: neither takes one. A pause holds everything.
+    that are answered without a model: neither takes one. A pause holds everything. Who meets a
+    limit is told so for their eyes, as ``told`` says how often; another bot is not told.
     """
 
     def __init__(
@@ -97,24 +109,26 @@ class LimitedAdmission:
         pauses: KnowsPause,
         limits: UseLimits,
         notices: Notices,
+        told: AskerNotices | None = None,
     ) -> None:
         self._inner = inner
         self._use = use
         self._pauses = pauses
         self._limits = limits
         self._notices = notices
+        self._told = told
         self._rules = Rules()
 
     async def admit(self, message: Message) -> Inquiry | Refusal:
         """Return the inquiry, or what the asker is told instead."""
         pause = await self._pauses.current(message.thread.tenant)
         if pause is not None:
-            return self._refuse(message, _paused(message, pause))
+            return await self._refuse(message, _paused(message, pause))
         recorded = await self._use.arrival(message.interaction_id) or _unrecorded(message)
         arrival = replace(recorded, overheard=message.overheard)
-        hurried = await self._too_fast(message, arrival)
-        if hurried is not None:
-            return self._refuse(message, hurried)
+        held = await self._held(message, arrival)
+        if held is not None:
+            return held
         admitted = await self._inner.admit(message)
         if isinstance(admitted, Refusal):
             return admitted
@@ -123,7 +137,21 @@ class LimitedAdmission:
         used_up = await self._used_up(message, arrival)
         if used_up is None or self._wants_a_person(admitted):
             return admitted
-        return self._refuse(message, used_up)
+        return await self._refuse(message, used_up)
+
+    async def _held(self, message: Message, arrival: Arrival) -> Refusal | None:
+        """Return why a message is not looked at, None for one that is."""
+        hurried = await self._too_fast(message, arrival)
+        if hurried is not None:
+            return await self._refuse(message, hurried)
+        if message.by_bot and await self._goes_on(message, arrival):
+            return Refusal(_ENDLESS, "bot_turns_per_thread", silent=True)
+        return None
+
+    async def _goes_on(self, message: Message, arrival: Arrival) -> bool:
+        """Tell whether another bot has had its turns: two bots would never end by themselves."""
+        turns = await self._use.bot_turns(message.thread, arrival, _BOT_TURNS)
+        return turns >= _BOT_TURNS
 
     async def _too_fast(self, message: Message, arrival: Arrival) -> Exceeded | None:
         tenant, limits = message.thread.tenant, self._limits
@@ -176,7 +204,7 @@ class LimitedAdmission:
         ruling = self._rules.decide(inquiry.message.text, inquiry.history)
         return ruling is not None and ruling.intent is Intent.HUMAN
 
-    def _refuse(self, message: Message, exceeded: Exceeded) -> Refusal:
+    async def _refuse(self, message: Message, exceeded: Exceeded) -> Refusal:
         thread = message.thread
         asked = {
             "tenant": thread.tenant,
@@ -185,7 +213,14 @@ class LimitedAdmission:
             "interaction_id": message.interaction_id,
         }
         self._notices.refused(exceeded.limit, exceeded.key, {**asked, **exceeded.figures})
-        return Refusal(exceeded.text, note=exceeded.limit, limit=exceeded.met)
+        due = self._told is None or await self._told.due(message, exceeded.limit)
+        return Refusal(
+            exceeded.text,
+            note=exceeded.limit,
+            silent=not due,
+            limit=exceeded.met,
+            ephemeral=True,
+        )
 
 
 def _over(limits: UseLimits, spent: Spent) -> tuple[str, Mapping[str, object]] | None:

@@ -1,4 +1,4 @@
-"""Tells the operator of refusals, without a line for each message of a flood."""
+"""Tells the operator and the asker of refusals, without a line for each message of a flood."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from datetime import date
 
 import structlog
+
+from bot.ports import Notes
+from bot.types import Message, Platform
 
 log = structlog.get_logger(__name__)
 
@@ -75,3 +78,36 @@ class Notices:
             del self._told[first]
             if told.more:
                 log.warning("limit.refused_more", limit=first[0], key=first[1], times=told.more)
+
+
+class AskerNotices:
+    """Tells whether an asker is told of a limit: once a minute in a conversation, by all processes.
+
+    Args:
+        notes: Remembers who was told when.
+        platforms: Where replies are posted. Elsewhere each message fetches its own, and is told.
+    """
+
+    def __init__(self, notes: Notes, platforms: frozenset[Platform]) -> None:
+        self._notes = notes
+        self._platforms = platforms
+
+    async def due(self, message: Message, limit: str) -> bool:
+        """Tell whether to say it with this message; the same when asked again.
+
+        Raises StoreUnavailable.
+        """
+        thread, at = message.thread, message.received_at.timestamp()
+        if thread.platform not in self._platforms:
+            return True
+        key = f"{thread.platform}:limit:{thread.channel}:{message.author.id}:{limit}"
+        minute = int(at // QUIET_SECONDS)
+        last = await self._notes.get(thread.tenant, f"{key}:{minute - 1}")
+        if last is not None and at - float(last.partition(" ")[0]) < QUIET_SECONDS:
+            return False
+        # A note for each minute: of all processes one keeps it first.
+        about, now = message.interaction_id, f"{key}:{minute}"
+        mine = f"{at} {about}"
+        if await self._notes.first(thread.tenant, now, mine, interaction_id=about):
+            return True
+        return await self._notes.get(thread.tenant, now) == mine

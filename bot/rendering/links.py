@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from urllib.parse import quote, urlencode
 
 from bot.types import InteractionId, Outcome, Reply, Response, Source
 
 OWN_PAGES = "/pages/"
+QUOTE_MARK = "#quote"
+"""Where a stored page has the first of the quotes that its address names."""
+
 _CASES = "/board/escalations/"
+_ENDING_MARK = re.compile(r" \[(\d{1,2})\]$")
+_LONGEST_QUOTE = 150
+_MOST_ENCODED = 450
+"""Of the quotes in an address. A message has room for several, and so has what signing in keeps."""
 
 
 def reachable_from_afar(outcome: Outcome, public_url: str | None) -> Outcome:
@@ -30,6 +40,45 @@ def reachable(url: str, public_url: str | None) -> str:
     return f"{public_url}{url}" if public_url and url.startswith(OWN_PAGES) else url
 
 
+def at_quote(url: str, chunk_id: str, quotes: Sequence[str]) -> str:
+    """Return the address of one of our own pages at its quotes, as many as are short enough.
+
+    The beginning of a quote leads to it as well. Other addresses are returned as they are.
+    """
+    if not url.startswith(OWN_PAGES):
+        return url
+    marked = urlencode([("chunk", chunk_id)], quote_via=quote)
+    for each in filter(str.strip, quotes):
+        more = f"{marked}&{urlencode([('quote', _beginning(each))], quote_via=quote)}"
+        if len(more) > _MOST_ENCODED:
+            break
+        marked = more
+    return f"{url}?{marked}{QUOTE_MARK}" if "&" in marked else url
+
+
+def quoted_lines(text: str) -> Mapping[int, Sequence[str]]:
+    """Return the lines that an answer quotes from each source; a mark ends a source's lines."""
+    quoted: dict[int, list[str]] = {}
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if not line.startswith("> "):
+            continue
+        mark = _ENDING_MARK.search(line)
+        lines.append(line[2 : mark.start() if mark else None])
+        if mark:
+            quoted.setdefault(int(mark.group(1)), []).extend(lines)
+            lines = []
+    return quoted
+
+
+def quotes_of(response: Response) -> Sequence[Sequence[str]]:
+    """Return for each source of a response the lines of it that are quoted."""
+    sources = response.sources if isinstance(response, Reply) else response.suggestions
+    found = isinstance(response, Reply) and response.tone == "found"
+    lines = quoted_lines(response.text) if found else {}
+    return [lines.get(number, [each.quote]) for number, each in enumerate(sources, start=1)]
+
+
 def board_case(case_id: InteractionId, public_url: str | None) -> str:
     """Return where colleagues open a case on the board; "" without ``public_url``."""
     return f"{public_url}{_CASES}{case_id}" if public_url else ""
@@ -38,12 +87,26 @@ def board_case(case_id: InteractionId, public_url: str | None) -> str:
 def _response(response: Response, public_url: str) -> Response:
     if isinstance(response, Reply):
         return _reply(response, public_url)
-    return replace(response, suggestions=_sources(response.suggestions, public_url))
+    return replace(response, suggestions=_sources(response.suggestions, response, public_url))
 
 
 def _reply(reply: Reply, public_url: str) -> Reply:
-    return replace(reply, sources=_sources(reply.sources, public_url))
+    return replace(reply, sources=_sources(reply.sources, reply, public_url))
 
 
-def _sources(sources: tuple[Source, ...], public_url: str) -> tuple[Source, ...]:
-    return tuple(replace(source, url=reachable(source.url, public_url)) for source in sources)
+def _sources(
+    sources: tuple[Source, ...], response: Response, public_url: str
+) -> tuple[Source, ...]:
+    """Return the sources of a response as they open from afar, our own pages at the quote."""
+    quotes = quotes_of(response)
+    return tuple(
+        replace(source, url=reachable(at_quote(source.url, source.chunk_id, lines), public_url))
+        for source, lines in zip(sources, quotes, strict=True)
+    )
+
+
+def _beginning(line: str) -> str:
+    """Return the beginning of a quote, whole words of it where it has any."""
+    if len(line) <= _LONGEST_QUOTE:
+        return line
+    return line[:_LONGEST_QUOTE].rpartition(" ")[0] or line[:_LONGEST_QUOTE]

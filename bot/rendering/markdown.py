@@ -25,6 +25,15 @@ _LONE_BACKTICK = "\u02cb"
 _TRAILING = ".,;:!?)]}'\"*_\\"
 
 
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that turn the direction of the words after them around, and of words not theirs."""
+
+
+def unturned(text: str) -> str:
+    """Return the text without what makes the words beside it read in another direction."""
+    return _TURNING.sub("", text)
+
+
 def disarm(text: str) -> str:
     """Return the text with every link, image and address made inert; code is kept as it is.
 

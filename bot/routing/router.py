@@ -10,7 +10,7 @@ import structlog
 from bot.routing.followup import FollowUps, StandAlone, exchanges_of
 from bot.routing.intents.classifier import IntentClassifier
 from bot.routing.intents.language import looks_english
-from bot.routing.intents.rules import Rules
+from bot.routing.intents.rules import Rules, was_asked_for_topic
 from bot.routing.intents.verdict import judge
 from bot.routing.question import condense
 from bot.routing.turns import spoken_turns
@@ -58,6 +58,8 @@ class Router:
     async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
         """Return which way a message goes; never raises, whatever a model does."""
         ruling = self._rules.decide(text, history)
+        if ruling and ruling.intent is Intent.HUMAN and was_asked_for_topic(history):
+            return Route(Intent.HUMAN, 1.0, "rule", condense(text))
         history = self._about_something(history)
         if self._mode == "llm" and not (ruling and ruling.empty):
             routed = await self._by_model(text, history, await self._question(text, history))

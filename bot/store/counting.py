@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from sqlalchemy import ColumnElement, Select, func, select
 
 from bot.escalations.life import OWNED, WAITING
 from bot.limits.usage import Arrival, Spent
-from bot.store.codec import storable
+from bot.store.codec import Codec, storable
 from bot.store.tables import EscalationRow, InteractionRow, UsageRow
 from bot.store.transactions import Transactions
+from bot.types import Message, Thread
 
 
 class StoredCounting:
@@ -19,6 +21,7 @@ class StoredCounting:
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
+        self._messages = Codec(Message)
 
     async def arrival(self, interaction_id: str) -> Arrival | None:
         statement = _arrival(interaction_id)
@@ -35,6 +38,13 @@ class StoredCounting:
         self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
     ) -> Sequence[datetime]:
         return await self._moments(in_channel(tenant, arrival, within, most, each))
+
+    async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
+        statement = last_in_thread(thread, arrival, most)
+        async with self._transactions.reading() as connection:
+            newest_first = (await connection.scalars(statement)).all()
+        by_bots = (self._messages.decode(text).by_bot for text in newest_first)
+        return len(list(takewhile(bool, by_bots)))
 
     async def spent(
         self, tenant: str, since: datetime, before: datetime, person: str | None = None
@@ -114,15 +124,39 @@ def _around(arrival: Arrival, within: timedelta) -> tuple[ColumnElement[bool], .
     """What came earlier and less than a window away, by whichever process's clock.
 
     Clocks of several processes differ, so one that came before may bear a later moment. What was
-    left alone takes nothing from who addresses the bot.
+    overheard and left alone takes nothing from who addresses the bot.
     """
-    counted = () if arrival.overheard else (InteractionRow.answer_type != "SILENT",)
+    counted = () if arrival.overheard else (~_silent_to("overheard"),)
     return (
         *counted,
         InteractionRow.created_at > arrival.at - within,
         InteractionRow.created_at < arrival.at + within,
         InteractionRow.number < arrival.number,
     )
+
+
+def last_in_thread(thread: Thread, arrival: Arrival, most: int) -> Select[str]:
+    """A thread's last messages before this one; other bots' that were left alone don't count."""
+    return (
+        select(InteractionRow.message)
+        .where(
+            InteractionRow.tenant == thread.tenant,
+            InteractionRow.thread == thread.key,
+            InteractionRow.number < arrival.number,
+            ~_silent_to("by_bot"),
+        )
+        .order_by(InteractionRow.number.desc())
+        .limit(most)
+    )
+
+
+def _silent_to(mark: str) -> ColumnElement[bool]:
+    """Messages with a mark (a true field of Message) that nothing was said to.
+
+    In the stored JSON a quote within somebody's words is escaped, so none of them can look like it.
+    """
+    marked = InteractionRow.message.contains(f'"{mark}": true', autoescape=True)
+    return (InteractionRow.answer_type == "SILENT") & marked
 
 
 def spent(

@@ -131,6 +131,8 @@ def _reason(outcome: Outcome) -> str:
             return "The language model or its safety filter declined to answer."
         case Reply(tone="generic"):
             return "There are no sources, because this did not come from the wiki."
+        case Clarification() if outcome.trace.route.intent is Intent.HUMAN:
+            return "No question was named for them, so I asked what it is about."
         case Clarification():
             return "Several pages fit equally well, so I asked back instead of guessing."
         case Escalation(reason=reason) if reason in _REASONS:

@@ -93,6 +93,9 @@ class Ledger:
                 counted.append(other.at)
         return counted[:most]
 
+    async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
+        return 0
+
     async def spent(
         self, tenant: str, since: datetime, before: datetime, person: str | None = None
     ) -> Spent:

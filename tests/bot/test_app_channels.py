@@ -12,8 +12,9 @@ import pytest
 
 from bot.adapters.slack.wire.actions import ASK_SHORTCUT
 from bot.config import Settings
+from bot.escalations.handover import asks_topic
 from bot.store import Store, open_store, sqlite_url
-from bot.types import NO_MODEL, Interaction, Policy
+from bot.types import NO_MODEL, Clarification, Interaction, Policy
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import BOT_USER, TEAM, TOKEN, FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
@@ -27,6 +28,7 @@ PEOPLE = "C0PEOPLE0"
 GUEST = "U0GUEST00"
 BOB = "U0BOB0000"
 LOG = StoredFile("vpn.log", b"start\nTunnelError: error 809, UDP port 4500 is blocked\nend\n")
+WISHED = "a human please, my screen is broken"
 PICTURE = StoredFile("screen.png", b"\x89PNG", "image/png")
 
 
@@ -102,7 +104,7 @@ async def test_who_asked_is_named_to_people_and_in_the_record(
     slack: FakeSlack, tmp_path: Path
 ) -> None:
     async with company(slack, tmp_path) as acme:
-        await acme.visitor().say(HELP, "human", mention=True)
+        await acme.visitor().say(HELP, WISHED, mention=True)
         (kept,) = await acme.becomes(1)
         case = await acme.store.escalations.get("default", kept.id)
 
@@ -206,7 +208,31 @@ async def test_a_guest_is_answered_from_the_open_spaces_alone(
 async def test_people_are_asked_where_the_channel_says(slack: FakeSlack, tmp_path: Path) -> None:
     async with company(slack, tmp_path) as acme:
         await acme.allow(Policy(people=PEOPLE))
-        thread = await acme.visitor().say(HELP, "human", mention=True)
+        thread = await acme.visitor().say(HELP, WISHED, mention=True)
 
         assert "I've asked the people who look after this" in await acme.said(thread)
         await until(lambda: acme.slack.answers(PEOPLE))
+
+
+@pytest.mark.mended(id="slack-5")
+@pytest.mark.parametrize("topic", ["My locker\nis stuck.", "human"])
+@pytest.mark.parametrize("below", [True, False])
+async def test_who_wants_a_person_is_asked_for_what_before_anybody_is_told(
+    slack: FakeSlack, tmp_path: Path, topic: str, *, below: bool
+) -> None:
+    """The second wish without a topic gets through: nobody is stuck."""
+    async with company(slack, tmp_path, slack_escalation_channel=PEOPLE) as acme:
+        alice = acme.visitor()
+        thread = await alice.say(alice.direct, "human")
+        await until(lambda: slack.answers(alice.direct, thread))
+        told_before = slack.in_channel(PEOPLE)
+        await alice.say(alice.direct, topic, thread if below else None)
+        first, second = await acme.becomes(2)
+        case = await acme.store.escalations.get("default", second.id)
+
+    assert first.outcome is not None
+    assert isinstance(first.outcome.response, Clarification)
+    assert asks_topic(first.outcome.response.text)
+    assert told_before == []
+    assert case is not None
+    assert (case.reason, case.question) == ("asked_for_human", topic)

@@ -23,7 +23,7 @@ from tests.bot.server import TOKEN as ADMIN
 
 HELP = "C0HELP000"
 PEOPLE = "C0PEOPLE0"
-ASKED = events.mention("human")
+ASKED = events.mention("a human please, my screen is broken")
 THREAD = str(ASKED["ts"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -277,7 +277,7 @@ async def test_a_refusal_is_an_outcome_and_keeps_the_models_words_to_itself(benc
 async def test_a_person_is_asked_without_a_search(bench: Bench) -> None:
     bench.intent = Intent.HUMAN
 
-    response = (await bench.ask("a human please", private=False)).response
+    response = (await bench.ask("a human please, my screen is dark", private=False)).response
 
     assert isinstance(response, Escalation)
     assert response.reason == "asked_for_human"
@@ -399,3 +399,33 @@ async def test_the_record_says_what_was_read_and_how_sure(bench: Bench) -> None:
     assert [found.chunk_id for found in trace.passages] == ["c1"]
     assert trace.threshold == 0.65
     assert {"route", "search", "compose"} <= set(trace.timings_ms)
+
+
+@pytest.mark.mended(id="slack-5")
+@pytest.mark.parametrize(
+    ("said", "before", "kind"),
+    [
+        ("human", "", "clarification"),
+        ("Can I talk to a real person, please?", "", "clarification"),
+        (WISH, "", "clarification"),
+        ("a human please, my screen is dark", "", "escalation"),
+        ("human", "who fixes error 809?", "escalation"),
+        ("who can I call right now", "", "escalation"),
+    ],
+)
+async def test_it_is_asked_back_only_where_nothing_says_what_a_person_is_for(
+    bench: Bench, said: str, before: str, kind: str
+) -> None:
+    bench.intent, bench.question = Intent.HUMAN, before
+
+    assert (await bench.ask(said)).response.kind == kind
+
+
+@pytest.mark.mended(id="slack-5")
+async def test_who_reads_along_in_their_own_thread_is_asked_back_too(bench: Bench) -> None:
+    bench.intent = Intent.HUMAN
+    asked = replace(message("human", private=False), overheard=True)
+    talk = (Turn("user", "hi"), Turn("assistant", "Hello!"))
+
+    assert not (await bench.handle(inquiry(asked, *talk))).silent
+    assert (await bench.handle(inquiry(asked))).silent

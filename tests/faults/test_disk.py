@@ -119,7 +119,7 @@ async def test_a_full_disk_refuses_messages_and_takes_them_again_by_itself(
 async def test_a_full_disk_refuses_documents_and_acts_and_takes_them_again_by_itself(
     small_disk: Path, slack: FakeSlack, asker: Client
 ) -> None:
-    text, ts = "human", "1700000001.000100"
+    text, ts = "a human please, my screen is broken", "1700000001.000100"
     async with server(small_disk, **on_slack(slack.url)) as running:
         await running.start()
         sent = [await asker.upload(running.url, "HR", "leave.md", "# Leave\n\n30 days.")]

@@ -34,7 +34,7 @@ _ON_THE_BOARD = 40
 """On each of two cases: 200 presses."""
 
 _LONG = 60.0
-_ASKS = "Can I talk to a human?"
+_ASKS = "Can I talk to a human about my locker?"
 Told = Mapping[str, Any]
 
 

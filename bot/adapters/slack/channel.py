@@ -15,6 +15,7 @@ from bot.adapters.slack.cases.people import People
 from bot.adapters.slack.cases.telling import Telling
 from bot.adapters.slack.home.checking import PEOPLE, Checking
 from bot.adapters.slack.home.identity import Colleagues, Introducer
+from bot.adapters.slack.home.names import Names
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.home.standing import Standing
 from bot.adapters.slack.said.files import Files
@@ -94,6 +95,7 @@ class SlackChannel:
         self.colleagues = Colleagues(client, caller, self.own, settings)
         self._checking = Checking(client, caller, self.own, self.colleagues, settings)
         self.introducer = Introducer(client, caller, self.colleagues)
+        self.names = Names(client, caller, self.colleagues)
         self._files = Files(client)
         self.errands = Errands()
         # What only one person sees takes fewer kinds of blocks: each learns for itself.
@@ -164,7 +166,7 @@ class SlackChannel:
             self._turns.ended(message)
             await self._status.withdrawn(message)
             return
-        if not message.reply_to:
+        if not response_url_of(message):
             self._turns.begun(message)
         await self._status.show(message, activity)
 
@@ -177,6 +179,10 @@ class SlackChannel:
         message = delivery.message
         if response_url_of(message):
             return await self._responses.deliver(delivery)
+        if delivery.outcome.ephemeral and not message.private:
+            shown = await self._whispers.only(delivery)
+            await self._status.withdrawn(message)
+            return shown
         async with self._cleared_if_refused(message):
             ref, posted = await self._replies.deliver(delivery)
         if posted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from bot.judging import can_be_judged
 from bot.pages.markup import answer_html, quote_html
 from bot.rendering.ages import freshness, warnings_of
 from bot.rendering.amounts import counted
+from bot.rendering.links import QUOTE_MARK, quotes_of
 from bot.types import (
     Activity,
     Clarification,
@@ -49,7 +49,6 @@ _LONG_QUESTION = 600
 _LABEL = 90
 _LONGEST_QUOTE_IN_A_LINK = 600
 _MOST_QUOTES_IN_A_LINK = 10
-_ENDING_MARK = re.compile(r" \[(\d{1,2})\]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,31 +236,11 @@ def _can_ask_person(response: Response) -> bool:
 
 
 def _source_views(response: Response, shown: Sequence[Source]) -> tuple[SourceView, ...]:
-    quoted = quoted_lines(response.text) if _quotes(response) else {}
     now = datetime.now(UTC)
     return tuple(
-        _source_view(source, quoted.get(number, [source.quote]), now)
-        for number, source in enumerate(shown, start=1)
+        _source_view(source, quotes, now)
+        for source, quotes in zip(shown, quotes_of(response), strict=True)
     )
-
-
-def _quotes(response: Response) -> bool:
-    return isinstance(response, Reply) and response.tone == "found"
-
-
-def quoted_lines(text: str) -> Mapping[int, Sequence[str]]:
-    """Return the lines that an answer quotes from each source; a mark ends a source's lines."""
-    quoted: dict[int, list[str]] = {}
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if not line.startswith("> "):
-            continue
-        mark = _ENDING_MARK.search(line)
-        lines.append(line[2 : mark.start() if mark else None])
-        if mark:
-            quoted.setdefault(int(mark.group(1)), []).extend(lines)
-            lines = []
-    return quoted
 
 
 def _source_view(source: Source, quotes: Sequence[str], now: datetime) -> SourceView:
@@ -283,4 +262,4 @@ def _href(source: Source, quotes: Sequence[str]) -> str:
         return ""
     exact = [("quote", each[:_LONGEST_QUOTE_IN_A_LINK]) for each in quotes[:_MOST_QUOTES_IN_A_LINK]]
     marked = urlencode([("chunk", source.chunk_id), *exact], quote_via=quote)
-    return f"{source.url}?{marked}#quote"
+    return f"{source.url}?{marked}{QUOTE_MARK}"

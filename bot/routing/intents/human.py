@@ -38,6 +38,7 @@ _TARGETS = frozenset(
     escalate ticket advisor adviser supervisor technician callback handoff handover receptionist
     """.split()
 )
+_ASKING = frozenset("ask asking contact reach call find bring put through transfer send".split())
 _MOST_BARE_WORDS = 12
 _WHO_TO_CALL = re.compile(
     r"(?:(?:hi|hey|hello|ok|so)(?: there)? (?:\. )?)?(?:who|whom|what number) (?:can|could) i"
@@ -64,11 +65,23 @@ class HumanRequests:
         return bool(self._foreign.search(said)) or _bare(said) or any(map(_asks, clauses(said)))
 
 
+def names_no_topic(text: str) -> bool:
+    """Tell whether a request for a person says nothing of what it is about: "human please"."""
+    said = mended(plain(text))
+    words = _words(said)
+    rest = {word for word in words if word not in _FILLER | _ASKING}
+    return len(words) <= _MOST_BARE_WORDS and rest <= _TARGETS and not _WHO_TO_CALL.fullmatch(said)
+
+
+def _words(said: str) -> list[str]:
+    return [word for word in NAMED_DESK.sub("helpdesk", said).split() if word not in {".", "?"}]
+
+
 def _bare(said: str) -> bool:
     """Whether nothing is said but who is wanted: "agent", "no. human pls"."""
     if _WHO_TO_CALL.fullmatch(said):
         return True
-    words = [word for word in NAMED_DESK.sub("helpdesk", said).split() if word not in {".", "?"}]
+    words = _words(said)
     rest = [word for word in words if word not in _FILLER]
     return bool(rest) and len(words) <= _MOST_BARE_WORDS and _TARGETS.issuperset(rest)
 

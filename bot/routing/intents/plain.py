@@ -6,8 +6,11 @@ import re
 import unicodedata
 
 _MENTION = re.compile(
-    r"<[@!#][^<>\s]{1,80}>|<at\b[^>]{0,200}>[^<]{0,200}</at>|(?<!\S)@\w[\w.-]*", re.IGNORECASE
+    r"<[@!#][^<>\s]{1,80}>|<at\b[^>]{0,200}>[^<]{0,200}</at>|(?<!\S)@\w[\w.'-]*(?:\u00a0[^\s@]+){0,5}",
+    re.IGNORECASE,
 )
+"""A name of several words has no-break spaces between them."""
+
 _EMOJI_NAME = re.compile(r"(?<!\S):[a-z0-9_+-]{2,40}:(?!\S)")
 _APOSTROPHE = re.compile(r"['`\u00b4\u2018\u2019\u02bc]")
 _CLAUSE_END = re.compile(r"[.!?;:,\n()\u3002\uff01\uff1f\u2026\u2014]+|\s-+\s")
@@ -26,7 +29,7 @@ def plain(text: str) -> str:
     Mentions, emoji, apostrophes, accents and invisible characters are gone, so that what looks
     alike is alike. Empty when the message says nothing.
     """
-    text = _EMOJI_NAME.sub(" ", without_mentions(_letters(text)))
+    text = _EMOJI_NAME.sub(" ", without_mentions(_letters(without_mentions(text))))
     text = _APOSTROPHE.sub("", text.casefold())
     text = _CLAUSE_END.sub(_mark, text)
     words = (_word(part) for part in text.split())

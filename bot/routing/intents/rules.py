@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bot.escalations.handover import OFFER
+from bot.escalations.handover import OFFER, asks_topic
 from bot.routing.intents.human import HumanRequests
 from bot.routing.question import is_log
 from bot.routing.smalltalk import ACKNOWLEDGEMENT, NOTHING_SAID, SmallTalk
@@ -47,6 +47,8 @@ class Rules:
             return Ruling(Intent.GENERIC, empty=True)
         if self._human.heard(read) or (_was_offered(history) and _AGREED.fullmatch(read.strip())):
             return Ruling(Intent.HUMAN)
+        if topic is None and was_asked_for_topic(history):
+            return Ruling(Intent.HUMAN)
         if topic is not None and not (topic == ACKNOWLEDGEMENT and _was_asked(history)):
             return Ruling(Intent.GENERIC)
         return Ruling(Intent.DOMAIN) if is_log(text) else None
@@ -56,6 +58,11 @@ def _both_ends(text: str) -> str:
     if len(text) <= 2 * _READ_CHARACTERS:
         return text
     return f"{text[:_READ_CHARACTERS]}\n{text[-_READ_CHARACTERS:]}"
+
+
+def was_asked_for_topic(history: tuple[Turn, ...]) -> bool:
+    """Whether our last turn asked what a person is wanted for: then what is said now is it."""
+    return bool(history) and history[-1].role == "assistant" and asks_topic(history[-1].text)
 
 
 def _was_offered(history: tuple[Turn, ...]) -> bool:

@@ -14,6 +14,7 @@ from bot.config import Settings
 from rag.assembly import open_embedder
 from tests.bot.adapters.slack.server import TOKEN, FakeSlack
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.house import write_index
 from tests.bot.server import settings_for
 from tests.rag.index.azure.opened import opened
 from tests.rag.models.embedding_server import LENGTH, embeds
@@ -135,3 +136,19 @@ async def test_it_tries_a_search_in_azure_and_says_which_rights_are_missing(
     assert "  + Azure AI Search: search" in told
     assert "`Search Index Data Contributor`" in told
     assert "`Search Service Contributor`" in told
+
+
+@pytest.mark.mended(id="slack-4")
+@pytest.mark.parametrize("public_url", [None, "https://help.example"])
+async def test_it_warns_that_sources_will_not_be_links(
+    settings: Settings,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    public_url: str | None,
+) -> None:
+    await write_index(settings, tmp_path / "pages")
+
+    await doctor(settings.model_copy(update={"public_url": public_url}))
+
+    told = capsys.readouterr().out
+    assert ("sources in Slack will not be links" in told) == (public_url is None)

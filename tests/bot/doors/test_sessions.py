@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from aiohttp import web
@@ -11,6 +12,7 @@ from aiohttp.test_utils import make_mocked_request
 
 from bot.doors.roles import SignedIn
 from bot.doors.sessions import SESSION_SECONDS, KeepsSessions, Sessions
+from bot.rendering.links import at_quote
 from bot.store import Store
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 
@@ -312,6 +314,27 @@ async def test_who_signs_in_goes_on_to_where_they_wanted(store: Store, tmp_path:
     assert 'value="/broken?a=1&amp;b=2"' in page
     assert signed.headers["Location"] == "/broken?a=1&b=2"
     assert away.headers["Location"] == "/"
+
+
+@pytest.mark.mended(id="slack-4")
+async def test_signing_in_goes_on_to_the_quoted_lines_of_a_page(
+    store: Store, tmp_path: Path
+) -> None:
+    page = at_quote("/pages/IT/vpn.md", "c1", ["Open it, & wait: 50 % #1", "\u00e4 " * 70])
+    wanted, _, place = page.partition("#")
+    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
+        sent = await client.get(wanted, headers=PAGE_VIEW, allow_redirects=False)
+        (kept,) = parse_qs(urlsplit(sent.headers["Location"]).query)["next"]
+        signed = await client.post(
+            "/session",
+            data={"token": TOKEN, "next": kept},
+            headers=own(client),
+            allow_redirects=False,
+        )
+
+    gone_on, _, there = signed.headers["Location"].partition("#")
+    assert parse_qs(urlsplit(gone_on).query) == parse_qs(urlsplit(wanted).query)
+    assert there == place
 
 
 async def test_a_fragment_of_a_page_leads_the_whole_page_to_signing_in(

@@ -49,6 +49,7 @@ async def test_one_message_too_many_is_refused_with_the_wait() -> None:
         "Please ask again in about 45 seconds.",
         "rate_per_user_per_minute",
         limit=Limit("rate", NOON + timedelta(seconds=70)),
+        ephemeral=True,
     )
 
 
@@ -129,6 +130,7 @@ async def test_a_used_up_budget_is_told_with_the_offer_of_a_person(
         "in about 12 hours. Shall I ask a person? Reply “yes”.",
         note,
         limit=Limit("budget", NOON + timedelta(hours=12)),
+        ephemeral=True,
     )
 
 
@@ -220,6 +222,7 @@ async def test_a_pause_holds_everything_and_says_why_and_whom_to_ask(text: str) 
         "it again then. If it can't wait, please ask your help desk directly.",
         "pause",
         limit=Limit("pause"),
+        ephemeral=True,
     )
 
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from bot.doors.addresses import local_path
 from bot.rendering.links import board_case, reachable_from_afar
+from bot.rendering.rendering import web_url
 from bot.types import Clarification, Escalation, InteractionId, Outcome, Reply, Response, Source
 from tests.bot.fakes import replied
 
@@ -22,6 +25,7 @@ def urls(response: Response) -> list[str]:
     return [source.url for source in shown]
 
 
+@pytest.mark.mended(id="slack-4")
 @pytest.mark.parametrize(
     "response",
     [
@@ -34,10 +38,24 @@ def test_only_our_own_pages_get_the_public_address(response: Response) -> None:
     shown = reachable_from_afar(outcome(response), "https://help.example")
 
     assert urls(shown.response) == [
-        "https://help.example/pages/IT/vpn.md",
+        "https://help.example/pages/IT/vpn.md?chunk=c1&quote=q#quote",
         THEIRS.url,
         NOWHERE.url,
     ]
+
+
+@pytest.mark.mended(id="slack-4")
+def test_a_link_leads_to_the_quoted_lines_and_stays_short_enough_for_signing_in() -> None:
+    lines = ["Open the client.", "Wait " * 200, "Then call " * 30, "\u00e4" * 500]
+    quoted = "\n".join(f"> {line}" for line in lines)
+    reply = Reply(f"From the wiki:\n{quoted} [1]", "found", sources=(OURS,))
+    (url,) = urls(reachable_from_afar(outcome(reply), "https://help.example").response)
+
+    quotes = parse_qs(urlsplit(url).query)["quote"]
+    assert quotes[0] == lines[0]
+    assert all(line.startswith(each) for each, line in zip(quotes, lines, strict=False))
+    assert local_path(url.removeprefix("https://help.example")) != "/"
+    assert web_url(url) == url
 
 
 def test_a_private_reply_is_linked_too() -> None:
@@ -45,7 +63,7 @@ def test_a_private_reply_is_linked_too() -> None:
     shown = reachable_from_afar(outcome(private, private), "https://help.example")
 
     assert shown.private is not None
-    assert urls(shown.private) == ["https://help.example/pages/IT/vpn.md"]
+    assert urls(shown.private) == ["https://help.example/pages/IT/vpn.md?chunk=c1&quote=q#quote"]
 
 
 def test_without_a_public_address_nothing_changes() -> None:

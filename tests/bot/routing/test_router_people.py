@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.escalations.handover import WISH, EscalationWording, wish_about
+from bot.escalations.handover import ASK_TOPIC, WISH, EscalationWording, wish_about
 from bot.routing.router import Router
 from bot.types import Intent
 from rag.types import Turn
@@ -100,3 +100,15 @@ async def test_a_wish_that_says_what_it_is_about_leans_on_nothing(
 
     assert route.intent is Intent.HUMAN
     assert (route.leaned_on == ()) is alone
+
+
+@pytest.mark.mended(id="slack-5")
+@pytest.mark.parametrize(("text", "wished"), [("my laptop", True), ("thanks", False)])
+async def test_what_follows_the_question_for_a_topic_is_for_people(
+    router: Router, text: str, *, wished: bool
+) -> None:
+    history = (Turn("user", "a human please"), Turn("assistant", ASK_TOPIC))
+
+    assert (await router.route(text, history)).intent is (
+        Intent.HUMAN if wished else Intent.GENERIC
+    )

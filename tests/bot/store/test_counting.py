@@ -14,11 +14,13 @@ from bot.limits.limits import WINDOW, LimitedAdmission
 from bot.limits.notices import Notices
 from bot.limits.usage import Arrival, Spent, UseLimits
 from bot.store import Store, counting, open_store, sqlite_url
+from bot.store.rows import Rows
 from bot.types import Inquiry, Message
 from tests.bot.ledger import Door, Ledger
 from tests.bot.store.arrivals import spend, write
 from tests.bot.store.filled import add_escalation, add_interaction
 from tests.builders import NOON
+from tests.builders import message as said
 
 MIDNIGHT = NOON - timedelta(hours=12)
 HERE = Arrival(10**6, NOON, "anna", "slack:C1")
@@ -69,15 +71,16 @@ async def test_the_record_counts_as_the_plainest_way_does(store: Store, seed: in
             assert counted == await ledger.in_channel(tenant, arrival, WINDOW, most, each)
 
 
-async def test_what_was_left_alone_takes_nothing_from_who_asks(store: Store) -> None:
-    for number, kind in enumerate(("RAG", "SILENT", "SILENT")):
+async def test_what_was_overheard_and_left_alone_takes_nothing_from_who_asks(store: Store) -> None:
+    kinds = (("RAG", False), ("SILENT", True), ("SILENT", False))
+    for number, (kind, overheard) in enumerate(kinds):
         at = NOON - timedelta(seconds=number + 1)
-        await add_interaction(
-            store, f"i{number}", at=at, answer_type=kind, person="anna", channel="slack:C1"
-        )
+        spoken = Rows().message(replace(said('"overheard": true?'), overheard=overheard))
+        where = {"person": "anna", "channel": "slack:C1", "message": spoken}
+        await add_interaction(store, f"i{number}", at=at, answer_type=kind, **where)
     overhearing = replace(HERE, overheard=True)
 
-    for arrival, counted in ((HERE, 1), (overhearing, 3)):
+    for arrival, counted in ((HERE, 2), (overhearing, 3)):
         by_person = await store.counting.by_person("default", arrival, WINDOW, 9)
         in_channel = await store.counting.in_channel("default", arrival, WINDOW, 9, 0)
         assert (len(by_person), len(in_channel)) == (counted, counted)

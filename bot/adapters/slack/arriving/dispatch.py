@@ -13,6 +13,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.adapters.slack.wire.requests import ODD_SHAPE
 from bot.config import Settings
 from bot.errors import BotError
 
@@ -75,6 +76,10 @@ async def _acknowledge() -> None:
 
 
 async def _refuse(error: Exception) -> BoltResponse:
+    if isinstance(error, ODD_SHAPE):
+        # Sent again it would have the same shape.
+        log.error("slack.not_understood", error=type(error).__name__, exc_info=error)
+        return BoltResponse(status=200, body="")
     known = isinstance(error, BotError | TimeoutError)
     log.error("slack.not_kept", error=type(error).__name__, exc_info=None if known else error)
     return BoltResponse(status=503, body="")

@@ -11,6 +11,7 @@ from slack_bolt.response import BoltResponse
 
 from bot.adapters.slack.arriving.tenancy import Tenancy, places_of
 from bot.adapters.slack.wire.events import Event, text_at
+from bot.adapters.slack.wire.requests import ODD_SHAPE
 
 _AT_ONCE = 16
 """An event costs some milliseconds of the loop; a herd of them must leave room for others. Who
@@ -59,6 +60,9 @@ class Intake:
     async def _dispatched(self, request: AsyncBoltRequest) -> BoltResponse:
         try:
             response = await self._bolt.async_dispatch(request)
+        except ODD_SHAPE as error:
+            log.warning("slack.not_understood", type=_kind(request.body), exc_info=error)
+            return BoltResponse(status=200, body="")
         except Exception as error:
             log.exception("slack.not_taken", error=type(error).__name__)
             return BoltResponse(status=NOT_YET, body="")

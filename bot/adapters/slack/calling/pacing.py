@@ -46,6 +46,7 @@ _RATES = {
     "conversations.replies": _TIER_3,
     "reactions.add": _TIER_3,
     "reactions.remove": _TIER_2,
+    "usergroups.list": _TIER_2,
     "usergroups.users.list": _TIER_2,
     "users.info": _TIER_4,
     "users.lookupByEmail": _TIER_3,

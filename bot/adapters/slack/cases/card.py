@@ -25,13 +25,14 @@ from bot.adapters.slack.wire.actions import (
 )
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
+from bot.escalations.card_threads import UNREAD
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import called
-from bot.escalations.offering import HISTORY, acts, peoples_offers, since, stands
+from bot.escalations.offering import HISTORY, acts, pages_heading, peoples_offers, since, stands
 from bot.escalations.types import Act, CaseStep
 from bot.escalations.view import CaseView
 from bot.rendering.links import reachable
-from bot.rendering.markdown import clip, disarm, split
+from bot.rendering.markdown import clip, disarm, split, unturned
 from bot.rendering.rendering import REASONS, SourceLine, offered, web_url
 from bot.types import Message
 
@@ -54,6 +55,8 @@ _BLOCKS_LIMIT = 9_000
 _MOST_PAGES = 5
 _MOST_STEPS = 3
 _LINE_LENGTH = 250
+_STEP = 10
+_QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _USER = re.compile(r"[UW][A-Z0-9]{2,}")
 
 
@@ -103,17 +106,19 @@ def _cut(text: str) -> str:
 
 def _question(message: Message, view: CaseView, ways: Ways) -> str:
     case = view.case
-    asked = split(case.question, _QUESTION_LIMIT, lambda part: len(escaped(part)))[0]
+    asked = split(unturned(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part)))[0]
     quoted = "\n".join(f"> {line}" for line in mrkdwn(disarm(asked)).split("\n"))
     who = f"{_who(message, view)}{case.asker_mark}"
     opening = f"*A question for a person* from {who}: {REASONS[case.reason]}"
-    return f"{opening}\n{quoted}\n{_where(message, ways)}"
+    unread = f" \u00b7 {UNREAD}" if peoples_offers(case.standing.state) else ""
+    return f"{opening}\n{quoted}\n{_where(message, ways)}{unread}"
 
 
 def _who(message: Message, view: CaseView) -> str:
     if _USER.fullmatch(message.author.id):
         return f"<@{message.author.id}>"
-    return escaped_label(clip(view.case.asker_name or message.author.id, _LINE_LENGTH))
+    name = unturned(view.case.asker_name or message.author.id)
+    return escaped_label(clip(name, _LINE_LENGTH))
 
 
 def _where(message: Message, ways: Ways) -> str:
@@ -135,7 +140,7 @@ def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[str]:
         lines.append(f"_{finding.hidden} more {pages} found that not everyone may read._")
     if not lines:
         return []
-    listed = "\n".join(["*Pages found (not confirmed)*", *lines])
+    listed = "\n".join([f"*{pages_heading(finding)}*", *lines])
     return [part for part in split(listed, SECTION_LIMIT) if part]
 
 
@@ -158,7 +163,7 @@ def _before(exchanges: Sequence[Exchange]) -> list[str]:
 def _exchange(exchange: Exchange) -> str:
     answer = "_an answer from pages that not everyone may read_"
     if not exchange.withheld:
-        answer = _line(exchange.answer) or "_no answer_"
+        answer = _line(_QUOTED.sub("", exchange.answer)) or "_no answer_"
     return f"\u2022 {_line(exchange.question)}\n   \u2192 {answer}"
 
 
@@ -191,11 +196,15 @@ def _buttons(view: CaseView) -> Block | None:
 
 
 def _line(text: str) -> str:
-    """Return words on one line, in which nothing is live."""
-    line = clip(disarm(text), _LINE_LENGTH)
-    return escaped_label(split(line, _LINE_LENGTH, lambda part: len(escaped_label(part)))[0])
+    """Return words on one line, in which nothing is live; what is cut ends in a mark."""
+    line = disarm(unturned(text))
+    for room in range(_LINE_LENGTH, 0, -_STEP):
+        shown = escaped_label(clip(line, room))
+        if len(shown) <= _LINE_LENGTH:
+            return shown
+    return ""
 
 
 def _dead(text: str) -> str:
     """Return a name that ends no bold text."""
-    return escaped_label(text).replace("*", "\u2217")
+    return escaped_label(unturned(text)).replace("*", "\u2217")

@@ -17,7 +17,9 @@ from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.showing.render import Forms
 from bot.adapters.slack.wire.labels import CARD, Place, label, ts_of
 from bot.errors import StoreUnavailable
+from bot.escalations.card_threads import note_card
 from bot.escalations.ports import SeesCases
+from bot.escalations.types import Case
 from bot.escalations.upkeep import Upkeep
 from bot.escalations.view import CaseView
 from bot.ports import Notes
@@ -60,11 +62,11 @@ class Cards:
         """Post the card of a question. Raises DeliveryFailed."""
         message = delivery.message
         view = await self._upkeep.view(delivery)
-        await self._note(message, channel)
+        await self._note(message, PostedRef(channel, ""))
         place = Place(channel, None, since=ts_of(message))
         forms = await self._forms(message, view)
         ts = await self._poster.post(place, forms, label(delivery, CARD, of=1))
-        await self._note(message, f"{channel} {ts}")
+        await self._note(message, PostedRef(channel, ts))
         self._upkeep.shown(view)
         await self._upkeep.catch_up(message, view, self.show)
 
@@ -88,8 +90,9 @@ class Cards:
         found = next((each for each in posted if each.label.part == CARD), None)
         if found is None:
             return None
-        await self._note(message, f"{channel} {found.ts}")
-        return PostedRef(channel, found.ts)
+        at = PostedRef(channel, found.ts)
+        await self._note(message, at)
+        return at
 
     async def noted(self, tenant: str, case_id: InteractionId) -> PostedRef | None:
         """Return where a card was going to be; its id is empty until it was seen there.
@@ -100,17 +103,24 @@ class Cards:
         channel, _, ts = (text or "").partition(" ")
         return PostedRef(channel, ts) if channel else None
 
+    async def note_thread(self, case: Case, at: PostedRef) -> None:
+        """Note that what is written below a reminder is below the case's card, too."""
+        try:
+            await note_card(self._notes, "slack", case.tenant, case.interaction_id, at)
+        except StoreUnavailable as error:
+            log.warning("slack.reminder_not_noted", why=str(error))
+
     async def permalink(self, channel: str, ts: str) -> str | None:
         """Return the address of a message; None where Slack gives none."""
         return await self._permalinks.of(channel, ts)
 
-    async def _note(self, message: Message, text: str) -> None:
+    async def _note(self, message: Message, at: PostedRef) -> None:
         """Note where a card is; without the note it is looked up."""
+        tenant, case_id = message.thread.tenant, message.interaction_id
+        text = f"{at.channel} {at.id}".rstrip()
         try:
-            case_id = message.interaction_id
-            await self._notes.put(
-                message.thread.tenant, _key(case_id), text, interaction_id=case_id
-            )
+            await self._notes.put(tenant, _key(case_id), text, interaction_id=case_id)
+            await note_card(self._notes, "slack", tenant, case_id, at)
         except StoreUnavailable as error:
             log.warning("slack.card_not_noted", why=str(error))
 

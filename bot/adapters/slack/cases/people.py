@@ -114,7 +114,9 @@ class People:
         links = await self._links(case.interaction_id, _card(there, shown))
         forms = reminder(case, notice, now=datetime.now(UTC), links=links)
         ts = await self._poster.post(place, forms, notice_label(notice, _PART, of=1))
-        return PostedRef(channel, ts)
+        posted = PostedRef(channel, ts)
+        await self._cards.note_thread(case, posted)
+        return posted
 
     async def tell(self, text: str) -> None:
         """Post a line of plain text; nothing without a channel. Raises DeliveryFailed."""

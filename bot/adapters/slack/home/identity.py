@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 
 import structlog
@@ -93,11 +94,21 @@ class Colleagues:
     async def _known(self, what: str, send: Send) -> AsyncSlackResponse | None:
         """Make a call about somebody; None where there is nobody of that name."""
         try:
-            return await self._caller.call(what, send, turn_seconds=_TURN_SECONDS)
+            return await self._soon(what, send)
         except (NeverPermitted, NotPermitted) as error:
             if error.code in _NOBODY:
                 return None
             raise
+
+    async def _soon(self, what: str, send: Send) -> AsyncSlackResponse:
+        """Make a call within the seconds that somebody waits, its turn among them."""
+        try:
+            async with asyncio.timeout(_TURN_SECONDS):
+                return await self._caller.call(what, send, turn_seconds=_TURN_SECONDS)
+        except TimeoutError as error:
+            raise DeliveryFailed(
+                f"{what}: Slack did not answer within {_TURN_SECONDS:.0f} s."
+            ) from error
 
     def _home(self) -> Home:
         """Raises DeliveryFailed until Slack has said whose token it is."""
@@ -125,8 +136,12 @@ class Introducer:
 
     async def introduce(self, message: Message) -> Introduction:
         """Tell who asks, and whether people of other organisations ask or read along."""
-        member = await self._colleagues.member(message.author.id)
-        shared = not message.private and await self._shared.get(message.thread.channel)
+        try:
+            async with asyncio.timeout(_TURN_SECONDS):
+                member = await self._colleagues.member(message.author.id)
+                shared = not message.private and await self._shared.get(message.thread.channel)
+        except TimeoutError as error:
+            raise DeliveryFailed("Slack did not say in time who asks and reads along.") from error
         return Introduction(member.person, outsiders=shared or bool(member.outsider))
 
     def note(self, channel: str, body: Event) -> None:

@@ -24,6 +24,7 @@ class Home:
 class Member:
     """Somebody that the workspace knows; ``email`` only if it is a colleague's, in small letters.
 
+    ``display_name`` is what Slack shows in messages, "" where they chose none.
     ``colleague``: a full member of the home workspace, with an address of an allowed domain where
     these are named. Bots, guests, people of other organisations and who has left are none.
     ``outsider`` says what those are; the workspace's own bots are neither: a channel's settings say
@@ -35,6 +36,12 @@ class Member:
     email: str | None
     colleague: bool
     outsider: Outsider = "not a colleague"
+    display_name: str = ""
+
+    @property
+    def called(self) -> str:
+        """Return what they are called in messages."""
+        return self.display_name or self.name
 
     @property
     def person(self) -> Person:
@@ -64,6 +71,7 @@ def member_of(user: Event, home: Home) -> Member:
         email=email if colleague else None,
         colleague=colleague,
         outsider="" if colleague else _outsider(user, home),
+        display_name=_on_one_line(text_at(object_at(user, "profile"), "display_name")),
     )
 
 
@@ -108,5 +116,9 @@ def _name(user: Event) -> str:
         text_at(user, "name"),
     ):
         if name.strip():
-            return " ".join(name.split())[:_LONGEST_NAME]
+            return _on_one_line(name)
     return ""
+
+
+def _on_one_line(name: str) -> str:
+    return " ".join(name.split())[:_LONGEST_NAME]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -10,16 +11,20 @@ from bot.adapters.slack.showing.blocks import section
 from bot.adapters.slack.showing.render import Form
 from bot.adapters.slack.wire.events import (
     Event,
+    Us,
     attachments_in,
     id_at,
+    is_ours,
     object_at,
     text_at,
     ts_at,
 )
-from bot.adapters.slack.wire.text import escaped, plain
+from bot.adapters.slack.wire.reply_to import pointed
+from bot.adapters.slack.wire.text import escaped, ids_in, plain
 from bot.rendering.markdown import split
 from bot.types import Attachment, Message, Person, Thread
 
+NOBODY = Us()
 _QUOTED = 2_000
 _DOMAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
@@ -28,7 +33,8 @@ _DOMAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 class Pointed:
     """Who points at which message; ``thread`` is the first message of its thread.
 
-    ``link`` opens it, "" where its workspace is not named.
+    ``link`` opens it, "" where its workspace is not named. ``own``: the bot itself wrote it.
+    ``author`` wrote it, "" where Slack names nobody.
     """
 
     user: str
@@ -39,6 +45,8 @@ class Pointed:
     link: str
     response_url: str
     attachments: tuple[Attachment, ...] = ()
+    author: str = ""
+    own: bool = False
 
     def asked_there(self, tenant: str, *, private: bool) -> Message:
         """Return it as asked where it stands; a message has one id, whoever points at it."""
@@ -65,12 +73,18 @@ class Pointed:
             text=self.text,
             received_at=datetime.now(UTC),
             private=private,
+            reply_to="" if private or self.author == self.user else pointed(),
             attachments=self.attachments,
         )
 
 
-def pointed_of(body: Event) -> Pointed | None:
-    """Return what a shortcut points at, or None for what names no message."""
+def pointed_of(
+    body: Event, us: Us = NOBODY, names: Mapping[str, str] | None = None
+) -> Pointed | None:
+    """Return what a shortcut points at, or None for what names no message.
+
+    ``names`` are put in place of ids in its text.
+    """
     message = object_at(body, "message")
     user = id_at(object_at(body, "user"), "id")
     channel = id_at(object_at(body, "channel"), "id")
@@ -83,11 +97,18 @@ def pointed_of(body: Event) -> Pointed | None:
         channel=channel,
         ts=ts,
         thread=thread,
-        text=plain(text_at(message, "text")).strip(),
+        text=plain(text_at(message, "text"), names).strip(),
         link=_link(text_at(object_at(body, "team"), "domain"), channel, ts, thread),
         response_url=text_at(body, "response_url"),
         attachments=tuple(attachments_in(message)),
+        author=id_at(message, "user"),
+        own=is_ours(message, us),
     )
+
+
+def ids_pointed_at(body: Event) -> frozenset[str]:
+    """Return the ids that the text of the message mentions without a name."""
+    return ids_in(text_at(object_at(body, "message"), "text"))
 
 
 def _link(domain: str, channel: str, ts: str, thread: str) -> str:

@@ -42,6 +42,7 @@ def presses(
     subjects = subjects_of(
         tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues
     )
+    parts = AnswerParts(client, caller)
     judging = Judging(office.interactions)
     reasons = Reasons(
         tenant=tenant,
@@ -68,7 +69,7 @@ def presses(
             office=office,
             reacting=Reacting(platform="slack", tenant=tenant, judging=judging, notes=office.notes),
             subjects=subjects,
-            parts=AnswerParts(client, caller),
+            parts=parts,
             reasons=reasons,
             errands=errands,
         ),
@@ -91,5 +92,13 @@ def presses(
             whispers=channel,
             errands=errands,
         ),
-        Shortcuts(office=office, rooms=Rooms(client, caller), asides=asides, errands=errands),
+        Shortcuts(
+            own=own,
+            names=channel.names,
+            office=office,
+            rooms=Rooms(client, caller),
+            parts=parts,
+            asides=asides,
+            errands=errands,
+        ),
     )

@@ -9,19 +9,27 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
+from bot.adapters.slack.home.names import Names
+from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.home.rooms import Rooms
-from bot.adapters.slack.pressed.pointing import Pointed, pointed_of
+from bot.adapters.slack.pressed.parts import AnswerParts
+from bot.adapters.slack.pressed.pointing import Pointed, ids_pointed_at, pointed_of
 from bot.adapters.slack.pressed.pressing import LATER, Declined
 from bot.adapters.slack.said.messages import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
-from bot.adapters.slack.wire.actions import ASK_SHORTCUT
+from bot.adapters.slack.showing.blocks import actions, button, section
+from bot.adapters.slack.wire.actions import ASK_PERSON, ASK_SHORTCUT
+from bot.adapters.slack.wire.events import Event
 from bot.adapters.slack.wire.text import escaped
 from bot.errands import Errands
-from bot.errors import BotError
+from bot.errors import BotError, DeliveryFailed
 from bot.listening.anew import addressed
 from bot.office import Office
+from bot.types import InteractionId, PostedRef
 
 _EMPTY = "There is nothing in that message that I can read."
+_OWN_ANSWER = "That is my own answer."
+_OWN = "That is my own message."
 _BELOW = "I've got it; my answer goes into the thread of that message."
 _BELOW_ALREADY = "I was asked about that already; the answer goes into the thread of that message."
 _DIRECTLY = "I've got it; I'll answer you in our direct messages."
@@ -37,7 +45,20 @@ class Shortcuts:
     is not, it answers in a direct message that quotes the message and links to it.
     """
 
-    def __init__(self, *, office: Office, rooms: Rooms, asides: Asides, errands: Errands) -> None:
+    def __init__(
+        self,
+        *,
+        own: Own,
+        names: Names,
+        office: Office,
+        rooms: Rooms,
+        parts: AnswerParts,
+        asides: Asides,
+        errands: Errands,
+    ) -> None:
+        self._own = own
+        self._names = names
+        self._parts = parts
         self._office = office
         self._rooms = rooms
         self._asides = asides
@@ -48,19 +69,47 @@ class Shortcuts:
         bolt.message_shortcut(ASK_SHORTCUT)(self._take)
 
     async def _take(self, ack: AsyncAck, body: dict[str, object]) -> None:
-        pointed = pointed_of(body)
+        pointed = pointed_of(body, self._own.us(body))
         if pointed is None:
             log.info("slack.shortcut_not_understood")
         else:
-            told = self._asides.tell(pointed.response_url, escaped(await self._taken(pointed)))
+            said = await self._taken(pointed, body)
+            told = self._own_message(pointed) if pointed.own else self._tell(pointed, said)
             self._errands.run(told, what="told of a shortcut")
         await ack()
 
-    async def _taken(self, pointed: Pointed) -> str:
+    async def _tell(self, pointed: Pointed, said: str) -> None:
+        await self._asides.tell(pointed.response_url, escaped(said))
+
+    async def _own_message(self, pointed: Pointed) -> None:
+        """Say that it is the bot's own, and offer a person where it answers a question."""
+        about = await self._answered(pointed)
+        if about is None:
+            await self._tell(pointed, _OWN)
+            return
+        ask = actions([button("Ask a person", ASK_PERSON, about)])
+        await self._asides.tell(pointed.response_url, _OWN_ANSWER, (section(_OWN_ANSWER), ask))
+
+    async def _answered(self, pointed: Pointed) -> InteractionId | None:
+        """Return the question that a message of ours answers, None for any other message."""
+        ref = PostedRef(pointed.channel, pointed.ts)
+        posted = await self._office.interactions.find_posted(self._office.tenant, ref)
+        if posted is not None:
+            return posted.id
+        try:
+            return await self._parts.look_up(pointed.channel, pointed.ts)
+        except DeliveryFailed as error:
+            log.info("slack.part_not_looked_up", why=str(error))
+            return None
+
+    async def _taken(self, pointed: Pointed, body: Event) -> str:
         """Ask what was pointed at; return what to say to whoever pointed."""
+        if pointed.own:
+            return ""
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                return await self._asked(pointed)
+                names = await self._names.of(ids_pointed_at(body))
+                return await self._asked(pointed_of(body, names=names) or pointed)
         except Declined as error:
             return str(error)
         except (BotError, TimeoutError) as error:

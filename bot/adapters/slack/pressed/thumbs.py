@@ -7,6 +7,7 @@ from slack_bolt.app.async_app import AsyncApp
 from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.pressed.reasons import Reasons
 from bot.adapters.slack.wire.actions import FEEDBACK
+from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.errands import Errands
 from bot.errors import FeedbackInvalid, InteractionUnknown
 from bot.feedback import Vote
@@ -59,7 +60,7 @@ class Thumbs:
 
     async def _asked(self, press: Press, interaction: Interaction) -> None:
         """Ask what was wrong; where a command was answered there is no thread, and no bot."""
-        if interaction.message.reply_to:
+        if response_url_of(interaction.message):
             await self._reasons.ask_at(press.response_url, interaction.id)
         else:
             await self._reasons.ask(interaction.message.thread, press.user, interaction.id)

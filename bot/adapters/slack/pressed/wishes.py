@@ -9,6 +9,7 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.wire.actions import ASK_PERSON, OPTION
+from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.pressing.declining import interaction_named
 from bot.pressing.subjects import Subjects
 from bot.pressing.wishing import Wishing
@@ -46,4 +47,4 @@ class Wishes:
 
 def answered_at(asked: Message, press: Press) -> str:
     """Return where a press is answered: where the question came by a command, at the press."""
-    return json.dumps({"response_url": press.response_url}) if asked.reply_to else ""
+    return json.dumps({"response_url": press.response_url}) if response_url_of(asked) else ""

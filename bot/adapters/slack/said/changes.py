@@ -48,6 +48,7 @@ class Changes:
         if now is None or now.by_bot or not _differs(now, before, after):
             return
         async with asyncio.timeout(ACCEPT_SECONDS):
+            now = await self._messages.named(body, _version(event, "message"), now)
             asked = await addressed(self._office, now.message)
             if not asked.overheard:
                 await self._office.inbox.accept(asked)
@@ -75,8 +76,12 @@ class Changes:
 
     def _said(self, body: Event, event: Event, version: str) -> Heard | None:
         """Return one version of a message; it does not say itself where it is."""
-        where = {key: event.get(key) for key in ("channel", "channel_type")}
-        return self._messages.heard(body, {**object_at(event, version), **where})
+        return self._messages.heard(body, _version(event, version))
+
+
+def _version(event: Event, version: str) -> Event:
+    where = {key: event.get(key) for key in ("channel", "channel_type")}
+    return {**object_at(event, version), **where}
 
 
 def _differs(now: Heard, before: Heard | None, after: Event) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.home.identity import Introducer
+from bot.adapters.slack.home.names import Names
 from bot.adapters.slack.home.own import Own
-from bot.adapters.slack.wire.events import Event, heard, object_at, ts_at
+from bot.adapters.slack.wire.events import Event, heard, object_at, text_at, ts_at
+from bot.adapters.slack.wire.text import ids_in
 from bot.listening.anew import addressed
 from bot.listening.edits import Edits
 from bot.listening.heard import Heard, is_for_us
@@ -23,10 +26,11 @@ ACCEPT_SECONDS = 2.5
 class Messages:
     """Implements Registers: mentions, direct messages, and what is overheard where allowed."""
 
-    def __init__(self, own: Own, office: Office, introducer: Introducer) -> None:
+    def __init__(self, own: Own, office: Office, introducer: Introducer, names: Names) -> None:
         self._own = own
         self._office = office
         self._introducer = introducer
+        self._names = names
         self.edits = Edits(office)
 
     def register(self, bolt: AsyncApp) -> None:
@@ -41,6 +45,7 @@ class Messages:
         async with asyncio.timeout(ACCEPT_SECONDS):
             if not await is_for_us(self._office.hearing, said):
                 return
+            said = await self.named(body, event, said)
             # Where only mentions are sent, an edit is a mention again, with the same ts.
             edited = bool(event.get("edited")) and not said.message.overheard
             asked = await addressed(self._office, said.message) if edited else said.message
@@ -51,11 +56,20 @@ class Messages:
 
     def heard(self, body: Event, event: Event) -> Heard | None:
         """Return what an event says to this company's bot."""
+        return self._heard(body, event, {})
+
+    async def named(self, body: Event, event: Event, said: Heard) -> Heard:
+        """Return what was heard with names in place of ids, as far as Slack tells them soon."""
+        ids = ids_in(text_at(event, "text")) - self._own.users(body)
+        return self._heard(body, event, await self._names.of(ids)) or said if ids else said
+
+    def _heard(self, body: Event, event: Event, names: Mapping[str, str]) -> Heard | None:
         return heard(
             event,
             tenant=self._office.tenant,
             us=self._own.us(body),
             received_at=datetime.now(UTC),
+            names=names,
         )
 
     async def _brings_files(self, message: Message) -> bool:

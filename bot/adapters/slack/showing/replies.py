@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from bot.adapters.slack.calling.errors import FormsRefused
 from bot.adapters.slack.cases.people import People
+from bot.adapters.slack.showing.blocks import context
 from bot.adapters.slack.showing.buttons import buttons_of
 from bot.adapters.slack.showing.lookup import Lookup
 from bot.adapters.slack.showing.posting import Poster
@@ -24,6 +25,7 @@ from bot.adapters.slack.wire.labels import (
     last_of_all,
     thread_of,
 )
+from bot.adapters.slack.wire.reply_to import is_pointed, response_url_of
 from bot.errors import DeliveryRefused
 from bot.escalations.handover import in_thread, unheard
 from bot.outcomes import undelivered
@@ -102,7 +104,7 @@ class Replies:
         try:
             await delete(posted)
             # What was whispered is in no list, and there may be no thread to look at.
-            if not message.reply_to:
+            if not response_url_of(message):
                 place = thread_of(message)
                 await delete(_refs(await self._lookup.search(place, message.interaction_id)))
         finally:
@@ -139,7 +141,20 @@ def shown(delivery: Delivery, response: Response) -> tuple[Forms, ...]:
     said = in_thread(response)
     rendered = render(said, private=delivery.message.private, remarks=outcome.remarks)
     buttons = buttons_of(outcome, delivery.interaction_id)
-    return messages(rendered, now=datetime.now(UTC), buttons=buttons)
+    first, *rest = messages(rendered, now=datetime.now(UTC), buttons=buttons)
+    return (_with_asker(first, delivery.message), *rest)
+
+
+def _with_asker(forms: Forms, message: Message) -> Forms:
+    """Say who asked where that is not the author of the message above."""
+    if not is_pointed(message):
+        return forms
+    said = f"Asked by <@{message.author.id}> about this message"
+    return tuple(_below_line(said, form) for form in forms)
+
+
+def _below_line(said: str, form: Form) -> Form:
+    return Form(f"{said}:\n{form.text}", (context(said), *form.blocks) if form.blocks else ())
 
 
 def _of(delivery: Delivery, posted: Sequence[Posted]) -> Parts:

@@ -17,6 +17,7 @@ from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.calling.pacing import Clock
 from bot.adapters.slack.showing.sessions import Sessions
 from bot.adapters.slack.wire.labels import ts_of
+from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.errands import Errands
 from bot.errors import BotError, DeliveryFailed
 from bot.ports import Notes
@@ -69,7 +70,7 @@ class Status:
     async def show(self, message: Message, activity: Activity) -> None:
         """Show what is done, unless it is shown already, nobody asked, or there is no thread."""
         words = doing(activity)
-        if not words or message.overheard or message.reply_to:
+        if not words or message.overheard or response_url_of(message):
             return
         self._sessions.begun(message)
         shown = self._of(message)
@@ -83,7 +84,7 @@ class Status:
     def answered(self, message: Message) -> None:
         """Take the mark away, later; a status line goes by itself once there is a reply."""
         shown = self._shown.pop(message.key, None)
-        if message.overheard or message.reply_to:
+        if message.overheard or response_url_of(message):
             return
         self._sessions.ended(message)
         if shown is None or shown.marked:
@@ -94,7 +95,7 @@ class Status:
         shown = self._shown.pop(message.key, None)
         if shown is not None and shown.words:
             await self._line(message, "")
-        if not message.reply_to:
+        if not response_url_of(message):
             self._sessions.ended(message)
             await self._unmark(message, known=shown is not None and bool(shown.marked))
 

@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 
 import structlog
 
+from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted, ResultUnknown
 from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.showing.render import messages, more
-from bot.adapters.slack.wire.labels import thread_of
+from bot.adapters.slack.wire.labels import Place, thread_of, ts_of
 from bot.errors import DeliveryFailed
 from bot.rendering.rendering import render
-from bot.types import Delivery, Message, Reply
+from bot.types import Delivery, Message, PostedRef, Reply
 
 log = structlog.get_logger(__name__)
 
@@ -34,9 +35,30 @@ class Whispers:
         except DeliveryFailed as error:
             log.warning("slack.offer_failed", error=str(error))
 
+    async def only(self, delivery: Delivery) -> PostedRef:
+        """Show a response to its asker alone; return that it is done. Raises DeliveryFailed.
+
+        Slack can't be asked for it afterwards, and it may be lost: better once than twice.
+        """
+        message = delivery.message
+        rendered = render(delivery.outcome.response, private=message.private)
+        place = _below(message)
+        for forms in messages(rendered, now=datetime.now(UTC)):
+            try:
+                await self._poster.post_ephemeral(place, message.author.id, forms)
+            except (ResultUnknown, NotPermitted, NeverPermitted) as error:
+                log.info("slack.notice_not_shown", error=str(error))
+        return PostedRef(place.channel, delivery.id)
+
     async def whisper(self, message: Message, reply: Reply) -> None:
         """Show a reply with its sources to the asker alone. Raises DeliveryFailed."""
         # Who reads it sits in a channel, where a plain reply is not heard by the bot.
         rendered = replace(render(reply, private=False), footer="")
         for forms in messages(rendered, now=datetime.now(UTC)):
             await self._poster.post_ephemeral(thread_of(message), message.author.id, forms)
+
+
+def _below(message: Message) -> Place:
+    """Return where something ephemeral is seen: Slack shows it in no thread that nobody began."""
+    place = thread_of(message)
+    return replace(place, thread=None) if place.thread == ts_of(message) else place

@@ -37,11 +37,19 @@ def us_in(body: Event) -> Us:
     return Us()
 
 
-def heard(event: Event, *, tenant: str, us: Us, received_at: datetime) -> Heard | None:
+def heard(
+    event: Event,
+    *,
+    tenant: str,
+    us: Us,
+    received_at: datetime,
+    names: Mapping[str, str] | None = None,
+) -> Heard | None:
     """Return what an event says, or None for what is nobody's word, or is our own.
 
     A mention and the channel's copy of it have the same id, the ts. In channels, what does not
-    mention the bot is overheard; in a group message it is not taken at all.
+    mention the bot is overheard; in a group message it is not taken at all. ``names`` are put in
+    place of the ids of others.
     """
     channel, ts = id_at(event, "channel"), ts_at(event, "ts")
     author = id_at(event, "user") or id_at(event, "bot_id")
@@ -57,11 +65,12 @@ def heard(event: Event, *, tenant: str, us: Us, received_at: datetime) -> Heard 
         id=ts,
         thread=Thread("slack", tenant, channel, thread),
         author=Person(id=author),
-        text=plain(without_mention(text_at(event, "text"), us.users)),
+        text=plain(without_mention(text_at(event, "text"), us.users), names),
         received_at=received_at,
         private=private,
         overheard=overheard,
         attachments=tuple(attachments_in(event)),
+        by_bot=by_bot,
     )
     return Heard(message, begins=thread == ts, by_bot=by_bot)
 

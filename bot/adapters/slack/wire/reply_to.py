@@ -1,4 +1,4 @@
-"""Where a question is answered that came with a command, and which addresses are Slack's: pure."""
+"""How a question came, where that decides on its reply, and which addresses are Slack's: pure."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ def response_url_of(message: Message) -> str | None:
         return None
     url = given.get("response_url") if isinstance(given, dict) else None
     return url if isinstance(url, str) and url else None
+
+
+def pointed() -> str:
+    """Return what says that somebody else than its author asked about a message."""
+    return json.dumps({"pointed": True})
+
+
+def is_pointed(message: Message) -> bool:
+    """Tell whether somebody asked about a message that another wrote."""
+    return message.reply_to == pointed()
 
 
 def is_slacks(url: str, api_url: str) -> bool:

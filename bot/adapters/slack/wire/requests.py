@@ -15,6 +15,10 @@ _OBJECTS = (
 _LISTS_OF_OBJECTS = ("actions", "authorizations", "response_urls")
 
 
+ODD_SHAPE = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
+"""What comes of looking into a body that has another shape than Slack documents."""
+
+
 class Malformed(ValueError):
     """Slack does not send such a thing."""
 
@@ -26,7 +30,7 @@ def bolt_request(
     try:
         request = AsyncBoltRequest(body=body, headers=dict(headers), mode=mode)
         sound = _is_sound(request.body)
-    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+    except ODD_SHAPE as error:
         # Bolt reads ids out of the body at once, and trusts its shape.
         raise Malformed("The body is nothing that Slack sends.") from error
     if not sound:

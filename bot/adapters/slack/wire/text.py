@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from bot.rendering.markdown import outside_code
 
 _TOKEN = re.compile(r"<([^<>\n]+)>")
+_UNLABELLED = re.compile(r"<(?:[@#]|!subteam\^)([A-Z0-9]{2,20})>")
+_JOINT = "\u00a0"
+"""Joins the words of a name, so that a mention is known as one when it has become a text."""
+
 _QUOTE = re.compile(r"^( {0,3}(?:> ?)+)(.*)$", re.DOTALL)
 _BOLD = re.compile(r"\*\*(?=\S)(.{1,1000}?)(?<=\S)\*\*")
 """Bounded, or marks that nothing closes take a time that grows with the square of their number."""
@@ -35,9 +40,17 @@ def mentions(text: str, users: frozenset[str]) -> bool:
     return any(f"<@{user}>" in text or f"<@{user}|" in text for user in users)
 
 
-def plain(text: str) -> str:
-    """Return what a person meant: tokens as words, entities as characters."""
-    words = _TOKEN.sub(_word, text)
+def ids_in(text: str) -> frozenset[str]:
+    """Return the ids of people, channels and groups that a text mentions without a name."""
+    return frozenset(_UNLABELLED.findall(text))
+
+
+def plain(text: str, names: Mapping[str, str] | None = None) -> str:
+    """Return what a person meant: tokens as words, entities as characters.
+
+    ``names`` are those of ids, plain text. They are escaped like all else when they are shown.
+    """
+    words = _TOKEN.sub(lambda token: _word(token, names or {}), text)
     return words.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
@@ -69,12 +82,18 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _word(token: re.Match[str]) -> str:
+def _word(token: re.Match[str], names: Mapping[str, str]) -> str:
     target, _, label = token[1].partition("|")
+    name = label.lstrip("@#") or _written(names.get(target[1:].removeprefix("subteam^"), ""))
     match target[0]:
         case "@" | "#":
-            return f"{target[0]}{label.lstrip('@#') or target[1:]}"
+            return f"{target[0]}{name or target[1:]}"
         case "!":
-            return label or f"@{target[1:].partition('^')[0]}"
+            return label or f"@{name or target[1:].partition('^')[0]}"
         case _:
             return f"{label} ({target})" if label and label != target else target
+
+
+def _written(name: str) -> str:
+    """Return a name as it is put between tokens that are still to be read as characters."""
+    return _JOINT.join(_escaped(name).split())

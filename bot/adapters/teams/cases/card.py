@@ -14,9 +14,10 @@ from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json, kind_of
 from bot.adapters.teams.wire.reference import read_reference
 from bot.adapters.teams.wire.text import teams_label, without_functions
+from bot.escalations.card_threads import UNREAD
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import called
-from bot.escalations.offering import HISTORY, acts, since, stands
+from bot.escalations.offering import HISTORY, acts, pages_heading, peoples_offers, since, stands
 from bot.escalations.types import CaseStep
 from bot.escalations.view import CaseView
 from bot.rendering.ages import freshness
@@ -102,7 +103,8 @@ def _question(message: Message, view: CaseView, ways: Ways) -> list[Json]:
     from_whom = f" from {_who(message, view)}: {REASONS[case.reason]}"
     opening = lines((_OPENING, _BOLD), (from_whom, {}))
     shown = paragraphs(asked, most=_MOST_LINES) or [plain("(no words)", **_SUBTLE)]
-    return [opening, _box("emphasis", shown), text_block(_where(message, ways))]
+    unread = f" \u00b7 {UNREAD}" if peoples_offers(case.standing.state) else ""
+    return [opening, _box("emphasis", shown), text_block(f"{_where(message, ways)}{unread}")]
 
 
 def _who(message: Message, view: CaseView) -> str:
@@ -132,7 +134,7 @@ def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[Json]:
         pages = "page was" if finding.hidden == 1 else "pages were"
         hidden = f"{finding.hidden} more {pages} found that not everyone may read."
         shown.append(plain(hidden, **_SUBTLE))
-    return [_heading("Pages found (not confirmed)"), *shown] if shown else []
+    return [_heading(pages_heading(finding)), *shown] if shown else []
 
 
 def _page(page: SourceLine, source: Source, ways: Ways, now: datetime) -> Json:

@@ -15,6 +15,7 @@ from bot.adapters.teams.cases.links import link_to, thread_of
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.reference import elsewhere
 from bot.errors import DeliveryRefused, StoreUnavailable
+from bot.escalations.card_threads import note_card
 from bot.escalations.ports import SeesCases
 from bot.escalations.upkeep import Upkeep
 from bot.escalations.view import CaseView
@@ -147,10 +148,10 @@ class Cards:
 
     async def _note(self, message: Message, at: PostedRef) -> None:
         case_id, text = message.interaction_id, f"{at.channel} {at.id}".rstrip()
+        tenant = message.thread.tenant
         try:
-            await self._notes.put(
-                message.thread.tenant, _key(case_id), text, interaction_id=case_id
-            )
+            await self._notes.put(tenant, _key(case_id), text, interaction_id=case_id)
+            await note_card(self._notes, "teams", tenant, case_id, at)
         except StoreUnavailable as error:
             log.warning("teams.card_not_noted", interaction_id=case_id, why=str(error))
 

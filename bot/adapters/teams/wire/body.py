@@ -5,11 +5,11 @@ botbuilder's own reading loses the tenant, and fields that it does not know.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
+from bot.rendering.markdown import unturned
 from bot.types import Person
 
 ROOT_MARK = ";messageid="
@@ -17,7 +17,6 @@ ROOT_MARK = ";messageid="
 
 _THREAD = "@thread."
 _LONGEST_NAME = 200
-_TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 Body = Mapping[str, object]
 Json = Mapping[str, object]
@@ -58,7 +57,7 @@ def person_of(body: Body) -> Person:
 
 def name_of(told: str) -> str:
     """Return a person's name on one line, without what turns the words beside it around."""
-    return " ".join(_TURNING.sub("", told).split())[:_LONGEST_NAME]
+    return " ".join(unturned(told).split())[:_LONGEST_NAME]
 
 
 def conversation_of(body: Body) -> str:

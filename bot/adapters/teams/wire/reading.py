@@ -54,6 +54,7 @@ def heard(body: Body, *, tenant: str, received_at: datetime) -> Heard | None:
         reply_to=reference_of(body),
         overheard=overheard,
         attachments=attachments_in(body, words.quotes),
+        by_bot=by_bot,
     )
     return Heard(message, begins=root_of(body) in {"", message.id}, by_bot=by_bot)
 

@@ -137,6 +137,7 @@ async def bot_at(
         Policy(),
         store.policies,
         introductions=introductions,
+        notes=store.notes,
     )
     opened = inbox_over(store, desk=desk or said, admission=admission, channels={"slack": channel})
     async with running(opened) as inbox:

@@ -13,8 +13,8 @@ from bot.adapters.slack.wire.actions import MORE
 from bot.config import Settings
 from bot.errors import SettingInvalid
 from bot.escalations.handover import LISTED
-from bot.types import Reply
-from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN, delivery
+from bot.types import Outcome, Reply
+from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN, delivery
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question, replies
 from tests.bot.adapters.slack.server import FakeSlack, Fault
@@ -217,3 +217,18 @@ async def test_a_stop_waits_for_errands_once_whoever_began_them(
         began = loop.time()
         await channel.errands.finish()
     assert loop.time() - began < 0.35
+
+
+@pytest.mark.mended(id="slack-8")
+@pytest.mark.parametrize("below", [True, False])
+async def test_what_is_for_the_asker_alone_is_seen_by_nobody_else(
+    slack: FakeSlack, channel: SlackChannel, *, below: bool
+) -> None:
+    asked = replace(question(), id="1700000000.000300") if below else question()
+    notice = Outcome(Reply("Later.", "generic", refused=True), TRACE, ephemeral=True)
+
+    await channel.deliver(replace(delivery(asked), outcome=notice))
+
+    (post,) = slack.posts
+    assert (post.only_for, post.shown.strip()) == (ALICE, "Later.")
+    assert post.thread_ts == (ROOT if below else None), "Slack shows it in no thread of one message"

@@ -7,8 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bot.adapters.web.view import ExchangeView, exchange_view, quoted_lines
+from bot.adapters.web.view import ExchangeView, exchange_view
 from bot.escalations.reading import Sight
+from bot.rendering.links import quoted_lines
 from bot.types import (
     Activity,
     Escalation,

@@ -164,3 +164,36 @@ def test_forms_are_ones_that_slack_takes(words: str) -> None:
 def test_long_questions_do_not_break_a_form() -> None:
     for attack in ATTACKS:
         assert view_problem(reply_form(case_of(question(), question=attack * 10))) == ""
+
+
+@pytest.mark.mended(id="slack-11")
+@pytest.mark.parametrize("said", ["> " + "quoted words " * 60, "<&> " * 200])
+def test_what_was_said_so_far_is_marked_where_it_is_cut(said: str) -> None:
+    earlier = Exchange(InteractionId("e"), "vpn?", said, NOW)
+    form = card(question(), replace(seen(), before=(earlier,)), WAYS, now=NOW)[0]
+    (answer,) = [line for line in form.text.splitlines() if "\u2192" in line]
+
+    assert answer.endswith("\u2026")
+    assert "&gt; quoted" not in answer
+
+
+@pytest.mark.mended(id="slack-11")
+@pytest.mark.parametrize(("gate", "confirmed"), [("passed", True), ("stopped", False)])
+def test_pages_of_an_answer_that_was_given_are_not_called_unconfirmed(
+    gate: str, *, confirmed: bool
+) -> None:
+    view = seen()
+    assert view.finding is not None
+    shown = card(question(), replace(view, finding=replace(view.finding, gate=gate)), WAYS, now=NOW)
+
+    assert ("not confirmed" in shown[0].text) is not confirmed
+
+
+@pytest.mark.mended(id="slack-11")
+@pytest.mark.parametrize("turning", ["\u202e", "\u2066", "\u200f"])
+def test_nothing_on_a_card_turns_the_words_beside_it_around(turning: str) -> None:
+    view = seen(words=f"vpn {turning}nwod?", name=f"Anna{turning}")
+    form = card(question(), view, WAYS, now=NOW)[0]
+
+    assert turning not in form.text
+    assert not any(turning in block_text(block) for block in form.blocks)

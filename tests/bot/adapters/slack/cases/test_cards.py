@@ -10,15 +10,20 @@ import pytest
 from bot.adapters.slack import SlackChannel, connect
 from bot.config import Settings
 from bot.errors import DeliveryFailed, StoreUnavailable
+from bot.escalations.card_threads import UNREAD, USE_REPLY, is_card_thread
 from bot.escalations.ports import ShowsCases
 from bot.escalations.view import CaseView
 from bot.store import Store
-from bot.types import PostedRef
-from tests.bot.adapters.outcomes import HANDED_OVER, delivery
+from bot.types import Escalation, Outcome, PostedRef
+from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
+from tests.bot.adapters.slack.answering import bot_at, named
+from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
 from tests.bot.adapters.slack.scenes import ASKER, BEN, Scene
 from tests.bot.adapters.slack.server import FakeSlack, Fault
-from tests.bot.escalations.fakes import case_of
+from tests.bot.adapters.slack.workspace.names import ANNA
+from tests.bot.escalations.fakes import case_of, notice_of
+from tests.bot.recorded import posted
 
 
 async def test_slack_shows_cases(channel: SlackChannel) -> None:
@@ -240,3 +245,42 @@ async def test_a_question_from_elsewhere_has_no_card_and_none_is_looked_for(
     view = CaseView(case=case_of(elsewhere), steps=(), finding=None, before=())
     await channel.show(elsewhere, view)
     assert not slack.calls
+
+
+@pytest.mark.mended(id="slack-1c")
+async def test_a_card_says_that_its_thread_is_not_read_while_it_takes_a_reply(scene: Scene) -> None:
+    await scene.ask()
+    assert UNREAD in scene.card.shown
+
+    await scene.act("resolve")
+    await scene.news()
+    assert UNREAD not in scene.card.shown
+
+
+@pytest.mark.mended(id="slack-1d")
+async def test_a_mention_below_a_card_is_told_to_use_reply_and_asks_nobody(
+    slack: FakeSlack, settings: Settings, store: Store, clock: Clock
+) -> None:
+    channel = connect(settings, store.notes, caller=clock.caller())
+    async with bot_at(slack, channel, store) as bot:
+        await bot.answered(Outcome(HANDED_OVER, TRACE))
+        (card,) = slack.in_channel(PEOPLE)
+        ts = await bot.person(ANNA).say(PEOPLE, "which laptop?", thread=card.ts, mention=True)
+        kept = await posted(store, named(PEOPLE, ts))
+
+    assert kept.outcome is not None
+    assert not isinstance(kept.outcome.response, Escalation)
+    (told,) = bot.whispered(ANNA)
+    assert USE_REPLY in told.shown
+    assert [each.ts for each in slack.in_channel(PEOPLE) if not each.only_for] == [card.ts, ts]
+
+
+@pytest.mark.mended(id="slack-1d")
+async def test_a_thread_below_a_reminder_is_known_as_the_cards(scene: Scene) -> None:
+    await scene.ask()
+    notice = notice_of(question(), 2, step="ping", to="people", actor=None, text="")
+    posted = await scene.channel.remind(await scene.case(), notice)
+
+    assert posted is not None
+    below = replace(question().thread, channel=PEOPLE, id=posted.id)
+    assert await is_card_thread(scene.store.notes, below)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.home import identity
 from bot.adapters.slack.home.identity import Colleague
 from bot.capabilities import Introduces
 from bot.config import Settings
@@ -193,3 +194,16 @@ async def test_a_channel_of_which_no_envelope_spoke_is_asked_about(
 
     assert (await channel.introduce(question(room=SHARED))).outsiders
     assert "conversations.info" in slack.calls
+
+
+@pytest.mark.mended(id="slack-11")
+async def test_who_asks_is_not_waited_for_beyond_the_patience_of_a_question(
+    slack: FakeSlack, channel: SlackChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert identity._TURN_SECONDS == 5.0  # noqa: SLF001 - what docs/slack.md promises
+    monkeypatch.setattr(identity, "_TURN_SECONDS", 0.05)
+    slack.fail("users.info", Fault(seconds=20))
+
+    with pytest.raises(DeliveryFailed, match=r"in time|within"):
+        async with asyncio.timeout(5):
+            await channel.introduce(question())

@@ -65,9 +65,8 @@ async def test_files_come_along(bot: Bot) -> None:
     assert [file.name for file in bot.said.asked[0].attachments] == ["vpn.log"]
 
 
-@pytest.mark.parametrize("author", [BOT_USER, OTHER_BOT])
-async def test_messages_of_bots_may_be_asked_about(bot: Bot, author: str) -> None:
-    post = bot.slack.write(author, HELP, {"text": "disk 93 percent full"})
+async def test_messages_of_other_bots_may_be_asked_about(bot: Bot) -> None:
+    post = bot.slack.write(OTHER_BOT, HELP, {"text": "disk 93 percent full"})
     await bot.person().shortcut(post, ASK_SHORTCUT)
     await until(lambda: bot.said.asked)
     assert bot.said.asked[0].text == "disk 93 percent full"
@@ -192,3 +191,34 @@ async def test_a_shortcut_that_points_at_nothing_is_acknowledged(bot: Bot) -> No
     }
     assert (await bot.person().door.interact(body)).status == 200
     assert bot.said.asked == []
+
+
+@pytest.mark.mended(id="slack-9")
+async def test_an_own_answer_is_known_and_a_person_is_offered(bot: Bot) -> None:
+    asked = await bot.answered()
+    await bot.person(BOB).shortcut(bot.reply(asked), ASK_SHORTCUT)
+    told = await bot.told("my own answer", BOB)
+
+    assert (len(bot.said.asked), told.labels) == (1, ["Ask a person"])
+    await bot.person(BOB).click(told, "Ask a person")
+    await until(lambda: len(bot.said.asked) == 2)
+    assert bot.said.asked[1].thread == asked.message.thread
+
+
+@pytest.mark.mended(id="slack-9")
+async def test_an_own_message_that_answers_nothing_is_not_asked(bot: Bot) -> None:
+    post = bot.slack.write(BOT_USER, HELP, {"text": "Hello!"})
+    await bot.person().shortcut(post, ASK_SHORTCUT)
+
+    assert (await bot.told("my own message")).labels == []
+    assert bot.said.asked == []
+
+
+@pytest.mark.mended(id="slack-9")
+@pytest.mark.parametrize("who", [ALICE, BOB])
+async def test_a_reply_says_who_asked_about_the_message_of_another(bot: Bot, who: str) -> None:
+    ts = await bot.person(BOB).say(HELP, "vpn is down")
+    await bot.person(who).shortcut(ts, ASK_SHORTCUT)
+    reply = bot.reply(await posted(bot.store, named(HELP, ts)))
+
+    assert (f"<@{ALICE}>" in reply.raw) is (who == ALICE)

@@ -7,17 +7,26 @@ import asyncio
 import pytest
 
 from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.home import names as names_module
 from bot.office import Office
 from bot.ports import ReportStage
+from bot.routing.question import condense
 from bot.store import Store
 from bot.types import Inquiry, Outcome, Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.slack.answering import bot_at, named
-from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack, Fault
 from tests.bot.adapters.slack.visitor import Visitor, deliver
 from tests.bot.adapters.slack.workspace.files import StoredFile
-from tests.bot.adapters.slack.workspace.names import HELP, OTHER_BOT, SECRET_ROOM, SHARED, STRANGER
+from tests.bot.adapters.slack.workspace.names import (
+    BOB,
+    HELP,
+    OTHER_BOT,
+    SECRET_ROOM,
+    SHARED,
+    STRANGER,
+)
 from tests.bot.recorded import posted
 
 
@@ -96,7 +105,7 @@ async def test_a_mention_of_somebody_else_stays_in_the_text_and_addresses_nobody
     await ann.say(HELP, "<@U0BOB0000> vpn?")
     assert not inbox.messages
     await ann.say(HELP, "can <@U0BOB0000> log in?", mention=True)
-    assert inbox.only.text == "can @U0BOB0000 log in?"
+    assert inbox.only.text == "can @bob log in?"
 
 
 async def test_a_mention_and_nothing_else_is_accepted(ann: Visitor, inbox: KeepingInbox) -> None:
@@ -123,7 +132,8 @@ async def test_another_bot_is_heard_where_the_channel_allows_it_and_only_if_it_a
     await bot.say(HELP, "why is the build red?")
     await bot.say(HELP, "vpn?", mention=True)
 
-    assert [message.text for message in inbox.messages.values()] == ["vpn?"] * allowed
+    heard = [(message.text, message.by_bot) for message in inbox.messages.values()]
+    assert heard == [("vpn?", True)] * allowed
 
 
 async def test_files_come_along_with_where_they_are(
@@ -181,3 +191,52 @@ async def test_a_record_that_does_not_answer_leaves_an_overheard_question_to_be_
     await ann.say(HELP, "how do I print?")
 
     assert ann.answers[-1].status in {0, 503}
+
+
+@pytest.mark.mended(id="slack-10")
+@pytest.mark.parametrize(
+    ("written", "read", "searched"),
+    [
+        ("can <@U0BOB0000> log in?", "can @Bob\u00a0<b>\u00a0&amp;\u00a0co log in?", "can log in?"),
+        ("may <@U0NOBODY0> log in?", "may @U0NOBODY0 log in?", "may log in?"),
+        ("what is <#C0HELP000> for?", "what is #c0help000 for?", "what is #c0help000 for?"),
+        ("what is <#C0SECRET0> for?", "what is #private\u00a0channel for?", None),
+        ("may <!subteam^S0ADMINS0> log in?", "may @group-0 log in?", "may log in?"),
+        ("may <!subteam^S0ADMINS0|@it> log in?", "may @it log in?", "may log in?"),
+    ],
+)
+async def test_people_read_names_and_the_search_does_without_those_of_others(
+    slack: FakeSlack,
+    alice: Visitor,
+    inbox: KeepingInbox,
+    written: str,
+    read: str,
+    searched: str | None,
+) -> None:
+    slack.people[BOB].name = "Bob <b> &amp; co"
+    await alice.say(HELP, written, mention=True)
+
+    assert inbox.only.text == read
+    assert searched is None or condense(inbox.only.text) == searched
+
+
+@pytest.mark.mended(id="slack-10")
+async def test_an_edited_question_is_kept_with_names_as_well(
+    alice: Visitor, inbox: KeepingInbox
+) -> None:
+    ts = await alice.say(HELP, "can Bob log in?", mention=True)
+    await alice.edit(ts, "<@U0BOT0000> can <@U0BOB0000> log in?")
+
+    assert inbox.only.text == "can @bob log in?"
+
+
+@pytest.mark.mended(id="slack-10")
+async def test_a_question_is_kept_with_ids_where_slack_tells_no_names(
+    slack: FakeSlack, alice: Visitor, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(names_module, "_PATIENCE_SECONDS", 0.05)
+    slack.fail("users.info", Fault(seconds=20))
+
+    await alice.say(HELP, "can <@U0BOB0000> log in?", mention=True)
+
+    assert inbox.only.text == "can @U0BOB0000 log in?"

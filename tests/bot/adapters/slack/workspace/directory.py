@@ -49,6 +49,11 @@ def group_members(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     return error("no_such_subteam") if users is None else ok(users=users)
 
 
+def groups(slack: Workspace, _: dict[str, Any]) -> web.Response:
+    listed = [{"id": each, "handle": f"group-{each[-1:]}".lower()} for each in slack.groups]
+    return ok(usergroups=listed)
+
+
 def room_info(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     room = _visible(slack, arguments["channel"])
     return ok(channel=room.told()) if room else error("channel_not_found")
@@ -119,6 +124,7 @@ METHODS = {
     "auth.test": auth_test,
     "users.info": users_info,
     "users.lookupByEmail": lookup_by_email,
+    "usergroups.list": groups,
     "usergroups.users.list": group_members,
     "conversations.info": room_info,
     "conversations.members": room_members,

@@ -32,6 +32,7 @@ _TIER_OF = {
     "conversations.replies": 3,
     "reactions.add": 3,
     "reactions.remove": 3,
+    "usergroups.list": 2,
     "usergroups.users.list": 2,
     "users.info": 4,
     "users.lookupByEmail": 3,

@@ -39,6 +39,7 @@ _ANY_OF = {
     "assistant.threads.setTitle": ("assistant:write",),
     "users.info": ("users:read",),
     "users.lookupByEmail": ("users:read.email",),
+    "usergroups.list": ("usergroups:read",),
     "usergroups.users.list": ("usergroups:read",),
     "conversations.open": ("im:write",),
     "reactions.add": ("reactions:write",),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bot.adapters.teams.cases.card import Aside, Ways, card_message, case_card
 from bot.adapters.teams.showing.sizes import ROOM, size
+from bot.escalations.card_threads import UNREAD
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.types import Actor, CaseStep, Standing, State, Step
 from bot.escalations.view import CaseView
@@ -125,11 +126,12 @@ def test_whatever_was_written_it_fits(attack: str, state: State) -> None:
 
 def test_a_card_says_who_asked_what_where_and_why() -> None:
     lines = text(replace(seen(), steps=())).splitlines()
+    board = f"[Open on the board]({WAYS.board})"
     assert lines[:4] == [
         "A question for a person",
         " from Anna Lopez: they asked for a person",
         "vpn down?",
-        f"[Open the thread]({WAYS.thread}) \u00b7 [Open on the board]({WAYS.board})",
+        f"[Open the thread]({WAYS.thread}) \u00b7 {board} \u00b7 {UNREAD}",
     ]
 
 
@@ -152,7 +154,7 @@ def test_a_personal_chat_has_no_link() -> None:
 def test_where_no_link_leads_it_says_what_kind_of_place_it_was(kind: str, where: str) -> None:
     there = json.dumps({"conversation": {"id": "x", "conversationType": kind}})
     shown = text(seen(), Ways(), replace(ASKED, reply_to=there))
-    assert where in shown.splitlines()
+    assert f"{where} \u00b7 {UNREAD}" in shown.splitlines()
 
 
 def test_pages_are_linked_by_addresses_that_code_made() -> None:
@@ -223,3 +225,16 @@ def _fields(button: cards.Button) -> list[cards.Card]:
 
 def _is_run(element: Mapping[str, Any]) -> bool:
     return str(element["type"]) == "TextRun"
+
+
+@pytest.mark.mended(id="slack-11")
+@pytest.mark.parametrize(("gate", "confirmed"), [("passed", True), ("stopped", False)])
+def test_pages_of_an_answer_that_was_given_are_not_called_unconfirmed(
+    gate: str, *, confirmed: bool
+) -> None:
+    view = seen()
+    assert view.finding is not None
+
+    shown = text(replace(view, finding=replace(view.finding, gate=gate)))
+
+    assert ("not confirmed" in shown) is not confirmed

@@ -11,17 +11,21 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.errors import DeliveryFailed, StoreUnavailable
+from bot.escalations.card_threads import UNREAD, USE_REPLY
 from bot.escalations.handover import LISTED
 from bot.escalations.types import Notice
 from bot.store import Store
-from bot.types import PostedRef
-from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, delivery
+from bot.types import Escalation, Outcome, PostedRef, Thread
+from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE, delivery
+from tests.bot.adapters.saying import TENANT
 from tests.bot.adapters.teams.activities import question
+from tests.bot.adapters.teams.answering import bot_at
 from tests.bot.adapters.teams.cases.conftest import Process
 from tests.bot.adapters.teams.cases.scenes import ASKER, BEN, Scene
-from tests.bot.adapters.teams.server import Fault
+from tests.bot.adapters.teams.server import FakeTeams, Fault
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.escalations.fakes import case_of, notice_of
+from tests.bot.house import until
 
 
 def ping(scene: Scene) -> Notice:
@@ -301,3 +305,31 @@ async def test_many_who_show_it_at_once_show_the_newest(scene: Scene) -> None:
     shown = (scene.channel.show(scene.question, view) for view in reversed(views))
     await asyncio.gather(*shown)
     assert "Claimed by Anna Lopez" in scene.card.shown
+
+
+@pytest.mark.mended(id="slack-1c")
+async def test_a_card_says_that_its_thread_is_not_read_while_it_takes_a_reply(scene: Scene) -> None:
+    await scene.ask()
+    assert UNREAD in scene.card.shown
+
+    await scene.act("resolve")
+    await scene.news()
+    assert UNREAD not in scene.card.shown
+
+
+@pytest.mark.mended(id="slack-1d")
+async def test_a_mention_below_a_card_is_told_to_use_reply_and_asks_nobody(
+    teams: FakeTeams, process: Process, store: Store
+) -> None:
+    async with bot_at(teams, process(), store) as bot:
+        await bot.answered(Outcome(HANDED_OVER, TRACE))
+        (card,) = teams.posts_in(names.PEOPLE)
+        await bot.person(names.ANNA).say(card, "which laptop?")
+        below = Thread("teams", TENANT, names.PEOPLE, card.id)
+        await until(lambda: len(teams.posts_in(names.PEOPLE)) > 1)
+
+    (kept,) = await store.interactions.in_thread(below, 5)
+    assert kept.outcome is not None
+    assert not isinstance(kept.outcome.response, Escalation)
+    (told,) = teams.posts_in(names.PEOPLE)[1:]
+    assert (USE_REPLY in told.shown, told.cards) == (True, [])

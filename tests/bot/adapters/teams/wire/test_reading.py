@@ -69,6 +69,7 @@ def test_another_bot_is_heard_only_if_it_mentions_us(sender: dict[str, str]) -> 
 
     assert said is not None
     assert said.by_bot
+    assert said.message.by_bot
     assert hear(activity("vpn?") | {"from": sender}) is None
     assert message_of(addressed, tenant="acme", received_at=datetime.now(UTC)) is None
 
