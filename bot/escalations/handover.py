@@ -19,11 +19,10 @@ _BY_WORD = " Reply \u201cyes\u201d."
 _BY_WORD_BELOW = " Reply \u201cyes\u201d in this thread."
 _WITH_EARLIER = " and the earlier ones that it refers to"
 _WITH_ANSWER = " and what we said about it"
-_ANSWERED = ", with my answer"
-_ALONE = ", and nothing else from this chat"
+_ALONE = ", nothing else"
 _HERE = "they'll answer here."
 _DIRECTLY = "they'll answer you in a direct message."
-OFFERED = f"{OFFER} They'd see this question{_ANSWERED}{_ALONE}.{_BY_WORD}"
+OFFERED = f"{OFFER} They'd see this question and my answer{_ALONE}.{_BY_WORD}"
 """An offer in private, about a question that stands alone."""
 
 
@@ -62,7 +61,9 @@ class EscalationWording:
             shown = f"your question{_WITH_ANSWER if leaned else ''}{_ALONE if private else ''}"
             return f"Of course. {self._handed_over(platform, people, shown)}"
         if private:
-            seen = f"They'd see this question{_WITH_EARLIER if leaned else ''}{_ANSWERED}{_ALONE}."
+            if not leaned:
+                return f"{self._why(reason)} {OFFERED}"
+            seen = f"They'd see this question{_WITH_EARLIER}, with my answers{_ALONE}."
             return f"{self._why(reason)} {OFFER} {seen}{_BY_WORD}"
         shown = f"this question{_WITH_EARLIER if leaned else ''}"
         return f"{self._why(reason)} {self._handed_over(platform, people, shown)}"
