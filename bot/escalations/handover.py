@@ -23,14 +23,14 @@ _BY_WORD = " Reply \u201cyes\u201d."
 _BY_WORD_BELOW = " Reply \u201cyes\u201d in this thread."
 _WITH_EARLIER = " and the earlier ones that it refers to"
 _WITH_ANSWER = " and what we said about it"
-_ALONE = ", and nothing else from this chat"
+_ALONE = ", nothing else"
 _HERE = "they'll answer here."
 _DIRECTLY = "they'll answer you in a direct message."
 _ASKED = "I've asked the people who look after this."
 LISTED = "I've put your question on the help desk's list for a person to answer."
 """What is said where people see a question on the board, and not in a channel of theirs."""
 
-OFFERED = f"{OFFER} They'd see this question{_ALONE}.{_BY_WORD}"
+OFFERED = f"{OFFER} They'd see this question and my answer{_ALONE}.{_BY_WORD}"
 """An offer in private, about a question that stands alone."""
 
 
@@ -70,7 +70,9 @@ class EscalationWording:
             shown = f"your question{_WITH_ANSWER if leaned else ''}{_ALONE if private else ''}"
             return f"Of course. {self._handed_over(platform, people, shown)}"
         if private:
-            seen = f"They'd see this question{_WITH_EARLIER if leaned else ''}{_ALONE}."
+            if not leaned:
+                return f"{self.statement(reason)} {OFFERED}"
+            seen = f"They'd see this question{_WITH_EARLIER}, with my answers{_ALONE}."
             return f"{self.statement(reason)} {OFFER} {seen}{_BY_WORD}"
         shown = f"this question{_WITH_EARLIER if leaned else ''}"
         return f"{self.statement(reason)} {self._handed_over(platform, people, shown)}"

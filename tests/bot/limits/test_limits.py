@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
+from bot.escalations.handover import OFFERED
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import Notices
 from bot.limits.usage import Pause, UseLimits
@@ -127,7 +128,7 @@ async def test_a_used_up_budget_is_told_with_the_offer_of_a_person(
 
     assert told == Refusal(
         f"I've given {whose} the answers I may for today. I can answer again after midnight UTC, "
-        "in about 12 hours. Shall I ask a person? Reply “yes”.",
+        f"in about 12 hours. {OFFERED}",
         note,
         limit=Limit("budget", NOON + timedelta(hours=12)),
         ephemeral=True,
