@@ -164,7 +164,7 @@ class OnSlack:
         return self._workspace.in_thread(channel, ts(question.thread))
 
     async def _send(self, event: Mapping[str, Any]) -> int:
-        shared = event["channel"] == SHARED
+        shared = event.get("channel") == SHARED
         body = events.envelope(dict(event), is_ext_shared_channel=shared)
         return (await events.send(self.client, body)).status
 
