@@ -120,6 +120,11 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         return _response(_from_http(error))
     except web.RequestPayloadError:
         return _response(problem(400))
+    except ConnectionError as error:
+        if request.transport is not None:
+            return _response(_from(request, error))
+        # Whoever sent the request left before its end: nobody reads this answer.
+        return _response(problem(400))
     except Exception as error:  # noqa: BLE001 - told apart and logged there
         return _response(_from(request, error))
 
