@@ -90,7 +90,6 @@ def _text(content: bytes, name: str, read: Callable[[str], tuple[Block, ...]]) -
         blocks=read(head.body),
         labels=head.labels,
         updated_at=head.updated_at,
-        url=head.url,
         notes=(*notes, *head.notes),
     )
 
