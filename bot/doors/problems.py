@@ -17,6 +17,7 @@ from bot.errors import (
     InboxFull,
     InboxUnavailable,
     InteractionUnknown,
+    RateExceeded,
     StoreUnavailable,
 )
 
@@ -133,9 +134,8 @@ def _from(request: web.Request, error: Exception) -> Problem:
     match error:
         case Problem():
             return error
-        case InboxFull():
-            full = "Too many questions are waiting. Ask again in a minute."
-            return problem(503, full, headers={"Retry-After": "60"})
+        case InboxFull() | RateExceeded():
+            return _too_much(error)
         case InboxUnavailable() | StoreUnavailable():
             # Its text names cause and cure; a traceback for each refused request would bury them.
             log.error("request.unavailable", path=request.path, why=str(error))
@@ -147,6 +147,14 @@ def _from(request: web.Request, error: Exception) -> Problem:
         case _:
             log.error("request.failed", method=request.method, path=request.path, exc_info=error)
             return problem(500)
+
+
+def _too_much(error: InboxFull | RateExceeded) -> Problem:
+    if isinstance(error, RateExceeded):
+        wait = {"Retry-After": str(error.retry_after_seconds)}
+        return problem(429, str(error), headers=wait)
+    full = "Too many questions are waiting. Ask again in a minute."
+    return problem(503, full, headers={"Retry-After": "60"})
 
 
 def refusal(error: DocumentRefused) -> Problem:

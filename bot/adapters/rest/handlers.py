@@ -27,7 +27,7 @@ from bot.config import Settings
 from bot.doors.identity import is_admin, may_see, person_of, sees_all
 from bot.doors.problems import problem
 from bot.errors import InboxUnavailable
-from bot.outcomes import unavailable
+from bot.outcomes import NOT_KEPT, unavailable
 from bot.ports import Audits, Inbox, Interactions
 from bot.startup import Part
 from bot.types import (
@@ -191,7 +191,7 @@ class Rest:
     async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
         """Return the conversation of the first request with a key; it must ask the same."""
         first = await self._interactions.get(interaction_id)
-        if first is not None and first.message.text != message.text:
+        if first is not None and first.message.text not in {message.text, NOT_KEPT}:
             raise problem(
                 409,
                 f"This {IDEMPOTENCY_KEY} was used for another question.",

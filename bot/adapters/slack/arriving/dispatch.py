@@ -14,7 +14,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.config import Settings
-from bot.errors import BotError
+from bot.errors import BotError, RateExceeded
 
 Authorize = Callable[..., Awaitable[AuthorizeResult]]
 
@@ -75,6 +75,9 @@ async def _acknowledge() -> None:
 
 
 async def _refuse(error: Exception) -> BoltResponse:
+    if isinstance(error, RateExceeded):
+        # Acknowledged: it was logged and counted, and Slack would only send it again.
+        return BoltResponse(status=200, body="")
     known = isinstance(error, BotError | TimeoutError)
     log.error("slack.not_kept", error=type(error).__name__, exc_info=None if known else error)
     return BoltResponse(status=503, body="")
