@@ -24,7 +24,7 @@ from bot.adapters.rest.reading import (
 )
 from bot.adapters.rest.replies import as_json
 from bot.config import Settings
-from bot.doors.identity import is_admin, may_see, person_of, sees_all
+from bot.doors.identity import is_admin, may_see, person_of, role_of, sees_all
 from bot.doors.problems import problem
 from bot.errors import InboxUnavailable
 from bot.outcomes import NOT_KEPT, unavailable
@@ -84,7 +84,13 @@ class Rest:
             conversation = await self._first_with_key(interaction_id, message)
         outcome = await self._wait(interaction_id)
         return as_json(
-            self._answer(interaction_id, conversation, outcome, show_pipeline=asked.show_pipeline)
+            self._answer(
+                interaction_id,
+                conversation,
+                outcome,
+                show_pipeline=asked.show_pipeline,
+                scored=role_of(request) == "admin",
+            )
         )
 
     async def interaction(self, request: web.Request) -> web.Response:
@@ -96,7 +102,13 @@ class Rest:
         given_up = unavailable(interaction.message, "The work on it was given up.")
         outcome = interaction.outcome or given_up
         thread = interaction.message.thread
-        answer = self._answer(interaction.id, thread.id, outcome, show_pipeline=show_pipeline)
+        answer = self._answer(
+            interaction.id,
+            thread.id,
+            outcome,
+            show_pipeline=show_pipeline,
+            scored=role_of(request) == "admin",
+        )
         feedback = await self._interactions.feedback(interaction.id)
         return as_json(
             wire.Interaction(
@@ -213,11 +225,18 @@ class Rest:
             raise problem(503, kept, interaction_id=interaction_id, poll=poll) from error
 
     def _answer(
-        self, interaction_id: str, conversation: str, outcome: Outcome, *, show_pipeline: bool
+        self,
+        interaction_id: str,
+        conversation: str,
+        outcome: Outcome,
+        *,
+        show_pipeline: bool,
+        scored: bool,
     ) -> wire.Answer:
-        answer = answer_of(interaction_id, conversation, outcome, self._settings.not_found_message)
+        not_found = self._settings.not_found_message
+        answer = answer_of(interaction_id, conversation, outcome, not_found, scored=scored)
         if show_pipeline:
-            return answer.model_copy(update={"pipeline": pipeline_of(outcome)})
+            return answer.model_copy(update={"pipeline": pipeline_of(outcome, scored=scored)})
         return answer
 
     async def _working(self, interaction: Interaction) -> wire.Working:

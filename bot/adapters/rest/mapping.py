@@ -18,10 +18,24 @@ Status = Literal["answered", "unknown", "error"]
 NOT_FOUND_REASONS = frozenset({"low_confidence", "nothing_found", "unsupported"})
 
 
+ASKERS_SIGNALS = frozenset({"keyword_rank", "vector_rank"})
+"""What of a passage's signals is for everyone. Scores count words over all pages, also those that
+an asker may not read, and would tell which words are there."""
+
+
 def answer_of(
-    interaction_id: str, conversation_id: str, outcome: Outcome, not_found: str
+    interaction_id: str,
+    conversation_id: str,
+    outcome: Outcome,
+    not_found: str,
+    *,
+    scored: bool = True,
 ) -> wire.Answer:
-    """Return what a client gets; ``not_found`` is said instead of an unconfirmed answer."""
+    """Return what a client gets; ``not_found`` is said instead of an unconfirmed answer.
+
+    Without ``scored`` confidence and relevance are in whole per cent.
+    """
+    digits = None if scored else 2
     response = outcome.response
     kind = answer_type(outcome)
     status = _status(outcome, kind)
@@ -32,18 +46,18 @@ def answer_of(
         answer_type=kind,
         intent=outcome.trace.route.intent.value,
         answer=_answer(outcome, not_found if status == "unknown" else _text(response)),
-        confidence=_share(response.confidence),
+        confidence=_share(response.confidence, digits),
         requires_escalation=kind == "ESCALATION_REQUIRED",
-        sources=_sources(cited),
-        suggestions=_sources(() if isinstance(response, Reply) else response.suggestions),
+        sources=_sources(cited, digits),
+        suggestions=_sources(() if isinstance(response, Reply) else response.suggestions, digits),
         remarks=list(outcome.remarks),
         warnings=list(warnings_of(cited)),
         conversation_id=conversation_id,
     )
 
 
-def pipeline_of(outcome: Outcome) -> wire.Pipeline:
-    """Return why this outcome, as recorded."""
+def pipeline_of(outcome: Outcome, *, scored: bool = True) -> wire.Pipeline:
+    """Return why this outcome, as recorded; without ``scored`` with ranks in place of scores."""
     trace = outcome.trace
     return wire.Pipeline(
         route=wire.Routed(
@@ -58,14 +72,22 @@ def pipeline_of(outcome: Outcome) -> wire.Pipeline:
                 page_id=passage.page_id,
                 title=passage.title,
                 section=passage.section,
-                signals=_finite(passage.signals),
+                signals=_finite(
+                    {
+                        name: value
+                        for name, value in passage.signals.items()
+                        if scored or name in ASKERS_SIGNALS
+                    }
+                ),
             )
             for passage in trace.passages
         ],
         model_calls=_calls(trace),
         filters=[wire.FilterVerdict.model_validate(asdict(verdict)) for verdict in trace.filters],
         gate=wire.Gate(
-            name=trace.gate, threshold=trace.threshold, features=_finite(trace.features)
+            name=trace.gate,
+            threshold=trace.threshold,
+            features=_finite(trace.features if scored else {}),
         ),
         timings_ms=_finite(trace.timings_ms),
         masked_question=trace.masked_question,
@@ -99,9 +121,12 @@ def _calls(trace: Trace) -> list[wire.ModelCall]:
     return [wire.ModelCall.model_validate(asdict(call)) for call in calls]
 
 
-def _sources(sources: Iterable[Source]) -> list[wire.Source]:
+def _sources(sources: Iterable[Source], digits: int | None) -> list[wire.Source]:
     return [
-        wire.Source.model_validate(asdict(source) | {"url": _openable(source.url)})
+        wire.Source.model_validate(
+            asdict(source)
+            | {"url": _openable(source.url), "relevance": _rounded(source.relevance, digits)}
+        )
         for source in sources
     ]
 
@@ -111,10 +136,14 @@ def _openable(url: str) -> str:
     return url if url.startswith(("https://", "http://", OWN_PAGES)) else ""
 
 
-def _share(value: float | None) -> float | None:
+def _share(value: float | None, digits: int | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
-    return min(1.0, max(0.0, value))
+    return _rounded(min(1.0, max(0.0, value)), digits)
+
+
+def _rounded(value: float, digits: int | None) -> float:
+    return value if digits is None else round(value, digits)
 
 
 def _finite(signals: Mapping[str, float]) -> wire.Signals:

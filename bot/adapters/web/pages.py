@@ -18,6 +18,7 @@ from bot.adapters.web.live import Live
 from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
+from bot.doors.identity import role_of
 from bot.escalations.handover import WISH
 from bot.escalations.ports import Cases
 from bot.pages.frame import add_pages
@@ -165,7 +166,9 @@ class WebChat:
         if interaction.outcome is None:
             raise web.HTTPNotFound(text="There is no answer to explain yet.")
         return aiohttp_jinja2.render_template(
-            "web/why.html", request, {"why": why_view(interaction.outcome, self._gate)}
+            "web/why.html",
+            request,
+            {"why": why_view(interaction.outcome, self._gate, scored=role_of(request) == "admin")},
         )
 
     async def _accept(self, request: web.Request, text: str, message_id: str) -> web.Response:
