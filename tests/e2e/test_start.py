@@ -63,6 +63,23 @@ def _seconds_of(code: str) -> float:
     return time.perf_counter() - started
 
 
+@pytest.mark.mended(id="attack-9")
+def test_nothing_that_is_written_is_for_other_accounts(tmp_path: Path) -> None:
+    data, wiki = tmp_path / "data", tmp_path / "wiki"
+    wiki.mkdir()
+    (wiki / "a.md").write_text("# Leave\n\n28 days.\n")
+    folder = ("-m", "ingestion", "folder", str(wiki), "--space", "IT")
+    subprocess.run(
+        [sys.executable, *folder], cwd=ROOT, env=environment(data), check=True, umask=0o022
+    )
+    for _ in serving(data, ("sh", "-c", 'umask 022 && exec "$0" -m bot serve', sys.executable)):
+        written = [data, *data.rglob("*")]
+
+        lax = [path for path in written if path.exists() and path.stat().st_mode & 0o077]
+        assert not lax
+    assert {"index.sqlite", "frontdesk.sqlite"} <= {path.name for path in written}
+
+
 @pytest.mark.mended(id="attack-5")
 def test_hundreds_of_half_requests_do_not_stop_a_server_with_few_files(tmp_path: Path) -> None:
     few = ("sh", "-c", 'ulimit -n 256 && exec "$0" -m bot serve', sys.executable)
