@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from bot.config import Settings, load_settings
 from bot.errors import BotError
 from bot.observing.logs import set_up_logs
 from rag.errors import RagError
+from rag.file_modes import OTHERS, close_to_others
 
 _MOST = 1_000_000
 
@@ -31,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = load_settings()
         set_up_logs(settings.log_level)
+        close_to_others(settings.data_dir)
         return asyncio.run(_run(options, settings, started))
     except (BotError, RagError) as error:
         print(error, file=sys.stderr)
@@ -149,4 +152,5 @@ def _text(argument: str) -> str:
 
 
 if __name__ == "__main__":
+    os.umask(OTHERS)
     sys.exit(main())

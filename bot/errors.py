@@ -3,6 +3,7 @@
 - BotError
   - InboxFull              too many messages wait; ask again later
   - InboxUnavailable       the message could not be kept
+  - RateExceeded           one sends far too much: the message is not kept, and not to be sent again
   - InteractionUnknown     no such interaction
   - StoreUnavailable       the record can't be read or written
     - RecordRefused        ... for what was to be written does not fit it: a defect
@@ -34,6 +35,17 @@ class InboxFull(BotError):
 
 class InboxUnavailable(BotError):
     """The message could not be kept."""
+
+
+class RateExceeded(BotError):
+    """Far too much comes from one person or channel; nothing of it is kept, by intent.
+
+    A platform is answered as if it was taken, for it would only send it again.
+    """
+
+    def __init__(self, message: str, *, retry_after_seconds: int) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
 
 
 class InteractionUnknown(BotError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from bot.escalations.handover import LISTED, OFFERED
@@ -24,6 +25,19 @@ from rag.errors import IndexMismatch, IndexUnavailable, ModelAnswerInvalid, Mode
 
 AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "SILENT"]
 """SILENT: recorded and never posted, for nobody asked the bot, or they were told before."""
+
+NOT_KEPT = "(not kept)"
+"""What stands in the record in place of a question that was refused for want of room."""
+
+WITHOUT_TEXT = frozenset(
+    {
+        "limit:rate_per_user_per_minute",
+        "limit:rate_per_channel_per_minute",
+        "limit:pause",
+        "limit:queue_full",
+    }
+)
+"""Notes of refusals after which nothing can be done with the question but to ask it again."""
 
 BUSY = "More questions are waiting than I can answer. Please ask again in a few minutes."
 UNAVAILABLE = "Something on my side isn't working, so I can't answer this right now."
@@ -125,6 +139,22 @@ def refused(message: Message, refusal: Refusal) -> Outcome:
 def busy(message: Message) -> Outcome:
     """Return what is said when too many questions are waiting."""
     return refused(message, Refusal(BUSY, "queue_full", limit=Limit("queue")))
+
+
+def is_kept_without_text(outcome: Outcome) -> bool:
+    """Tell whether a question was refused so that its words are of no use to anybody."""
+    response = outcome.response
+    refused_so = isinstance(response, Reply) and response.refused
+    return refused_so and not WITHOUT_TEXT.isdisjoint(outcome.trace.notes)
+
+
+def without_text(message: Message, outcome: Outcome) -> tuple[Message, Outcome]:
+    """Return a refused question and its outcome as they are kept and logged; others as they are."""
+    if not is_kept_without_text(outcome):
+        return message, outcome
+    route = replace(outcome.trace.route, question=NOT_KEPT)
+    kept = replace(outcome, trace=replace(outcome.trace, route=route))
+    return replace(message, text=NOT_KEPT, attachments=()), kept
 
 
 def _unrouted(message: Message) -> Route:

@@ -38,7 +38,7 @@ class Inbox(Protocol):
     """Where adapters put messages; accepting twice is the same as once.
 
     ``accept`` raises bot.errors.InboxFull or bot.errors.InboxUnavailable; the adapter must then
-    not acknowledge.
+    not acknowledge. It raises bot.errors.RateExceeded for what is not kept by intent.
     """
 
     async def accept(self, message: Message) -> InteractionId:

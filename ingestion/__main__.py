@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from ingestion.errors import IngestionError
 from ingestion.names import is_space_key
 from ingestion.readers import ReadersMalformed, parse_readers
 from rag.errors import RagError
+from rag.file_modes import OTHERS, close_to_others
 from rag.retrying import log_long_waits
 from rag.types import Readers
 
@@ -37,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     options = _parser().parse_args(arguments)
     try:
-        return asyncio.run(_COMMANDS[options.command](options, load_settings()))
+        settings = load_settings()
+        close_to_others(settings.data_dir)
+        return asyncio.run(_COMMANDS[options.command](options, settings))
     except IngestionError as error:
         print(error, file=sys.stderr)
         return REFUSED
@@ -131,6 +135,7 @@ _COMMANDS = {
 
 
 if __name__ == "__main__":
+    os.umask(OTHERS)
     # Reports are what standard output is for.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     log_long_waits()

@@ -89,7 +89,7 @@ def chunk_document(
                     section=passage.path[-1] if passage.path else "",
                     breadcrumb=breadcrumb,
                     text=text,
-                    url=document.url or page.url,
+                    url=page.url,
                     readers=page.readers,
                     source_type=place.source_type,
                     source_id=page.id,

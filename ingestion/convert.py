@@ -1,4 +1,4 @@
-"""One file to a Document, by its extension. Pure."""
+"""One file to a Document, by its extension. Pure, but for a line in the log."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePosixPath
+
+import structlog
 
 from ingestion.convert_docx import docx_document
 from ingestion.convert_html import blocks_of, page_title
@@ -15,6 +17,8 @@ from ingestion.errors import PageUnreadable
 from ingestion.front_matter import FrontMatter, split_front_matter
 from ingestion.text import clean, decode
 from ingestion.types import Block, Document, Heading, Paragraph
+
+log = structlog.get_logger(__name__)
 
 TEXT_EXTENSIONS = frozenset({".md", ".mdx", ".txt", ".html", ".htm"})
 EXTENSIONS = TEXT_EXTENSIONS | {".pdf", ".docx"}
@@ -43,7 +47,8 @@ def convert(page_id: str, content: bytes) -> Document:
     except RecursionError as error:
         raise PageUnreadable("is nested too deeply") from error
     except Exception as error:  # parsers fail on hostile files in ways they do not declare
-        raise PageUnreadable(f"cannot be converted ({type(error).__name__})") from error
+        log.warning("page.not_converted", page=page_id, error=type(error).__name__)
+        raise PageUnreadable("cannot be read: it is damaged; save it again") from error
     return replace(document, title=document.title or _first_heading(document) or _name(page_id))
 
 
@@ -90,7 +95,6 @@ def _text(content: bytes, name: str, read: Callable[[str], tuple[Block, ...]]) -
         blocks=read(head.body),
         labels=head.labels,
         updated_at=head.updated_at,
-        url=head.url,
         notes=(*notes, *head.notes),
     )
 

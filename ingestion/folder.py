@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import reprlib
 import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from ingestion.convert import CONVERTER, EXTENSIONS, convert, front_matter, is_index, prettify
 from ingestion.convert import TEXT_EXTENSIONS as TEXTS
@@ -21,6 +22,8 @@ from rag.types import Readers
 LARGEST_FILE = 20 * 1024 * 1024
 """Bytes; larger files are left out and listed."""
 
+
+_PORTS = {"http": 80, "https": 443}
 
 ReadersOf = Callable[[str, bytes, Readers | None], Readers]
 """Who may read a file, by its page id, its bytes, and the readers that it names itself."""
@@ -46,6 +49,8 @@ class FolderSource:
         space: the space of the index that it fills.
         readers: who may read pages that do not say so themselves, or a function that tells.
         base_url: what page paths are joined to; without it, paths on this server.
+        says_urls: whether a page may name its own address, of the same origin as ``base_url``
+            or a path on this server. Sources of answers lead there, so no other is taken.
         kind: what chunks carry as their kind of source.
         largest: bytes; larger files are left out and listed.
     """
@@ -60,10 +65,13 @@ class FolderSource:
         kind: str = "folder",
         largest: int = LARGEST_FILE,
         sure: bool = False,
+        says_urls: bool = True,
     ) -> None:
         self._root = root.resolve()
         self._sure = sure
         self._readers = readers if callable(readers) else _unless_said(readers)
+        self._origin = _origin(base_url) if base_url else None
+        self._says_urls = says_urls
         self._base_url = base_url or f"/pages/{quote(space, safe='')}/"
         self._largest = largest
         self.type = kind
@@ -86,14 +94,30 @@ class FolderSource:
             raise SourceUnavailable(f"{str(self._root)!r} is no folder; name an existing one")
         walk = _Walk(self._root, self._readers, self._largest)
         walk.run()
-        titles = {_parent(file.id): file.title for file in walk.files if is_index(file.id)}
-        pages = [self._page(file, titles) for file in walk.files]
+        files = [self._own_url_only(file) for file in walk.files]
+        titles = {_parent(file.id): file.title for file in files if is_index(file.id)}
+        pages = [self._page(file, titles) for file in files]
         return Listing(
             pages=tuple(sorted(pages, key=lambda page: page.id)),
             skipped=tuple(walk.skipped),
             failed=tuple(walk.failed),
-            notes=tuple(Finding(f.id, note) for f in walk.files for note in f.notes),
+            notes=tuple(Finding(f.id, note) for f in files for note in f.notes),
             sure=self._sure,
+        )
+
+    def _own_url_only(self, file: _File) -> _File:
+        """Drop an address that leads elsewhere, and note it."""
+        url = file.head.url if file.head else None
+        if file.head is None or url is None or self._may_lead_to(url):
+            return file
+        cure = "write one that begins like --base-url" if self._says_urls else "remove it"
+        note = f"url {reprlib.repr(url)} was ignored: it may not lead away from here; {cure}"
+        return replace(file, head=replace(file.head, url=None), notes=(*file.notes, note))
+
+    def _may_lead_to(self, url: str) -> bool:
+        on_this_server = url.startswith("/")
+        return self._says_urls and (
+            on_this_server or (self._origin is not None and _origin(url) == self._origin)
         )
 
     def _page(self, file: _File, titles: dict[str, str]) -> SourcePage:
@@ -259,6 +283,17 @@ def _parent(page_id: str) -> str:
 def _joined(base_url: str, page_id: str) -> str:
     separator = "" if base_url.endswith(("/", "=")) else "/"
     return f"{base_url}{separator}{quote(page_id)}"
+
+
+def _origin(url: str) -> tuple[str, str, int | None] | None:
+    """Return scheme, host and port; None for what is no plain address of a host."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    plain = parts.username is None and parts.password is None
+    return (parts.scheme, parts.hostname, port) if plain and parts.hostname else None
 
 
 def _is_unicode(name: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ingestion.errors import PageUnreadable
 
+_GZIP = b"\x1f\x8b"
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -46,6 +47,8 @@ def decode(content: bytes, *, html: bool = False) -> Decoded:
     Raises:
         PageUnreadable: the bytes are no text.
     """
+    if content.startswith(_GZIP):
+        raise PageUnreadable("is compressed; unpack it")
     text, notes = _characters(content, html=html)
     sample = text[:_SAMPLE]
     odd = len(_BINARY.findall(sample))

@@ -67,15 +67,14 @@ Block = Heading | Paragraph | ItemList | Table | Code | Quote
 class Document:
     """A page as its reader sees it.
 
-    ``url`` overrides where the page is found; ``notes`` say what was odd about the source.
-    ``updated_by`` is the name of who changed it last, "" when unknown.
+    ``notes`` say what was odd about the source. ``updated_by`` is the name of who changed it
+    last, "" when unknown. Where the page is found is the source's to say, not the text's.
     """
 
     title: str
     blocks: tuple[Block, ...]
     labels: tuple[str, ...] = ()
     updated_at: datetime | None = None
-    url: str | None = None
     notes: tuple[str, ...] = ()
     updated_by: str = ""
 

@@ -103,7 +103,13 @@ class Uploads:
             return NOBODY if known is None else both(known.may_read(), said)
 
         return FolderSource(
-            folder, space=space, readers=who, kind=KIND, largest=self._largest, sure=True
+            folder,
+            space=space,
+            readers=who,
+            kind=KIND,
+            largest=self._largest,
+            sure=True,
+            says_urls=False,
         )
 
     async def keep(self, space: str, arrived: Arrived) -> tuple[str, bool]:

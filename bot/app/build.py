@@ -101,6 +101,7 @@ def build(
         engine,
         channels=channels,
         observers=(metrics,),
+        dropped=metrics.dropped,
         directory=directory,
         superseded=() if ingestion is None else ingestion.confluence_superseded_labels,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -26,6 +26,7 @@ from bot.escalations.news import News, utc_now
 from bot.escalations.reading import IndexReading, Readable
 from bot.escalations.telling import Teller
 from bot.introductions import Introductions
+from bot.limits.floods import Floods
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import AskerNotices, Notices
 from bot.limits.usage import use_limits
@@ -35,7 +36,7 @@ from bot.ports import AnswersInquiries, Channel, Directory
 from bot.records.sums import Swept
 from bot.store import Store, database_url, prepare
 from bot.superseded import MarksSuperseded
-from bot.types import Policy
+from bot.types import Message, Policy
 
 log = structlog.get_logger(__name__)
 
@@ -79,13 +80,28 @@ def working_of(
     channels: Sequence[Channel],
     observers: Sequence[Observes],
     directory: Directory,
+    dropped: Callable[[Message], None],
     superseded: Collection[str] = (),
 ) -> Working:
-    """Join it; nothing is started. ``superseded`` are the labels of pages that are warned of."""
+    """Join it; nothing is started.
+
+    ``superseded`` are the labels of pages that are warned of; ``dropped`` is told of each message
+    that is not even kept.
+    """
     desk = MarksSuperseded(parts.desk, superseded)
-    admission = _admission(settings, store, channels, directory, IndexReading(parts.index))
+    notices = Notices()
+    readable = IndexReading(parts.index)
+    admission = _admission(settings, store, channels, directory, readable, notices)
+    floods = Floods(use_limits(settings), notices, dropped)
     opened = _inbox(
-        settings, desk, store, engine, admission=admission, channels=channels, observers=observers
+        settings,
+        desk,
+        store,
+        engine,
+        admission=admission,
+        channels=channels,
+        observers=observers,
+        hold_back=floods.check,
     )
     news = _news(store, parts, channels, opened.keeper)
     cases = AnnouncedCases(store.escalations, news.hint)
@@ -106,6 +122,7 @@ def _inbox(
     admission: LimitedAdmission,
     channels: Sequence[Channel],
     observers: Sequence[Observes],
+    hold_back: Callable[[Message], None],
 ) -> Opened:
     return durable_inbox(
         store,
@@ -121,6 +138,7 @@ def _inbox(
             log_questions=settings.log_questions,
             public_url=settings.public_url,
             observers=observers,
+            hold_back=hold_back,
         ),
     )
 
@@ -131,6 +149,7 @@ def _admission(
     channels: Sequence[Channel],
     directory: Directory,
     readable: Readable,
+    notices: Notices,
 ) -> LimitedAdmission:
     introductions = Introductions(
         {each.platform: each for each in channels if isinstance(each, Introduces)},
@@ -154,7 +173,7 @@ def _admission(
         use=store.counting,
         pauses=store.pauses,
         limits=use_limits(settings),
-        notices=Notices(),
+        notices=notices,
         told=AskerNotices(store.notes, frozenset(each.platform for each in channels)),
     )
 

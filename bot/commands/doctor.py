@@ -20,6 +20,7 @@ from bot.rendering.links import OWN_PAGES
 from bot.startup import Part
 from bot.store import database_url, open_store
 from rag.errors import RagError
+from rag.file_modes import close_to_others
 from rag.pipeline import Scope
 from rag.ports import ChatMessage, Lists, Prompt
 from rag.types import EVERYONE
@@ -92,7 +93,12 @@ def _data_dir(path: Path) -> Part:
     except sqlite3.OperationalError:
         cure = "Use a Python whose sqlite3 has FTS5 (python.org, Debian and conda do)."
         return Part("data", "failed", f"SQLite {sqlite3.sqlite_version} has no FTS5.", cure)
-    return Part("data", "ready", f"{path}, {free // 1024**3} GB free")
+    left = f"{path}, {free // 1024**3} GB free"
+    if opened := close_to_others(path):
+        others = f"{left}, but other accounts of this machine may read {opened[0]}."
+        cure = "Make it yours alone: chmod 700, or the mode of the share that it is on."
+        return Part("data", "limited", others, cure)
+    return Part("data", "ready", left)
 
 
 async def _record(settings: Settings) -> Sequence[Part]:

@@ -8,7 +8,7 @@ import gc
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from aiohttp import web
 
@@ -16,6 +16,7 @@ from bot import __version__
 from bot.app import STATUS, build, executor_of, load_ingestion_settings, reindex_sample
 from bot.app.directory import open_wiki_side
 from bot.config import Settings
+from bot.doors.connections import IDLE_SECONDS, Connections, most_connections, raise_open_files
 from bot.doors.demo import DEMO, personas
 from bot.errors import SettingInvalid
 from bot.observing.tracing import set_up_tracing
@@ -88,21 +89,25 @@ async def _alone(settings: Settings) -> AsyncIterator[None]:
 
 async def _listen(app: web.Application, settings: Settings, started: float) -> None:
     stopped = _told_to_stop()
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSE_SECONDS)
+    connections = Connections(most_connections(raise_open_files()))
+    app.middlewares.insert(0, connections.watch)
+    runner = web.AppRunner(
+        app, access_log=None, shutdown_timeout=_CLOSE_SECONDS, keepalive_timeout=IDLE_SECONDS
+    )
     await runner.setup()
     try:
         for part in await app[STATUS]():
             print(part.line(), flush=True)
-        await _bind(runner, settings)
-        _, port = runner.addresses[0][:2]
-        took = time.perf_counter() - started
-        address = f"http://{_shown(settings.host)}:{port}"
-        for line in places(address, demo=DEMO in app):
-            print(line, flush=True)
-        print(f"Serving {address} (ready in {took:.1f} s)", flush=True)
-        _spare_what_stays()
-        await stopped.wait()
-        print("Stopping: finishing what was asked.", flush=True)
+        async with AsyncExitStack() as until:
+            port = await _bind(until, connections, runner, settings)
+            took = time.perf_counter() - started
+            address = f"http://{_shown(settings.host)}:{port}"
+            for line in places(address, demo=DEMO in app):
+                print(line, flush=True)
+            print(f"Serving {address} (ready in {took:.1f} s)", flush=True)
+            _spare_what_stays()
+            await stopped.wait()
+            print("Stopping: finishing what was asked.", flush=True)
     finally:
         await runner.cleanup()
 
@@ -116,14 +121,21 @@ def places(address: str, *, demo: bool) -> Iterator[str]:
         yield f"At the top right of each page you can be {named}"
 
 
-async def _bind(runner: web.AppRunner, settings: Settings) -> None:
+async def _bind(
+    until: AsyncExitStack, connections: Connections, runner: web.AppRunner, settings: Settings
+) -> int:
+    """Listen until the stack is left; return the port."""
+    assert runner.server is not None  # noqa: S101 - it is set up
+    listening = connections.listening(runner.server, settings.host, settings.port)
     try:
-        await web.TCPSite(runner, settings.host, settings.port).start()
+        listener = await until.enter_async_context(listening)
     except OSError as error:
         raise SettingInvalid(
             f"PORT={settings.port} on HOST={settings.host!r} can't be used: {error.strerror}. "
             f"{_BIND_CURES.get(error.errno or 0, _OTHER_HOST)}"
         ) from error
+    port: int = listener.sockets[0].getsockname()[1]
+    return port
 
 
 def _spare_what_stays() -> None:

@@ -23,7 +23,7 @@ from bot.doors.identity import (
     new_visitor,
     person_of,
 )
-from bot.doors.origins import check_host, check_origin
+from bot.doors.origins import check_host, check_origin, check_public_host
 from bot.doors.problems import Problem, most_bytes, problem, problems, too_long
 from bot.doors.roles import Role
 from bot.doors.sessions import KeepsSessions, Sessions
@@ -48,7 +48,9 @@ __all__ = [
 ]
 
 
-OPEN = frozenset({"/health", "/ready", *OPEN_PATHS})
+_PROBED = frozenset({"/health", "/ready"})
+"""Asked by what knows this server by an inner name."""
+OPEN = frozenset({*_PROBED, *OPEN_PATHS})
 _STATIC = "/static/"
 _LEAST_ROLES: Mapping[str, Role] = {"/metrics": "expert"}
 """For what knows nothing of people; every other handler says itself whom it takes."""
@@ -105,6 +107,8 @@ class Doors:
             await self._recognise_session(request)
             play(request)
         elif not await self._doorkeeper.check_bearer(request):
+            if request.path not in _PROBED:
+                check_public_host(request, self._identities.public_origin)
             check_origin(request, self._identities.public_origin)
             await self._recognise_session(request)
             self._check_caller(request)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from bot.doors.addresses import LOOPBACK_NAMES
+from bot.doors.addresses import LOOPBACK_NAMES, local_host, origin_of
 from bot.doors.problems import problem
 
 UPLOADS = ("/api/v1/documents/", "/api/v2/documents/")
@@ -31,15 +31,31 @@ def check_host(request: web.Request) -> None:
     )
 
 
+def check_public_host(request: web.Request, public_origin: str | None) -> None:
+    """Refuse names that aren't ``public_origin``'s, nor this very machine's; None: all are taken.
+
+    Raises Problem (403).
+    """
+    hosts = request.headers.getall("Host", [])
+    if public_origin is None or (len(hosts) == 1 and _is_public(hosts[0], public_origin)):
+        return
+    raise problem(
+        403,
+        f"The host {', '.join(hosts)!r} is not this server's.",
+        cure=f"Open it as {public_origin} (PUBLIC_URL). A proxy must pass the Host header on.",
+    )
+
+
 def check_origin(request: web.Request, public_origin: str | None = None) -> None:
     """Refuse other sites; a change without an Origin must be JSON, which no form can send.
 
-    Behind a proxy that changes the Host, ``public_origin`` is what browsers call us.
+    ``public_origin`` is what browsers call us, where that is set; beside it counts only this very
+    machine's own name.
     Raises Problem (403 or 415).
     """
     origins = request.headers.getall("Origin", [])
     if origins:
-        if not all(origin == public_origin or _is_same(request, origin) for origin in origins):
+        if not all(_is_our_page(request, origin, public_origin) for origin in origins):
             raise problem(
                 403,
                 f"Requests from {', '.join(origins)!r} are not taken.",
@@ -63,6 +79,21 @@ def _is_ours(request: web.Request, host: str) -> bool:
         return False
     plain = parts.username is None and not parts.path
     return plain and parts.hostname in LOOPBACK_NAMES and own is not None and port == own[1]
+
+
+def _is_public(host: str, public_origin: str) -> bool:
+    scheme = public_origin.partition("://")[0]
+    try:
+        address = f"{scheme}://{host}"
+        return origin_of(address) == public_origin or local_host(address)
+    except ValueError:
+        return False
+
+
+def _is_our_page(request: web.Request, origin: str, public_origin: str | None) -> bool:
+    if origin == public_origin:
+        return True
+    return _is_same(request, origin) and (public_origin is None or local_host(origin))
 
 
 def _is_browser(request: web.Request) -> bool:

@@ -17,6 +17,7 @@ from bot.errors import (
     InboxFull,
     InboxUnavailable,
     InteractionUnknown,
+    RateExceeded,
     StoreUnavailable,
 )
 
@@ -124,6 +125,11 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         return _response(_from_http(error))
     except web.RequestPayloadError:
         return _response(problem(400))
+    except ConnectionError as error:
+        if request.transport is not None:
+            return _response(_from(request, error))
+        # Whoever sent the request left before its end: nobody reads this answer.
+        return _response(problem(400))
     except Exception as error:  # noqa: BLE001 - told apart and logged there
         return _response(_from(request, error))
 
@@ -132,9 +138,8 @@ def _from(request: web.Request, error: Exception) -> Problem:
     match error:
         case Problem():
             return error
-        case InboxFull():
-            full = "Too many questions are waiting. Ask again in a minute."
-            return problem(503, full, headers={"Retry-After": "60"})
+        case InboxFull() | RateExceeded():
+            return _too_much(error)
         case InboxUnavailable() | StoreUnavailable():
             # Its text names cause and cure; a traceback for each refused request would bury them.
             log.error("request.unavailable", path=request.path, why=str(error))
@@ -146,6 +151,14 @@ def _from(request: web.Request, error: Exception) -> Problem:
         case _:
             log.error("request.failed", method=request.method, path=request.path, exc_info=error)
             return problem(500)
+
+
+def _too_much(error: InboxFull | RateExceeded) -> Problem:
+    if isinstance(error, RateExceeded):
+        wait = {"Retry-After": str(error.retry_after_seconds)}
+        return problem(429, str(error), headers=wait)
+    full = "Too many questions are waiting. Ask again in a minute."
+    return problem(503, full, headers={"Retry-After": "60"})
 
 
 def refusal(error: DocumentRefused) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -55,6 +56,9 @@ class DurableInbox:
     A message is kept in the record and its work in the engine before ``accept`` returns; both are
     idempotent by the message's id. What the record says is unfinished, and nobody alive has, is
     adopted by whichever process sees it first.
+
+    Args:
+        hold_back: Asked before anything is kept. Raises RateExceeded.
     """
 
     def __init__(
@@ -66,7 +70,9 @@ class DurableInbox:
         work: Work,
         underway: Underway,
         limits: Limits,
+        hold_back: Callable[[Message], None] | None = None,
     ) -> None:
+        self._hold_back = hold_back
         self._owner = owner
         self._worklist = worklist
         self._engine = engine
@@ -110,6 +116,8 @@ class DurableInbox:
         interaction_id = message.interaction_id
         if await self._underway.keeps(interaction_id):
             return interaction_id
+        if self._hold_back is not None:
+            self._hold_back(message)
         entry = self._admit(message)
         try:
             interaction = await self._keep(message)

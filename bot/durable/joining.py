@@ -18,7 +18,7 @@ from bot.durable.underway import Underway
 from bot.durable.work import Limits, Work
 from bot.observing.audit import Audit, Observes
 from bot.ports import Admits, AnswersInquiries, Channel, Worklist
-from bot.types import Platform
+from bot.types import Message, Platform
 
 
 class DurableEngine(Engine, Runs, Protocol):
@@ -44,6 +44,7 @@ class Surroundings:
     """Where an inbox runs. ``alone``: a lock keeps other servers away, and the record is a file.
 
     ``prepare`` brings the record's schema up to date, ``clean`` forgets what is too old.
+    ``hold_back`` raises RateExceeded for what is not even to be kept.
     """
 
     alone: bool
@@ -52,6 +53,7 @@ class Surroundings:
     log_questions: bool = True
     public_url: str | None = None
     observers: Sequence[Observes] = ()
+    hold_back: Callable[[Message], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ def durable_inbox(
         work=work,
         underway=underway,
         limits=limits,
+        hold_back=surroundings.hold_back,
     )
     keeper = Keeper(
         inbox=inbox,

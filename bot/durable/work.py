@@ -17,7 +17,7 @@ from bot.durable.posting import Posting, pause_before
 from bot.errors import BotError, ClaimLost, RecordRefused
 from bot.observing.audit import Observes
 from bot.observing.tracing import interaction_span
-from bot.outcomes import busy, unavailable
+from bot.outcomes import busy, unavailable, without_text
 from bot.ports import Worklist
 from bot.types import Interaction, InteractionId, Message, Outcome, Stage
 
@@ -149,7 +149,7 @@ class Work:
         self._answered(interaction.id, outcome)
         took_ms = (perf_counter() - started) * 1000
         for observer in self._observers:
-            observer.answered(interaction.message, outcome, took_ms)
+            observer.answered(*without_text(interaction.message, outcome), took_ms)
         return interaction, outcome
 
     def _said_at_once(self, interaction: Interaction, *, full: bool) -> Outcome | None:

@@ -53,6 +53,12 @@ class Metrics:
             ("platform", "intent", "answer_type"),
             registry=self._registry,
         )
+        self._dropped = Counter(
+            "frontdesk_messages_dropped",
+            "Messages far beyond a rate, of which nothing was kept.",
+            ("platform",),
+            registry=self._registry,
+        )
         self._seconds = Histogram(
             "frontdesk_answer_seconds",
             "From the start of the work on a message to its outcome.",
@@ -111,6 +117,10 @@ class Metrics:
     def watch(self, busy: Callable[[], int]) -> None:
         """Say who knows how many messages are under way."""
         self._under_way.set_function(busy)
+
+    def dropped(self, message: Message) -> None:
+        """Count a message of which nothing is kept."""
+        self._dropped.labels(message.thread.platform).inc()
 
     def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None:
         """Count an outcome and what it cost."""

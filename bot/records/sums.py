@@ -77,11 +77,15 @@ class AuditRecord:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What the retention removed: interactions and conversations; usage rows made nameless."""
+    """What the retention removed: interactions and conversations; usage rows made nameless.
+
+    ``refused`` are interactions too, of which no text was kept.
+    """
 
     interactions: int = 0
     conversations: int = 0
     usage: int = 0
+    refused: int = 0
 
 
 class SumsUsage(Protocol):

@@ -25,13 +25,18 @@ from sqlalchemy import (
 )
 
 from bot.escalations.life import SETTLED
+from bot.outcomes import WITHOUT_TEXT
 from bot.records.sums import Swept
 from bot.store.claims import UNFINISHED
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
 from bot.store.transactions import Transactions
+from bot.types import Intent
 
 CHUNK = 500
 """Rows a transaction, so that nobody waits long to write."""
+
+REFUSED_KEPT = timedelta(days=1)
+"""How long it is kept that a question was refused; its text is not kept at all."""
 
 PAUSE_SECONDS = 0.02
 """Between two transactions, so that writers of other processes get their turn."""
@@ -62,15 +67,19 @@ class StoredRetention:
     async def sweep(self, now: datetime, days: int) -> Swept:
         """Remove what ended more than ``days`` before ``now``; 0 days keeps everything.
 
+        But what was refused for want of room goes after a day in any case.
+
         Usage and audit rows stay; old usage rows lose person and channel.
         Raises ValueError for a moment without zone.
         """
         if now.tzinfo is None:
             raise ValueError(f"{now!r} has no zone. Give one, such as datetime.UTC.")
+        refused = await self._refused(now - REFUSED_KEPT)
         if days == 0:
-            return Swept()
+            return Swept(refused=refused)
         before = now - timedelta(days=days)
         return Swept(
+            refused=refused,
             interactions=await self._interactions(before),
             conversations=await self._conversations(before),
             usage=await self._usage(before),
@@ -78,6 +87,9 @@ class StoredRetention:
 
     async def _interactions(self, before: datetime) -> int:
         return await self._in_chunks(Chunks(old_interactions, forget_interactions), before)
+
+    async def _refused(self, before: datetime) -> int:
+        return await self._in_chunks(Chunks(old_refused, forget_interactions), before)
 
     async def _conversations(self, before: datetime) -> int:
         return await self._in_chunks(Chunks(empty_conversations, forget_conversations), before)
@@ -107,6 +119,17 @@ def old_interactions(before: datetime, last: Key | None) -> Select[int]:
     number = InteractionRow.number
     statement = select(number).where(_forgettable(before)).order_by(number)
     return statement if last is None else statement.where(number > last[0])
+
+
+def old_refused(before: datetime, last: Key | None) -> Select[int]:
+    """The numbers of what was refused and kept without its text, as above."""
+    row = InteractionRow
+    # By the columns first: an outcome is long, and few are of these kinds.
+    return old_interactions(before, last).where(
+        row.intent == Intent.UNKNOWN.value,
+        row.answer_type.in_(("GENERIC", "SILENT")),
+        or_(*(row.outcome.contains(f'"{note}"', autoescape=True) for note in sorted(WITHOUT_TEXT))),
+    )
 
 
 def forget_interactions(before: datetime, keys: Sequence[Key]) -> Delete:

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.errors import ClaimLost, InteractionUnknown
 from bot.escalations.life import Reminders
+from bot.outcomes import is_kept_without_text, without_text
 from bot.store import claims, queries
 from bot.store.rows import (
     Rows,
@@ -54,7 +55,7 @@ class StoredWork:
 
     A conversation's turns are written together when an outcome is recorded: the question as it
     was last edited and the public text of the response. Private replies are never among them, nor
-    is anything of what was overheard and left alone.
+    is anything of what was overheard and left alone, or of what was refused for want of room.
     """
 
     def __init__(self, transactions: Transactions, reminders: Reminders | None = None) -> None:
@@ -178,14 +179,14 @@ class StoredWork:
     async def _close(
         self, connection: AsyncConnection, message: Message, outcome: Outcome, *, posting: bool
     ) -> None:
-        kept = _kept(message, outcome)
+        kept, outcome = without_text(_kept(message, outcome), outcome)
         if kept != message:
             message, text = kept, self._rows.message(kept)
             await connection.execute(queries.keep_message(message.interaction_id, text))
         outcome = replace(outcome, asker=None)
         told = {**self._rows.outcome(outcome), "posting": posting}
         await connection.execute(queries.finish(message.interaction_id, moment(), told))
-        for turn in turn_rows(message, outcome):
+        for turn in () if is_kept_without_text(outcome) else turn_rows(message, outcome):
             await self._insert(connection, TurnRow, turn)
         tenant = message.thread.tenant
         await self._append(connection, message.interaction_id, tenant, (Activity(Stage.DONE),))

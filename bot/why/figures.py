@@ -65,8 +65,13 @@ class Group:
     rows: tuple[tuple[str, str], ...]
 
 
-def passage_rows(passages: Sequence[FoundPassage]) -> tuple[PassageRow, ...]:
-    """Return the passages as they were ranked; bars compare within a column."""
+def passage_rows(
+    passages: Sequence[FoundPassage], *, scored: bool = True
+) -> tuple[PassageRow, ...]:
+    """Return the passages as they were ranked; bars compare within a column.
+
+    Without ``scored`` they have no cells.
+    """
     most = {
         name: max((each.signals.get(name, 0.0) for each in passages), default=0.0)
         for name in FOUND_BY
@@ -75,7 +80,7 @@ def passage_rows(passages: Sequence[FoundPassage]) -> tuple[PassageRow, ...]:
         PassageRow(
             each.title,
             each.section if each.section != each.title else "",
-            tuple(_cell(each.signals.get(name), most[name]) for name in FOUND_BY),
+            tuple(_cell(each.signals.get(name), most[name]) for name in FOUND_BY if scored),
         )
         for each in passages
     )

@@ -63,9 +63,11 @@ def _words(confidence: float, threshold: float) -> str:
 
 
 def _told_apart(confidence: float, threshold: float) -> tuple[str, str]:
-    """Write both with as many digits as it takes to see which is more."""
-    for digits in (0, 1, 2):
-        told, needed = f"{confidence:.{digits}%}", f"{threshold:.{digits}%}"
-        if told != needed or confidence >= threshold:
-            return told, needed
+    """Write both in whole per cent, so that one sees which is more.
+
+    More digits would tell an asker how rare a word is in pages that they may not read.
+    """
+    told, needed = f"{confidence:.0%}", f"{threshold:.0%}"
+    if told != needed or confidence >= threshold:
+        return told, needed
     return f"just under {needed}", needed

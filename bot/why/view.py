@@ -19,9 +19,11 @@ class WhyView:
     """The steps in words; then, behind folds, passages, signals and all other figures.
 
     ``closed`` says why passages are left out, or is "". ``has_context`` says that a passage was not
-    found itself, but stands beside one that was.
+    found itself, but stands beside one that was. Without ``scored`` there are passages and signals
+    in words alone, and no other figures.
     """
 
+    scored: bool
     steps: tuple[Step, ...]
     sure: Sure | None
     signals: tuple[str, ...]
@@ -32,22 +34,25 @@ class WhyView:
     groups: tuple[Group, ...]
 
 
-def why_view(outcome: Outcome, gate: Weighs, *, closed: str = "") -> WhyView:
+def why_view(outcome: Outcome, gate: Weighs, *, closed: str = "", scored: bool = True) -> WhyView:
     """Return the explanation of an outcome that its asker alone was told, as they may see it now.
 
     ``gate`` tells what each signal did to it; ``closed`` says why passages are left out, if any.
+    ``scored``: with the scores of the search, which are for admins: they count words over all
+    pages, also those that an asker may not read.
     """
     trace = outcome.trace
     weights = weights_of(outcome, gate)
     return WhyView(
+        scored=scored,
         steps=steps_of(outcome, weights, private=True),
         sure=sure_of(outcome),
-        signals=tuple(FOUND_BY.values()),
-        passages=passage_rows(trace.passages),
+        signals=tuple(FOUND_BY.values()) if scored else (),
+        passages=passage_rows(trace.passages, scored=scored),
         closed=closed,
-        has_context=not all(each.signals for each in trace.passages),
+        has_context=scored and not all(each.signals for each in trace.passages),
         weights=weight_rows(weights, trace.features),
-        groups=groups(trace, {each.name for each in weights}),
+        groups=groups(trace, {each.name for each in weights}) if scored else (),
     )
 
 

@@ -57,7 +57,6 @@ class Files:
             title=clean(attachment.name).strip() or attachment.id,
             labels=tuple(labels),
             updated_at=attachment.updated_at,
-            url=attachment.url,
         )
 
     async def _document(self, path: Path, attachment: WikiAttachment) -> Document:

@@ -15,12 +15,15 @@ from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
 
 from bot.config import Settings
+from bot.why.signals import FOUND_BY
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
 from tests.bot.adapters.teams import activities
 from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.web.stand_in import Browser
 from tests.bot.house import LIKELY, LOW, house, until, write_index
-from tests.bot.server import settings_for
+from tests.bot.server import BEARER, settings_for
+from tests.bot.server import TOKEN as ADMIN_TOKEN
 from tests.rag.models.openai_server import completion
 
 HELP = "C0HELP000"
@@ -245,3 +248,23 @@ async def test_on_teams_a_model_that_obeys_a_hostile_page_links_and_mentions_nob
     assert not LIVE.search(str(teams.messages[0].activity["text"]))
     assert not LIVE.search(answer["answer"])
     assert answer["status"] == "answered"
+
+
+@pytest.mark.mended(id="attack-7")
+async def test_why_shows_the_scores_of_the_search_to_admins_alone(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path / "data", admin_token=ADMIN_TOKEN)
+    await write_index(settings, tmp_path / "pages")
+    async with house(settings) as client:
+        client.session.headers["Accept"] = "text/html"
+        browser = Browser(client)
+        path, _ = await browser.ask(LIKELY)
+        asker = await browser.get(f"{path}/why")
+        admin = await (await client.get(f"{path}/why", headers=BEARER)).text()
+
+    assert "VPN" in asker
+    for figure in (f">{FOUND_BY['keyword']}<", "All figures"):
+        assert figure in admin
+        assert figure not in asker
+    # The one bar before the folds is the confidence, in whole per cent.
+    assert "<svg" in admin.partition("<details>")[2]
+    assert "<svg" not in asker.partition("<details>")[2]

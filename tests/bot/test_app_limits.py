@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from bot.commands import pausing
 from bot.config import Settings
+from bot.limits.floods import TIMES
+from bot.outcomes import NOT_KEPT
 from tests.bot.house import LIKELY, Client, house, write_index
 from tests.bot.server import settings_for
 from tests.rag.models.openai_server import KEY, openai_server, says
@@ -112,3 +116,52 @@ async def test_calls_that_failed_use_up_the_budget(tmp_path: Path) -> None:
 
     assert second.startswith("I've given all the answers I may for today.")
     assert len(server.seen) == 2
+
+
+CANARY = "the quokka merger is off"
+
+
+def record_of(data_dir: Path) -> str:
+    """Return all that the record holds, as SQL."""
+    with closing(sqlite3.connect(data_dir / "frontdesk.sqlite")) as record:
+        return "\n".join(record.iterdump())
+
+
+@pytest.mark.mended(id="attack-10")
+@pytest.mark.parametrize("why", ["rate", "pause"])
+async def test_of_a_refused_question_no_text_is_kept_or_logged(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], why: str
+) -> None:
+    settings = settings_for(tmp_path, rate_per_user_per_minute=1)
+    if why == "pause":
+        await pausing.pause(settings, reason="We move the wiki", by="ops")
+    key = {"Idempotency-Key": "k1"}
+    async with house(settings) as client:
+        await client.post("/api/v1/ask", json={"question": "hi"})
+        asked = [
+            await client.post("/api/v1/ask", json={"question": CANARY}, headers=key)
+            for _ in range(2)
+        ]
+        first, again = [await each.json() for each in asked]
+        shown = await client.get(f"/api/v1/interactions/{first['interaction_id']}")
+
+        assert again["answer"] == first["answer"]
+        assert (await shown.json())["question"] == NOT_KEPT
+    assert first["interaction_id"] in record_of(tmp_path)
+    assert CANARY not in record_of(tmp_path)
+    assert CANARY not in "".join(capfd.readouterr())
+
+
+@pytest.mark.mended(id="attack-10")
+async def test_far_beyond_a_rate_nothing_is_kept(tmp_path: Path) -> None:
+    async with house(settings_for(tmp_path, rate_per_user_per_minute=2)) as client:
+        asked = [
+            await client.post("/api/v1/ask", json={"question": f"hi {n}"})
+            for n in range(2 * TIMES + 3)
+        ]
+        metrics = await (await client.get("/metrics")).text()
+
+    assert [each.status for each in asked] == [200] * 2 * TIMES + [429] * 3
+    assert 0 < int(asked[-1].headers["Retry-After"]) <= 60
+    assert record_of(tmp_path).count('INSERT INTO "interactions"') == 2 * TIMES
+    assert 'frontdesk_messages_dropped_total{platform="rest"} 3.0' in metrics

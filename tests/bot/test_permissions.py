@@ -138,7 +138,10 @@ async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
 
 @pytest.fixture
 async def client(parts: Parts, tmp_path: Path) -> AsyncIterator[Client]:
-    settings = settings_for(tmp_path, dev_identities=True)
+    # Beyond a rate nothing is searched: a refusal would show nothing, and prove nothing.
+    settings = settings_for(
+        tmp_path, dev_identities=True, rate_per_user_per_minute=0, rate_per_channel_per_minute=0
+    )
     store = await open_store(sqlite_url(tmp_path))
     app = build(settings, parts, store, MemoryEngine())
     async with TestClient(TestServer(app, host="127.0.0.1")) as served:

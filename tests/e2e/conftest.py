@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,10 +42,13 @@ def environment(data_dir: Path, **more: str) -> dict[str, str]:
     return {**clean, "FRONTDESK_DATA_DIR": str(data_dir), "PORT": "0", **more}
 
 
-def serving(data_dir: Path, **more: str) -> Iterator[Served]:
+SERVE = (sys.executable, "-m", "bot", "serve", "--sample")
+
+
+def serving(data_dir: Path, command: Sequence[str] = SERVE, **more: str) -> Iterator[Served]:
     """Run ``python -m bot serve --sample`` until the caller is done with it."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "bot", "serve", "--sample"],
+        command,
         cwd=ROOT,
         env=environment(data_dir, **more),
         stdout=subprocess.PIPE,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
+from http import HTTPStatus
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
@@ -56,6 +61,37 @@ def _seconds_of(code: str) -> float:
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
     return time.perf_counter() - started
+
+
+@pytest.mark.mended(id="attack-9")
+def test_nothing_that_is_written_is_for_other_accounts(tmp_path: Path) -> None:
+    data, wiki = tmp_path / "data", tmp_path / "wiki"
+    wiki.mkdir()
+    (wiki / "a.md").write_text("# Leave\n\n28 days.\n")
+    folder = ("-m", "ingestion", "folder", str(wiki), "--space", "IT")
+    subprocess.run(
+        [sys.executable, *folder], cwd=ROOT, env=environment(data), check=True, umask=0o022
+    )
+    for _ in serving(data, ("sh", "-c", 'umask 022 && exec "$0" -m bot serve', sys.executable)):
+        written = [data, *data.rglob("*")]
+
+        lax = [path for path in written if path.exists() and path.stat().st_mode & 0o077]
+        assert not lax
+    assert {"index.sqlite", "frontdesk.sqlite"} <= {path.name for path in written}
+
+
+@pytest.mark.mended(id="attack-5")
+def test_hundreds_of_half_requests_do_not_stop_a_server_with_few_files(tmp_path: Path) -> None:
+    few = ("sh", "-c", 'ulimit -n 256 && exec "$0" -m bot serve', sys.executable)
+    half = b"GET / HTTP/1.1\r\nHost: a\r\nAcc"
+    for served in serving(tmp_path, few):
+        place = urlsplit(served.url)
+        with ExitStack() as until:
+            for _ in range(300):
+                peer = socket.create_connection((place.hostname, place.port), timeout=30)
+                until.enter_context(peer).sendall(half)
+            with urlopen(f"{served.url}/health", timeout=30) as answer:  # noqa: S310 - ours
+                assert answer.status == HTTPStatus.OK
 
 
 def test_a_wrong_setting_stops_the_start_with_one_line(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
+from ingestion.convert import convert
 from ingestion.convert_docx import docx_document
 from ingestion.errors import PageUnreadable
 from ingestion.render import markdown
@@ -166,3 +167,30 @@ def test_tables_inside_text_flow_stay_in_place() -> None:
     shown = [markdown(block) for block in docx_document(saved(made)).blocks]
 
     assert shown == ["above", "| cell |  |\n| --- | --- |", "below"]
+
+
+@pytest.mark.mended(id="attack-11")
+def test_of_a_file_that_breaks_its_parser_no_exception_is_named() -> None:
+    """A document that is none: python-docx fails in a way that it does not declare."""
+    kinds = (
+        '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/'
+        'content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-'
+        'package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="'
+        'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
+    )
+    relations = (
+        '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/'
+        '2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/'
+        'officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>'
+        "</Relationships>"
+    )
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("[Content_Types].xml", kinds)
+        archive.writestr("_rels/.rels", relations)
+        archive.writestr("word/document.xml", "<document/>")
+
+    with pytest.raises(PageUnreadable) as refused:
+        convert("a.docx", content.getvalue())
+
+    assert "Error" not in str(refused.value)

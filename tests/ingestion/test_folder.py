@@ -60,9 +60,44 @@ async def test_addresses_are_encoded_and_keep_the_ending(tmp_path: Path) -> None
 async def test_front_matter_may_name_another_address_and_other_readers(tmp_path: Path) -> None:
     put(tmp_path, "a.md", "---\nurl: https://w.example.com/a\nreaders: [group:hr]\n---\nText")
 
-    page = await only(tmp_path)
+    page = await only(tmp_path, "https://W.example.com:443/hr/")
 
     assert (page.url, page.readers) == ("https://w.example.com/a", HR)
+
+
+async def test_front_matter_may_name_a_path_on_this_server(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "---\nurl: /pages/HR/b.md\n---\nText")
+
+    assert (await only(tmp_path)).url == "/pages/HR/b.md"
+
+
+@pytest.mark.mended(id="attack-6")
+@pytest.mark.parametrize("base", [None, "/wiki", "https://wiki.acme.example/it"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://payroll.evil.example/login",
+        "http://wiki.acme.example/it",
+        "https://wiki.acme.example:8443/it",
+        "https://wiki.acme.example@evil.example/",
+        "https://ann@wiki.acme.example/",
+        "https://wiki.acme.example.evil.example/",
+        "https:///evil.example",
+    ],
+)
+async def test_front_matter_can_not_lead_sources_elsewhere(
+    tmp_path: Path, url: str, base: str | None
+) -> None:
+    put(tmp_path, "a.md", f"---\nurl: {url}\n---\nText")
+    plain = tmp_path / "plain"
+    put(plain, "a.md")
+
+    listing = await listed(tmp_path, base)
+    (page, _) = listing.pages
+
+    assert page.url == (await only(plain, base)).url
+    assert [note.page for note in listing.notes] == ["a.md"]
+    assert "was ignored" in listing.notes[0].reason
 
 
 async def test_malformed_readers_mean_nobody_and_are_listed(tmp_path: Path) -> None:

@@ -80,3 +80,9 @@ def test_clean_text_is_composed_and_has_plain_spaces() -> None:
 
 def test_emoji_joined_by_invisible_characters_stay_whole() -> None:
     assert clean("👩\u200d💻") == "👩\u200d💻"
+
+
+@pytest.mark.mended(id="attack-11")
+def test_what_is_compressed_is_no_text() -> None:
+    with pytest.raises(PageUnreadable, match="compressed"):
+        decode(b"\x1f\x8b\x08\x00aaa words of a page")

@@ -120,6 +120,19 @@ async def test_what_was_replaced_since_it_was_listed_is_left_to_the_next_run(
         await source.read(page)
 
 
+@pytest.mark.mended(id="attack-6")
+@pytest.mark.parametrize("url", ["https://evil.example/", "/pages/HR/b.md"])
+async def test_an_upload_can_not_name_its_address(
+    tmp_path: Path, uploads: Uploads, url: str
+) -> None:
+    await uploads.keep("HR", arrived(tmp_path, f"---\nurl: {url}\n---\nText", name="a.md"))
+
+    listing = await uploads.source("HR").list()
+
+    assert [page.url for page in listing.pages] == ["/pages/HR/a.md"]
+    assert "was ignored" in listing.notes[0].reason
+
+
 async def test_front_matter_can_narrow_and_never_widen(tmp_path: Path, uploads: Uploads) -> None:
     text = "---\nreaders: everyone\n---\nText"
     narrow = "---\nreaders: group:it\n---\nText"

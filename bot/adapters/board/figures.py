@@ -25,11 +25,11 @@ class Table:
     note: str = ""
 
 
-def tables(trace: Trace, sight: Sight) -> tuple[Table, ...]:
-    """Return the tables that have something to show."""
+def tables(trace: Trace, sight: Sight, *, scored: bool = True) -> tuple[Table, ...]:
+    """Return the tables that have something to show; without ``scored`` no score of the search."""
     every = (
-        _passages(trace, sight),
-        _features(trace.features),
+        _passages(trace, sight, FOUND_BY if scored else {}),
+        _features(trace.features if scored else {}),
         _calls(trace.calls),
         _filters(trace.filters),
         _timings(trace.timings_ms),
@@ -38,13 +38,13 @@ def tables(trace: Trace, sight: Sight) -> tuple[Table, ...]:
     return tuple(table for table in every if table.rows or table.note)
 
 
-def _passages(trace: Trace, sight: Sight) -> Table:
+def _passages(trace: Trace, sight: Sight, scores: Mapping[str, str]) -> Table:
     hidden = sight.hidden(trace.passages)
     return Table(
         title="Passages that were read, best first",
-        head=("Page", "Section", *FOUND_BY.values()),
+        head=("Page", "Section", *scores.values()),
         rows=tuple(
-            (each.title, each.section, *(_figure(each.signals.get(name)) for name in FOUND_BY))
+            (each.title, each.section, *(_figure(each.signals.get(name)) for name in scores))
             for each in sight.seen(trace.passages)
         ),
         named=2,

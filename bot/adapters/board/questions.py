@@ -11,7 +11,7 @@ from bot.adapters.board.filters import Fields, question_query
 from bot.adapters.board.frame import show
 from bot.adapters.board.ports import Record
 from bot.adapters.board.record import record_view
-from bot.doors.identity import needs
+from bot.doors.identity import needs, role_of
 from bot.doors.reading import reads
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable, sight
@@ -91,7 +91,11 @@ class Questions:
         reader = Reader(await reads(request, self._tenant))
         seen = await sight(self._readable, self._tenant, (asked, *earlier), reader)
         view = record_view(
-            asked, seen, earlier=earlier, feedback=await self._record.feedback(asked.id)
+            asked,
+            seen,
+            earlier=earlier,
+            feedback=await self._record.feedback(asked.id),
+            scored=role_of(request) == "admin",
         )
         context = {"record": view, "case": case, "words": words}
         return show(request, "board/question.html", context)

@@ -62,8 +62,9 @@ def record_view(
     *,
     earlier: Sequence[Interaction] = (),
     feedback: Sequence[Feedback] = (),
+    scored: bool = True,
 ) -> RecordView:
-    """Return what the page of a record shows."""
+    """Return what the page of a record shows, with the scores of the search if ``scored``."""
     message, outcome = asked.message, asked.outcome
     channel = f"{message.thread.platform}:{message.thread.channel}"
     private = outcome.private if outcome else None
@@ -83,7 +84,7 @@ def record_view(
         decision=tuple(_decision(asked, outcome, sight)) if outcome else (),
         delivery=tuple(_delivery(asked)),
         judgements=tuple(_judgement(each) for each in feedback),
-        tables=tables(outcome.trace, sight) if outcome else (),
+        tables=tables(outcome.trace, sight, scored=scored) if outcome else (),
         blind=sight.blind,
     )
 

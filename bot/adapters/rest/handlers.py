@@ -33,12 +33,12 @@ from bot.adapters.rest.reading import (
 )
 from bot.adapters.rest.replies import as_json
 from bot.config import Settings
-from bot.doors.identity import is_admin, may_see, person_of, sees_all
+from bot.doors.identity import is_admin, may_see, person_of, role_of, sees_all
 from bot.doors.problems import problem
 from bot.doors.reading import reads_for
 from bot.errors import InboxUnavailable
 from bot.escalations.reading import Readable, sight
-from bot.outcomes import unavailable
+from bot.outcomes import NOT_KEPT, unavailable
 from bot.ports import Audits, Inbox, Interactions
 from bot.readers import Reader
 from bot.startup import Part
@@ -64,11 +64,13 @@ CheckParts = Callable[[], Awaitable[Sequence[Part]]]
 class Version:
     """One version of the API: where it is, and how it tells an outcome.
 
+    ``answer`` takes interaction, conversation and outcome, and by ``scored`` whether scores are
+    shown as they are.
     ``limits_are_errors``: a question that a limit refused is no answer, but a 429 or 503.
     """
 
     root: str
-    answer: Callable[[str, str, Outcome], wire.Answer | wire.AnswerV2]
+    answer: Callable[..., wire.Answer | wire.AnswerV2]
     interaction: type[wire.Interaction | wire.InteractionV2]
     limits_are_errors: bool
 
@@ -78,8 +80,10 @@ def first_version(settings: Settings) -> Version:
     set_by_hand = "not_found_message" in settings.model_fields_set
     not_found = settings.not_found_message if set_by_hand else NOT_FOUND_V1
 
-    def answer(interaction_id: str, conversation: str, outcome: Outcome) -> wire.Answer:
-        return answer_of(interaction_id, conversation, outcome, not_found)
+    def answer(
+        interaction_id: str, conversation: str, outcome: Outcome, *, scored: bool
+    ) -> wire.Answer:
+        return answer_of(interaction_id, conversation, outcome, not_found, scored=scored)
 
     return Version(V1, answer, wire.Interaction, limits_are_errors=False)
 
@@ -87,8 +91,11 @@ def first_version(settings: Settings) -> Version:
 def second_version(settings: Settings) -> Version:
     """Return version 2."""
 
-    def answer(interaction_id: str, conversation: str, outcome: Outcome) -> wire.AnswerV2:
-        return answer_v2_of(interaction_id, conversation, outcome, settings.escalation_message)
+    def answer(
+        interaction_id: str, conversation: str, outcome: Outcome, *, scored: bool
+    ) -> wire.AnswerV2:
+        unsure = settings.escalation_message
+        return answer_v2_of(interaction_id, conversation, outcome, unsure, scored=scored)
 
     return Version(V2, answer, wire.InteractionV2, limits_are_errors=True)
 
@@ -136,7 +143,11 @@ class Rest:
         if limit is not None and self._version.limits_are_errors:
             raise too_much(interaction_id, conversation, outcome, limit, datetime.now(UTC))
         answer = self._answer(
-            interaction_id, conversation, outcome, show_pipeline=asked.show_pipeline
+            interaction_id,
+            conversation,
+            outcome,
+            show_pipeline=asked.show_pipeline,
+            scored=role_of(request) == "admin",
         )
         first = None if key is None else await self._interactions.get(interaction_id)
         if first is not None:
@@ -152,7 +163,13 @@ class Rest:
         given_up = unavailable(interaction.message, "The work on it was given up.")
         outcome = interaction.outcome or given_up
         thread = interaction.message.thread
-        answer = self._answer(interaction.id, thread.id, outcome, show_pipeline=show_pipeline)
+        answer = self._answer(
+            interaction.id,
+            thread.id,
+            outcome,
+            show_pipeline=show_pipeline,
+            scored=role_of(request) == "admin",
+        )
         seen = await self._seen(request, interaction)
         feedback = await self._interactions.feedback(interaction.id)
         return as_json(
@@ -248,8 +265,7 @@ class Rest:
     async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
         """Return the conversation of the first request with a key; it must ask the same."""
         first = await self._interactions.get(interaction_id)
-        # The text of a question that was refused need not be kept.
-        if first is not None and first.message.text not in {"", message.text}:
+        if first is not None and first.message.text not in {message.text, NOT_KEPT}:
             raise problem(
                 409,
                 f"This {IDEMPOTENCY_KEY} was used for another question.",
@@ -271,18 +287,25 @@ class Rest:
             raise problem(503, kept, interaction_id=interaction_id, poll=poll) from error
 
     def _answer(
-        self, interaction_id: str, conversation: str, outcome: Outcome, *, show_pipeline: bool
+        self,
+        interaction_id: str,
+        conversation: str,
+        outcome: Outcome,
+        *,
+        show_pipeline: bool,
+        scored: bool,
     ) -> wire.Answer | wire.AnswerV2:
-        answer = self._version.answer(interaction_id, conversation, outcome)
+        answer = self._version.answer(interaction_id, conversation, outcome, scored=scored)
         if show_pipeline:
-            return answer.model_copy(update={"pipeline": pipeline_of(outcome)})
+            return answer.model_copy(update={"pipeline": pipeline_of(outcome, scored=scored)})
         return answer
 
     async def _seen(self, request: web.Request, asked: Interaction) -> SeenAnswer:
         """Return what the one who makes a request may see of a question that is in the record."""
         reader = Reader(await reads_for(request, asked))
         tenant = asked.message.thread.tenant
-        return SeenAnswer(asked, await sight(self._readable, tenant, [asked], reader))
+        seen = await sight(self._readable, tenant, [asked], reader)
+        return SeenAnswer(asked, seen, scored=role_of(request) == "admin")
 
     async def _working(self, interaction: Interaction) -> wire.Working:
         reported = await self._interactions.stages(interaction.id)

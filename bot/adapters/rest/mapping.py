@@ -39,24 +39,45 @@ _USUAL_WAIT: Mapping[str, int] = {"pause": 300, "queue": 60}
 """Seconds after which to ask again where nobody knows when a limit ends."""
 
 
+ASKERS_SIGNALS = frozenset({"keyword_rank", "vector_rank"})
+"""What of a passage's signals is for everyone. Scores count words over all pages, also those that
+an asker may not read, and would tell which words are there."""
+
+
 def answer_of(
-    interaction_id: str, conversation_id: str, outcome: Outcome, not_found: str
+    interaction_id: str,
+    conversation_id: str,
+    outcome: Outcome,
+    not_found: str,
+    *,
+    scored: bool = True,
 ) -> wire.Answer:
-    """Return what a client of version 1 gets: ``not_found`` is said whatever was not found."""
+    """Return what a client of version 1 gets: ``not_found`` is said whatever was not found.
+
+    Without ``scored`` confidence and relevance are in whole per cent.
+    """
     status = _status(outcome, answer_type(outcome))
     return wire.Answer(
         interaction_id=interaction_id,
         status=status,
         answer=_answer(outcome, not_found if status == "unknown" else _text(outcome.response)),
         conversation_id=conversation_id,
-        **_common(outcome),
+        **_common(outcome, scored=scored),
     )
 
 
 def answer_v2_of(
-    interaction_id: str, conversation_id: str, outcome: Outcome, unsure: str
+    interaction_id: str,
+    conversation_id: str,
+    outcome: Outcome,
+    unsure: str,
+    *,
+    scored: bool = True,
 ) -> wire.AnswerV2:
-    """Return what a client gets; ``unsure`` is said instead of an answer without a source."""
+    """Return what a client gets; ``unsure`` is said instead of an answer without a source.
+
+    Without ``scored`` confidence and relevance are in whole per cent.
+    """
     response, status = outcome.response, _status_v2(outcome)
     escalated = isinstance(response, Escalation) and not outcome.silent
     limit = limit_of(outcome)
@@ -65,7 +86,7 @@ def answer_v2_of(
         status=status,
         answer=_answer(outcome, _so(response) if _shown(response, status) else unsure),
         conversation_id=conversation_id,
-        **_common(outcome),
+        **_common(outcome, scored=scored),
         escalation_message=response.text if escalated else None,
         error=(_error(response) or "internal") if status == "error" else None,
         limit=None if limit is None else wire.LimitMet.model_validate(asdict(limit)),
@@ -98,10 +119,11 @@ def too_much(
 
 @dataclass(frozen=True, slots=True)
 class SeenAnswer:
-    """An answer from the record, within what its reader may read now."""
+    """An answer from the record, within what its reader may read now; scores for admins alone."""
 
     asked: Interaction
     seen: Sight
+    scored: bool
 
     @property
     def question(self) -> str:
@@ -114,17 +136,19 @@ class SeenAnswer:
         outcome = self.asked.outcome
         if outcome is None:
             return told
-        pipeline = told.pipeline and pipeline_of(self.seen.explained(self.asked, outcome))
+        explained = self.seen.explained(self.asked, outcome)
+        pipeline = told.pipeline and pipeline_of(explained, scored=self.scored)
         if not self.seen.tells(self.asked):
             closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
             return told.model_copy(update={**closed, "warnings": [], "pipeline": pipeline})
         response = outcome.response
         offered = () if isinstance(response, Reply) else self.seen.keeps(response.suggestions)
-        return told.model_copy(update={"suggestions": _sources(offered), "pipeline": pipeline})
+        suggestions = _sources(offered, _digits(scored=self.scored))
+        return told.model_copy(update={"suggestions": suggestions, "pipeline": pipeline})
 
 
-def pipeline_of(outcome: Outcome) -> wire.Pipeline:
-    """Return why this outcome, as recorded."""
+def pipeline_of(outcome: Outcome, *, scored: bool = True) -> wire.Pipeline:
+    """Return why this outcome, as recorded; without ``scored`` with ranks in place of scores."""
     trace = outcome.trace
     return wire.Pipeline(
         route=wire.Routed(
@@ -139,14 +163,22 @@ def pipeline_of(outcome: Outcome) -> wire.Pipeline:
                 page_id=passage.page_id,
                 title=passage.title,
                 section=passage.section,
-                signals=_finite(passage.signals),
+                signals=_finite(
+                    {
+                        name: value
+                        for name, value in passage.signals.items()
+                        if scored or name in ASKERS_SIGNALS
+                    }
+                ),
             )
             for passage in trace.passages
         ],
         model_calls=_calls(trace),
         filters=[wire.FilterVerdict.model_validate(asdict(verdict)) for verdict in trace.filters],
         gate=wire.Gate(
-            name=trace.gate, threshold=trace.threshold, features=_finite(trace.features)
+            name=trace.gate,
+            threshold=trace.threshold,
+            features=_finite(trace.features if scored else {}),
         ),
         timings_ms=_finite(trace.timings_ms),
         masked_question=trace.masked_question,
@@ -185,17 +217,25 @@ def _so(response: Response) -> str:
     return stated or _text(response)
 
 
-def _common(outcome: Outcome) -> dict[str, Any]:
+def _digits(*, scored: bool) -> int | None:
+    """Return to how many digits scores are rounded; None: not at all."""
+    return None if scored else 2
+
+
+def _common(outcome: Outcome, *, scored: bool) -> dict[str, Any]:
     """Return the fields that both versions tell alike."""
+    digits = _digits(scored=scored)
     response, kind = outcome.response, answer_type(outcome)
     cited = response.sources if isinstance(response, Reply) and kind == "RAG" else ()
     return {
         "answer_type": kind,
         "intent": outcome.trace.route.intent.value,
-        "confidence": _share(response.confidence),
+        "confidence": _share(response.confidence, digits),
         "requires_escalation": kind == "ESCALATION_REQUIRED",
-        "sources": _sources(cited),
-        "suggestions": _sources(() if isinstance(response, Reply) else response.suggestions),
+        "sources": _sources(cited, digits),
+        "suggestions": _sources(
+            () if isinstance(response, Reply) else response.suggestions, digits
+        ),
         "remarks": list(outcome.remarks),
         "warnings": list(warnings_of(cited)),
     }
@@ -218,9 +258,12 @@ def _calls(trace: Trace) -> list[wire.ModelCall]:
     return [wire.ModelCall.model_validate(asdict(call)) for call in calls]
 
 
-def _sources(sources: Iterable[Source]) -> list[wire.Source]:
+def _sources(sources: Iterable[Source], digits: int | None) -> list[wire.Source]:
     return [
-        wire.Source.model_validate(asdict(source) | {"url": _openable(source.url)})
+        wire.Source.model_validate(
+            asdict(source)
+            | {"url": _openable(source.url), "relevance": _rounded(source.relevance, digits)}
+        )
         for source in sources
     ]
 
@@ -230,10 +273,14 @@ def _openable(url: str) -> str:
     return url if url.startswith(("https://", "http://", OWN_PAGES)) else ""
 
 
-def _share(value: float | None) -> float | None:
+def _share(value: float | None, digits: int | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
-    return min(1.0, max(0.0, value))
+    return _rounded(min(1.0, max(0.0, value)), digits)
+
+
+def _rounded(value: float, digits: int | None) -> float:
+    return value if digits is None else round(value, digits)
 
 
 def _finite(signals: Mapping[str, float]) -> wire.Signals:

@@ -21,7 +21,7 @@ from bot.adapters.teams.commands.ordering import followers_of
 from bot.adapters.teams.joining import dispatch_to, listeners
 from bot.adapters.teams.wire.body import Body, Json, text_at
 from bot.doors.origins import check_host
-from bot.errors import BotError
+from bot.errors import BotError, RateExceeded
 from bot.office import Office
 
 PATH = "/api/messages"
@@ -71,6 +71,9 @@ class Endpoint:
         try:
             async with asyncio.timeout(_ACCEPT_SECONDS):
                 await self._channel.door.adapter.process_activity(admitted, activity, turn)
+        except RateExceeded:
+            # Acknowledged: it was logged and counted, and Teams would only send it again.
+            return web.Response()
         except (BotError, TimeoutError) as error:
             log.warning("teams.not_kept", error=type(error).__name__)
             return web.Response(status=503)

@@ -18,6 +18,7 @@ from bot.adapters.web.live import Live
 from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
+from bot.doors.identity import role_of
 from bot.escalations.handover import wish_about
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable
@@ -179,7 +180,12 @@ class WebChat:
         seen = await self._exchanges.seen(request, [interaction])
         shown = seen.explained(interaction, outcome)
         left_out = len(shown.trace.passages) < len(outcome.trace.passages)
-        why = why_view(shown, self._gate, closed=seen.why_closed if left_out else "")
+        why = why_view(
+            shown,
+            self._gate,
+            closed=seen.why_closed if left_out else "",
+            scored=role_of(request) == "admin",
+        )
         return aiohttp_jinja2.render_template("web/why.html", request, {"why": why})
 
     async def _accept(self, request: web.Request, text: str, message_id: str) -> web.Response:

@@ -13,10 +13,11 @@ HELD_SECONDS = 60.0
 
 
 class WrongTokens:
-    """Counts wrong tokens from anywhere; after ten within a minute no more are looked at for one.
+    """Counts wrong tokens from anywhere; after ten within a minute more of them get 429 for one.
 
-    Counted by this process alone. A session and a right token of the API are never held back:
-    otherwise any stranger could lock out everybody.
+    Counted by this process alone. A session and a right token are never held back: otherwise any
+    stranger could lock out everybody. That helps nobody to guess: a token has 16 characters or
+    more, and is compared in constant time.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -34,5 +35,5 @@ class WrongTokens:
 
     @property
     def held_seconds(self) -> int:
-        """How long no more are looked at; 0: they are."""
+        """How long wrong ones get 429, in seconds; 0: they get 401."""
         return math.ceil(max(0.0, self._held_until - self._clock()))

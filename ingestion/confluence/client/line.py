@@ -138,7 +138,9 @@ def _untrusted(asked: str, base: URL) -> str:
 
 def _no_answer(asked: str, base: URL, error: Exception) -> str:
     # The error's own text may hold addresses with more than a host.
+    late = isinstance(error, TimeoutError)
+    what = "it took too long" if late else "the connection failed or broke"
     return (
-        f"No answer from {base.host} to {asked} ({type(error).__name__}). Check CONFLUENCE_URL, "
-        "the network and HTTPS_PROXY."
+        f"No answer from {base.host} to {asked}: {what}. Check CONFLUENCE_URL, the network and "
+        "HTTPS_PROXY."
     )

@@ -130,3 +130,33 @@ async def everything(store: Store) -> list[object]:
         for table in ("sessions", "audit", "interactions", "feedback", "policies", "pauses"):
             found += (await connection.exec_driver_sql(f"SELECT * FROM {table}")).all()  # noqa: S608 - ours
     return found
+
+
+@pytest.mark.mended(id="attack-11")
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("evil.example", 403),
+        ("desk.example.evil.example", 403),
+        ("desk.example:444", 403),
+        ("desk.example", 200),
+        ("DESK.example:443", 200),
+        ("localhost:8080", 200),
+    ],
+)
+async def test_once_it_has_a_public_address_it_has_no_other_name(
+    store: Store, tmp_path: Path, host: str, status: int
+) -> None:
+    settings = settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)
+    async with serving(store, settings) as client:
+        page = await client.get("/session", headers={"Host": host, **PAGE_VIEW})
+        changed = await client.post(
+            "/session",
+            data={"token": TOKEN},
+            headers={"Host": host, "Origin": f"http://{host}"},
+            allow_redirects=False,
+        )
+        probe = await client.get("/health", headers={"Host": host})
+
+    assert (page.status, probe.status) == (status, 200)
+    assert (changed.status == 303) == host.startswith("localhost")

@@ -15,9 +15,11 @@ from sqlalchemy import delete, select
 
 from bot.escalations.life import UNSETTLED
 from bot.escalations.types import State
+from bot.outcomes import refused
 from bot.records.sums import Span, Swept
 from bot.store import Store
 from bot.store import retention as module
+from bot.store.rows import Rows
 from bot.store.tables import (
     AuditRow,
     ConversationRow,
@@ -29,7 +31,7 @@ from bot.store.tables import (
     TurnRow,
     UsageRow,
 )
-from bot.types import Feedback, InteractionId
+from bot.types import Feedback, InteractionId, Refusal
 from tests.bot.store.filled import (
     RowsOfTables,
     add_all,
@@ -42,7 +44,7 @@ from tests.bot.store.filled import (
     escalation_rows,
     interaction_rows,
 )
-from tests.builders import NOON
+from tests.builders import NOON, message
 
 DAYS = 30
 OLD = NOON - timedelta(days=DAYS, seconds=1)
@@ -156,6 +158,23 @@ async def test_exactly_what_ended_long_ago_and_waits_for_nobody_is_forgotten(
         assert await count(store, table) == len(left)
     assert await count(store, EscalationRow) == sum(bool(each.escalation) for each in left)
     assert await store.retention.sweep(NOON, DAYS) == Swept()
+
+
+@pytest.mark.mended(id="attack-10")
+@pytest.mark.parametrize("days", [DAYS, 0])
+async def test_what_was_refused_without_its_text_goes_after_a_day(store: Store, days: int) -> None:
+    yesterday, today = NOON - timedelta(days=1, seconds=1), NOON - timedelta(hours=23)
+    for name, note, at in (
+        ("rate", "rate_per_user_per_minute", yesterday),
+        ("pause", "pause", yesterday),
+        ("budget", "model_tokens_per_day", yesterday),
+        ("today", "pause", today),
+    ):
+        outcome = refused(message("hi", message_id=name), Refusal("Later.", note))
+        await add_interaction(store, name, at=at, **Rows().outcome(outcome))
+
+    assert await store.retention.sweep(NOON, days) == Swept(refused=2)
+    assert await names(store) == {"budget", "today"}
 
 
 async def test_what_people_settled_lately_stays_however_long_it_waited(store: Store) -> None:

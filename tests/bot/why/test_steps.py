@@ -135,8 +135,8 @@ def test_what_spoke_most_against_an_answer_is_named_in_words() -> None:
 
 
 def test_a_chance_just_under_what_is_needed_does_not_look_like_enough() -> None:
-    assert "at 64.9%. I answer only from 65.0% up" in told(not_answered("low_confidence", 0.649))
-    assert "at just under 65.00%" in told(not_answered("low_confidence", 0.6499999))
+    assert "at 64%. I answer only from 65% up" in told(not_answered("low_confidence", 0.6449))
+    assert "at just under 65%" in told(not_answered("low_confidence", 0.649))
 
 
 def test_a_question_that_was_refused_by_a_limit_says_so() -> None:

@@ -22,7 +22,7 @@ def unsure(confidence: float) -> Escalation:
     ("response", "threshold", "words", "told", "needed"),
     [
         (unsure(0.2), 0.65, "not sure enough", "20%", "65%"),
-        (unsure(0.649), 0.65, "not sure enough", "64.9%", "65.0%"),
+        (unsure(0.649), 0.65, "not sure enough", "just under 65%", "65%"),
         (unsure(0.88), 0.9, "not sure enough", "88%", "90%"),
         (Reply("x", "found", confidence=0.65), 0.65, "fairly sure", "65%", "65%"),
         (Reply("x", "found", confidence=0.8), 0.65, "fairly sure", "80%", "65%"),

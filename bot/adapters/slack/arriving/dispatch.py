@@ -15,7 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.wire.requests import ODD_SHAPE
 from bot.config import Settings
-from bot.errors import BotError
+from bot.errors import BotError, RateExceeded
 
 Authorize = Callable[..., Awaitable[AuthorizeResult]]
 
@@ -76,6 +76,9 @@ async def _acknowledge() -> None:
 
 
 async def _refuse(error: Exception) -> BoltResponse:
+    if isinstance(error, RateExceeded):
+        # Acknowledged: it was logged and counted, and Slack would only send it again.
+        return BoltResponse(status=200, body="")
     if isinstance(error, ODD_SHAPE):
         # Sent again it would have the same shape.
         log.error("slack.not_understood", error=type(error).__name__, exc_info=error)

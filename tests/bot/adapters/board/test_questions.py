@@ -14,6 +14,7 @@ from bot.feedback import judgement
 from bot.store import Store
 from bot.store.searching import StoredSearches
 from bot.types import Clarification, PostedRef, Reply
+from bot.why.signals import FOUND_BY
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.work_app import (
     CALL,
@@ -162,10 +163,24 @@ async def test_the_record_shows_everything_that_is_known(desk: Desk, store: Stor
         "Composing the answer large answer@3 900 80 700 ms 0.0015 USD",
         "Together 980 tokens, 0.0015 USD.",
         "Searching 12.5 ms",
-        "Strength of the best passage 90% score_best",
         "limit:none",
     ):
         assert expected in words
+
+
+@pytest.mark.mended(id="attack-7")
+async def test_scores_of_the_search_are_on_the_record_for_admins_alone(
+    desk: Desk, store: Store
+) -> None:
+    recorded = await ask(store, response=SURE)
+
+    expert, admin = [
+        plain(await desk.of(who).get(f"{LIST}/{recorded.id}")) for who in ("anna", "admin")
+    ]
+
+    for score in (FOUND_BY["keyword"], "Strength of the best passage 90% score_best"):
+        assert score not in expert
+        assert score in admin
 
 
 async def test_what_the_reader_may_not_read_is_nowhere_on_the_record(

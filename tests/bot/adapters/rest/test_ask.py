@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,36 @@ async def test_an_answer_has_exactly_the_promised_keys(store: Store, tmp_path: P
     assert set(body) == KEYS
     assert body["answer"] == replies.FOUND.text
     assert body["sources"][0]["quote"] == "Install the client."
+
+
+@pytest.mark.mended(id="attack-7")
+async def test_scores_of_the_search_are_for_admins(store: Store, tmp_path: Path) -> None:
+    sure = replace(replies.FOUND, confidence=0.912345)
+    trace = replace(
+        replies.TRACE,
+        passages=(replace(replies.TRACE.passages[0], signals={"keyword": 5.0, "keyword_rank": 1}),),
+    )
+
+    async def scored(_: Message) -> Outcome:
+        return Outcome(sure, trace)
+
+    async with serving(
+        store, settings_for(tmp_path, admin_token=TOKEN), desk=EchoDesk(scored)
+    ) as client:
+        asked = {"question": "VPN?", "show_pipeline": True}
+        told = await (await client.post("/api/v1/ask", json=asked)).json()
+        kept = await (
+            await client.get(f"/api/v1/interactions/{told['interaction_id']}?show_pipeline=true")
+        ).json()
+        full = await (await client.post("/api/v1/ask", json=asked, headers=BEARER)).json()
+
+    for shown in (told, kept):
+        assert shown["confidence"] == 0.91
+        assert shown["pipeline"]["passages"][0]["signals"] == {"keyword_rank": 1}
+        assert shown["pipeline"]["gate"]["features"] == {}
+    assert full["confidence"] == 0.912345
+    assert full["pipeline"]["passages"][0]["signals"] == {"keyword": 5.0, "keyword_rank": 1}
+    assert full["pipeline"]["gate"]["features"] != {}
 
 
 async def test_the_pipeline_is_there_only_when_it_is_asked_for(

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters.slack import connect, mount
 from bot.config import Settings
-from bot.errors import InboxFull, InboxUnavailable
+from bot.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import (
@@ -95,6 +95,15 @@ async def test_messages_with_files_or_shown_in_the_channel_too_are_questions(
 ) -> None:
     await send(client, envelope(direct("see this", subtype=subtype)))
     assert inbox.only.text == "see this"
+
+
+@pytest.mark.mended(id="attack-10")
+async def test_what_is_far_beyond_a_rate_is_acknowledged_and_dropped(
+    client: Client, inbox: KeepingInbox
+) -> None:
+    inbox.error = RateExceeded("flood", retry_after_seconds=9)
+
+    assert (await send(client, envelope(mention("vpn?")))).status == 200
 
 
 @pytest.mark.parametrize("error", [InboxFull("full"), InboxUnavailable("down"), RuntimeError("x")])

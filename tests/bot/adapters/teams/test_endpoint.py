@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from bot.adapters.teams import connect, mount
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.config import Settings, load_settings
-from bot.errors import InboxFull, InboxUnavailable
+from bot.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import (
@@ -120,6 +120,15 @@ async def test_invokes_are_answered_with_an_empty_object(
     response = await send(client, teams, in_person(teams, "", type="invoke", name=name, value={}))
     assert response.status == 200
     assert await response.json() == {}
+
+
+@pytest.mark.mended(id="attack-10")
+async def test_what_is_far_beyond_a_rate_is_acknowledged_and_dropped(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox
+) -> None:
+    inbox.error = RateExceeded("flood", retry_after_seconds=9)
+
+    assert (await send(client, teams, in_person(teams, "vpn?"))).status == 200
 
 
 @pytest.mark.parametrize("error", [InboxFull("full"), InboxUnavailable("down"), RuntimeError("x")])
