@@ -104,7 +104,8 @@ async def test_a_look_at_one_page_gives_what_a_look_at_all_gives(joined: Joined)
 
     whole = by_id(await joined.source.list())
 
-    assert not joined.may_read("bob", whole[page.id])
+    assert joined.may_read("bob", whole[page.id])
+    assert not joined.may_read("bob", whole[terms.id])
     for each in (home.id, terms.id, page.id, news.id):
         below = {key: one for key, one in whole.items() if key.partition("/")[0] == each}
         assert by_id(await joined.source.only(each)) == below
