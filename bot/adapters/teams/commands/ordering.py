@@ -19,6 +19,7 @@ from bot.office import Office
 from bot.orders.following.followers import Followers
 from bot.orders.following.message import Time
 from bot.orders.following.notes import RunNotes, owner_of
+from bot.readers import Readers
 
 
 def followers_of(channel: TeamsChannel, office: Office, time: Time | None = None) -> Followers:
@@ -58,7 +59,7 @@ def command_listeners(
         errands=channel.errands,
         settings=settings,
         standing=Standing(office.orders, shut=channel.onlookers if closed else None),
-        why=NewestWhy(office),
+        why=NewestWhy(office, Readers(channel, office.directory)),
         reindexing=reindexing,
     )
     return (commands, settings, reindexing)
