@@ -22,6 +22,7 @@ from bot.types import (
 AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "SILENT"]
 """SILENT: recorded and never posted, for nobody asked the bot, or they were told before."""
 
+_LIMIT = "limit:"
 BUSY = "More questions are waiting than I can answer. Please ask again in a few minutes."
 UNAVAILABLE = "Something on my side isn't working, so I can't answer this right now."
 
@@ -45,6 +46,12 @@ def answer_type(outcome: Outcome) -> AnswerType:
             return "ESCALATION_REQUIRED"
         case _:
             assert_never(response)
+
+
+def refusal_note(outcome: Outcome) -> str:
+    """Say why a message was not worked on, as ``refused`` noted it; "" where it was."""
+    notes = outcome.trace.notes
+    return next((n.removeprefix(_LIMIT) for n in notes if n.startswith(_LIMIT)), "")
 
 
 def escalation_reason(outcome: Outcome) -> EscalationReason | None:
@@ -90,7 +97,7 @@ def refused(message: Message, refusal: Refusal) -> Outcome:
     """Return what is said when a message is not worked on; its note is for the operator."""
     return Outcome(
         response=Reply(text=refusal.text, tone="generic", refused=True),
-        trace=Trace(route=_unrouted(message), notes=(f"limit:{refusal.note}",)),
+        trace=Trace(route=_unrouted(message), notes=(f"{_LIMIT}{refusal.note}",)),
         silent=message.overheard or refusal.silent,
     )
 

@@ -11,6 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.errors import ClaimLost, InteractionUnknown
 from bot.escalations.life import Reminders
+from bot.escalations.repeating import pressed_below
+from bot.records.statistics import HAND_OVER
 from bot.store import claims, queries
 from bot.store.rows import (
     Rows,
@@ -177,6 +179,8 @@ class StoredWork:
             await connection.execute(queries.keep_message(message.interaction_id, text))
         outcome = replace(outcome, asker=None)
         told = {**self._rows.outcome(outcome), "posting": posting}
+        if pressed_below(message) and not outcome.silent:
+            told["answer_type"] = HAND_OVER
         await connection.execute(queries.finish(message.interaction_id, moment(), told))
         for turn in turn_rows(message, outcome):
             await self._insert(connection, TurnRow, turn)

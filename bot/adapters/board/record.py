@@ -104,7 +104,7 @@ def _decision(outcome: Outcome) -> Iterable[tuple[str, str]]:
     if response.kind == "escalation":
         yield "Not answered because", words.REASONS[response.reason]
         if response.consent_needed:
-            yield "Handed over", "No: a person was offered, and the asker had not agreed"
+            yield "Handed over", "Not at once: a person was offered"
     if response.kind == "reply" and response.refused:
         yield "Refused", "By a limit, a pause, or the model's safety filter; see the notes"
 

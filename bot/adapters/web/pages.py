@@ -18,8 +18,9 @@ from bot.adapters.web.live import Live
 from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
-from bot.escalations.handover import WISH
+from bot.escalations.handover import wish_about
 from bot.escalations.ports import Cases
+from bot.escalations.repeating import wish_id
 from bot.pages.frame import add_pages
 from bot.ports import Inbox, Interactions
 from bot.records.watching import Watches
@@ -136,8 +137,10 @@ class WebChat:
     async def person(self, request: web.Request) -> web.Response:
         """Ask for a person about an earlier question; asking again is the same request."""
         interaction = await self._exchanges.own(request)
-        once = str(uuid.uuid5(uuid.NAMESPACE_URL, f"person:{interaction.id}"))
-        accepted = await self._accept(request, WISH, once)
+        (last,) = await self._conversations.in_thread(interaction.message.thread, 1)
+        # The last question needs no name, as on every platform.
+        named = "" if last.id == interaction.id else interaction.message.text
+        accepted = await self._accept(request, wish_about(named), wish_id(interaction.message.id))
         if not wants_fragment(request):
             raise web.HTTPSeeOther("/")
         return accepted
