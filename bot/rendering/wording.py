@@ -11,6 +11,8 @@ from rag.types import Answer, Chunk, Citation, Claim, Passage
 _FOUND = "From the wiki:"
 _REFUSED = "I can't help with that one. If it is about work, a person can: reply \u201chuman\u201d."
 _EXCERPT_CHARACTERS = 240
+_LEAST_EXCERPT = 80
+_END = re.compile(r"(?<=[.!?])(?=\s)|(?=\n)")
 _STRETCH_CHARACTERS = 800
 _SUGGESTIONS = 3
 _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
@@ -153,8 +155,14 @@ def readable(quote: str) -> str:
 
 
 def _excerpt(text: str) -> str:
-    """Return the beginning of a passage, cut at a word: a verbatim substring."""
+    """Return the beginning of a passage: a verbatim substring.
+
+    It ends with a line or a sentence wherever that leaves enough of it, else with a word.
+    """
     if len(text) <= _EXCERPT_CHARACTERS:
         return text
+    ends = [found.start() for found in _END.finditer(text[: _EXCERPT_CHARACTERS + 1])]
+    if ends and ends[-1] >= _LEAST_EXCERPT:
+        return text[: ends[-1]]
     cut = text.rfind(" ", 0, _EXCERPT_CHARACTERS)
     return text[: cut if cut > 0 else _EXCERPT_CHARACTERS]

@@ -37,6 +37,7 @@ from bot.store.tables import (
 from bot.store.transactions import Transactions
 from bot.types import (
     Activity,
+    Escalation,
     Interaction,
     InteractionId,
     Message,
@@ -188,10 +189,38 @@ class StoredWork:
         await self._append(connection, message.interaction_id, tenant, (Activity(Stage.DONE),))
         for usage in usage_rows(message, outcome):
             await self._insert(connection, UsageRow, usage)
-        escalation = escalation_row(message, outcome, self._reminders)
+        titled = await self._titled(connection, message, outcome)
+        escalation = escalation_row(message, titled, self._reminders)
         if escalation is not None:
             await self._insert(connection, EscalationRow, escalation)
             await self._insert(connection, EscalationStepRow, opening_row(escalation))
+
+    async def _titled(
+        self, connection: AsyncConnection, message: Message, outcome: Outcome
+    ) -> Outcome:
+        """Return an outcome whose wish for a person names what was searched for before it.
+
+        A follow-up alone does not tell people what it is about. Where several people write it
+        stays as it is: what it leaned on may be another person's.
+        """
+        response = outcome.response
+        if not isinstance(response, Escalation) or response.reason != "asked_for_human":
+            return outcome
+        if not message.private:
+            return outcome
+        asked = outcome.trace.route.question
+        about = pressed_below(message) or await connection.scalar(
+            queries.asked_before(message, asked)
+        )
+        row = about and (await connection.execute(queries.interaction(about))).first()
+        before = self._rows.interaction(row) if row else None
+        if before is None or before.outcome is None or before.withdrawn:
+            return outcome
+        written, searched = before.message.text, before.outcome.trace.route.question
+        if len(searched) <= len(written):  # it stood alone: it is at most shortened
+            return outcome
+        named = response.question.replace(written, searched, 1)
+        return replace(outcome, response=replace(response, question=named))
 
     async def _append(
         self,

@@ -115,6 +115,16 @@ def test_suggestions_are_one_a_page_and_their_excerpts_verbatim() -> None:
     assert len(suggestions[2].quote) <= 240
 
 
+@pytest.mark.mended(id="ux-5")
+def test_an_excerpt_ends_with_a_row_of_a_table_not_within_it() -> None:
+    rows = "".join(f"| iPhone {number} | Mobile phone | 24 months |\n" for number in range(9))
+    text = f"Devices.\n\n| Device | Kind | Kept for |\n|---|---|---|\n{rows}"
+
+    (source,) = suggestions_of([passage(chunk(text))])
+    assert source.quote.endswith(" |")
+    assert source.quote in text
+
+
 def test_a_refusal_is_a_generic_reply_without_the_models_words() -> None:
     reply = refusal_of(0.2)
 

@@ -13,13 +13,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bot.errors import ActRefused, EscalationTaken, InteractionUnknown
+from bot.escalations.handover import WISH
 from bot.escalations.life import SETTLED, UNSETTLED, WAITING
+from bot.escalations.repeating import wish_id
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, State
 from bot.store import Store, unopened
-from bot.types import Escalation, InteractionId, Person, PostedRef
+from bot.types import Escalation, Intent, InteractionId, Outcome, Person, PostedRef, Trace
 from tests.bot.fakes import replied
+from tests.bot.recorded import answered
 from tests.bot.store.filled import add_escalation, add_interaction, rows
-from tests.builders import NOON, message
+from tests.builders import NOON, message, route
 
 ANNA = Actor("u1", "Anna", "expert")
 BEN = Actor("u2", "Ben", "expert")
@@ -74,6 +77,31 @@ async def test_what_is_handed_over_is_a_case_with_a_beginning(store: Store) -> N
     (step,) = await store.escalations.steps("default", case_id)
     opener = Actor("anna", "Anna\ufffd Lopez", "asker")
     assert step == CaseStep(case_id, 1, "open", opener, "", case.opened_at)
+
+
+FOLLOW_UP, STAND_ALONE = "how much is a new one?", "how much is a new badge?"
+
+
+@pytest.mark.mended(id="ux-5")
+@pytest.mark.parametrize("pressed", [True, False])
+@pytest.mark.parametrize(("private", "title"), [(True, STAND_ALONE), (False, FOLLOW_UP)])
+async def test_a_wish_about_a_follow_up_names_what_it_is_about(
+    store: Store, title: str, *, pressed: bool, private: bool
+) -> None:
+    """Where others write too, what the follow-up leaned on may be theirs: it stays as written."""
+    asked = message(FOLLOW_UP, message_id="m1", private=private)
+    found = replace(replied("30 euros."), trace=Trace(route(Intent.DOMAIN, STAND_ALONE)))
+    await answered(store, asked, found)
+    wish = replace(asked, id="m2", text="a person please")
+    if pressed:
+        wish = replace(asked, id=wish_id(asked.id), text=WISH)
+    response = Escalation("Of course.", "asked_for_human", f"{FOLLOW_UP}\nPlease!")
+    handed = Outcome(response, Trace(route(Intent.HUMAN, FOLLOW_UP)))
+    case_id = (await answered(store, wish, handed)).id
+
+    case = await store.escalations.get("default", case_id)
+    assert case is not None
+    assert case.question == f"{title}\nPlease!"
 
 
 async def test_a_life_from_claim_to_reopening_is_kept_with_every_word(store: Store) -> None:
