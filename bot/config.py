@@ -226,7 +226,7 @@ class Settings(SearchSettings):
     )
     teams_service_url: str = Field(
         "https://smba.trafficmanager.net/teams/",
-        pattern=r"^https?://[^\s]+/$",
+        pattern=r"^https?://[^\s]+$",
         description="Where Teams is reached before it has sent anything; afterwards, where it "
         "says.",
     )
@@ -293,6 +293,12 @@ class Settings(SearchSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("teams_service_url")
+    @classmethod
+    def _end_with_slash(cls, value: str) -> str:
+        """What is called there is put right behind it."""
+        return f"{value.rstrip('/')}/"
 
     @field_validator("index_spaces", mode="before")
     @classmethod

@@ -39,6 +39,7 @@ WITHOUT_TEXT = frozenset(
 )
 """Notes of refusals after which nothing can be done with the question but to ask it again."""
 
+_LIMIT = "limit:"
 BUSY = "More questions are waiting than I can answer. Please ask again in a few minutes."
 UNAVAILABLE = "Something on my side isn't working, so I can't answer this right now."
 _NOT_TAKEN = "I have an answer, but {platform} did not take it."
@@ -65,6 +66,12 @@ def answer_type(outcome: Outcome) -> AnswerType:
             return "ESCALATION_REQUIRED"
         case _:
             assert_never(response)
+
+
+def refusal_note(outcome: Outcome) -> str:
+    """Say why a message was not worked on, as ``refused`` noted it; "" where it was."""
+    notes = outcome.trace.notes
+    return next((n.removeprefix(_LIMIT) for n in notes if n.startswith(_LIMIT)), "")
 
 
 def escalation_reason(outcome: Outcome) -> EscalationReason | None:
@@ -130,7 +137,7 @@ def refused(message: Message, refusal: Refusal) -> Outcome:
     """
     return Outcome(
         response=Reply(text=refusal.text, tone="generic", refused=True, limit=refusal.limit),
-        trace=Trace(route=_unrouted(message), notes=(f"limit:{refusal.note}",)),
+        trace=Trace(route=_unrouted(message), notes=(f"{_LIMIT}{refusal.note}",)),
         silent=message.overheard or refusal.silent or (refusal.ephemeral and message.by_bot),
         ephemeral=refusal.ephemeral,
     )

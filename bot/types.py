@@ -265,6 +265,7 @@ class Route:
 class Source:
     """A page that is cited or offered; ``quote`` is verbatim from the stored passage.
 
+    ``line`` is the part of the quote that answers best, "" where that is not known.
     ``relevance`` is 0..1 and comparable within one answer only. ``updated_at`` is when the page was
     changed last, None where that is not known, and ``updated_by`` the name of who did it;
     ``labels`` are the page's own; ``superseded`` is the one of them that says so, or "".
@@ -285,6 +286,7 @@ class Source:
     labels: tuple[str, ...] = ()
     updated_by: str = ""
     superseded: str = ""
+    line: str = ""
 
 
 ErrorCode = Literal[

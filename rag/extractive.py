@@ -75,7 +75,7 @@ class ExtractiveComposer:
             chosen = _choose(judged)
         with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
             composition = Composition(
-                claims=tuple(_claim(judged.candidates[i]) for i in _reading_order(chosen, judged)),
+                claims=tuple(_claim(i, judged) for i in _reading_order(chosen, judged)),
                 signals=_signals(question, judged, chosen),
             )
             describe(current, telemetry.of_claims(composition))
@@ -197,11 +197,10 @@ def _reading_order(chosen: Sequence[int], judged: _Judged) -> list[int]:
     return sorted(chosen, key=place)
 
 
-def _claim(candidate: Candidate) -> Claim:
-    return Claim(
-        text=candidate.quote,
-        citations=(Citation(chunk_id=candidate.chunk.id, quote=candidate.quote),),
-    )
+def _claim(i: int, judged: _Judged) -> Claim:
+    candidate = judged.candidates[i]
+    cited = Citation(candidate.chunk.id, candidate.quote, float(judged.score[i]))
+    return Claim(text=candidate.quote, citations=(cited,))
 
 
 def _signals(question: str, judged: _Judged, chosen: Sequence[int]) -> dict[str, float]:

@@ -140,10 +140,14 @@ class PageSummary:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A verbatim quote: ``chunk.text`` contains ``quote`` byte for byte."""
+    """A verbatim quote: ``chunk.text`` contains ``quote`` byte for byte.
+
+    ``score`` says how well it answers, among the quotes of one answer; 0 where nothing ranks them.
+    """
 
     chunk_id: str
     quote: str
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

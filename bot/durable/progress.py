@@ -10,7 +10,7 @@ from typing import Self
 
 import structlog
 
-from bot.errors import BotError, DeliveryFailed
+from bot.errors import BotError, ClaimLost, DeliveryFailed
 from bot.ports import Channel, OpensPlaceholders, Worklist
 from bot.types import Activity, Interaction, PostedRef, Stage
 
@@ -28,8 +28,9 @@ class Progress:
     Every stage becomes a row, in order, those that come close together in one transaction; the
     channel is shown the latest only, and never DONE: the reply itself says so. A channel that
     opens placeholders gets one first, noted before and after it is posted. What goes wrong is
-    logged, as an error unless a platform only asks to wait. At the end of the ``async with`` block
-    all is written, so that nothing can overwrite the reply that follows.
+    logged, as an error unless a platform only asks to wait, or the question is no longer ours. At
+    the end of the ``async with`` block all is written, so that nothing can overwrite the reply
+    that follows.
     """
 
     def __init__(self, interaction: Interaction, work: Worklist, channel: Channel | None) -> None:
@@ -85,6 +86,9 @@ class Progress:
                     await self._show(latest)
             except DeliveryFailed as error:
                 self._not_shown(latest, error)
+            except ClaimLost as error:
+                # The question was edited, withdrawn or taken over meanwhile: the work says so.
+                log.debug("progress.left_out", interaction_id=self._id, why=str(error))
             except Exception as error:
                 known = isinstance(error, BotError)
                 log.exception(

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bot.escalations.handover import WISH, wished_about
-from bot.types import Escalation, Interaction, Message
+from bot.types import Escalation, Interaction, InteractionId, Message
 
 LOOKED_AT = 20
 """So many messages of a thread are looked at."""
 
+_PERSON = ":person"
 ASKED_ALREADY = "A person was asked about this already, so I haven't asked a second time."
 
 
 def is_wish(message: Message) -> bool:
     """Tell whether a message is what a button says that asks for a person."""
     return message.text.startswith(WISH)
+
+
+def wish_id(asked_id: str) -> str:
+    """Return the id of what a button says that asks for a person about a message; one for each."""
+    return f"{asked_id}{_PERSON}"
+
+
+def wish_below(asked: Message) -> InteractionId:
+    """Return the interaction of the button below a question, whether it was pressed or not."""
+    return replace(asked, id=wish_id(asked.id)).interaction_id
+
+
+def pressed_below(wish: Message) -> InteractionId | None:
+    """Return the question that a button was pressed below; None for what somebody wrote."""
+    if not is_wish(wish) or not wish.id.endswith(_PERSON):
+        return None
+    return replace(wish, id=wish.id.removesuffix(_PERSON)).interaction_id
 
 
 def asked_already(message: Message, before: Sequence[Interaction]) -> bool:

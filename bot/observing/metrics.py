@@ -19,6 +19,7 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from bot.errors import StoreUnavailable
+from bot.escalations.repeating import pressed_below
 from bot.outcomes import answer_type
 from bot.startup import Part
 from bot.types import Message, Outcome
@@ -56,6 +57,12 @@ class Metrics:
         self._dropped = Counter(
             "frontdesk_messages_dropped",
             "Messages far beyond a rate, of which nothing was kept.",
+            ("platform",),
+            registry=self._registry,
+        )
+        self._hand_overs = Counter(
+            "frontdesk_hand_overs",
+            "Presses of a button that asks for a person; no answers of their own.",
             ("platform",),
             registry=self._registry,
         )
@@ -125,8 +132,11 @@ class Metrics:
     def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None:
         """Count an outcome and what it cost."""
         platform, trace = message.thread.platform, outcome.trace
-        self._answers.labels(platform, trace.route.intent.value, answer_type(outcome)).inc()
-        self._seconds.labels(platform).observe(duration_ms / 1000)
+        if pressed_below(message):
+            self._hand_overs.labels(platform).inc()
+        else:
+            self._answers.labels(platform, trace.route.intent.value, answer_type(outcome)).inc()
+            self._seconds.labels(platform).observe(duration_ms / 1000)
         for call in trace.calls:
             self._model_calls.labels(call.model, call.purpose).inc()
             self._tokens.labels(call.model, "in").inc(call.input_tokens)

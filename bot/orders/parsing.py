@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 
 from bot.orders.types import (
@@ -34,6 +35,13 @@ _ALL = frozenset({"all", "everything", "*"})
 _CANCEL = frozenset({"cancel", "stop"})
 _DRY_RUN, _MASS_DELETE = "dryrun", "allowmassdelete"
 _FLAGS = frozenset({_DRY_RUN, _MASS_DELETE})
+_WHY_IN_WORDS = re.compile(
+    r"/?why (?:(?:did (?:i|you) (?:get|give|give me|say) )?(?:this|that|the|the last|no)"
+    r" (?:answer|reply)|a question back|a person)[ ?!.\u2026]*",
+    re.IGNORECASE,
+)
+"""What the button below an answer is called, and what people write instead of pressing it."""
+
 _MEANT = 0.85
 """From this likeness on a word is taken for a command with a slip in it."""
 
@@ -44,8 +52,8 @@ _LONGEST_COMMAND = 4
 def command_order(text: str, spelling: Spelling) -> Order | Misunderstood:
     """Read what follows the bot's own command: a word of its own, or else a question."""
     first, rest = _parted(text)
-    if not first:
-        return Help()
+    if not first or asks_why(text):
+        return Why() if first else Help()
     match _key(first):
         case "ask":
             return _question(rest, spelling)
@@ -62,9 +70,12 @@ def command_order(text: str, spelling: Spelling) -> Order | Misunderstood:
 def message_order(text: str, spelling: Spelling) -> Order | Misunderstood | None:
     """Read a message that may be a command; None for what is rather meant as a question.
 
-    For platforms without commands of their own. "Why?" asks what anybody may ask, "/why" does not.
+    For platforms without commands of their own. "Why?" asks what anybody may ask; "/why" and "Why
+    this answer?" do not.
     """
     written = text.strip()
+    if asks_why(written):
+        return Why()
     first, rest = _parted(written.removeprefix("/"))
     key = first.casefold()
     if key == "reindex":
@@ -74,6 +85,11 @@ def message_order(text: str, spelling: Spelling) -> Order | Misunderstood | None
     if rest or written.casefold() == "why":
         return None
     return _ALONE.get(key)
+
+
+def asks_why(text: str) -> bool:
+    """Tell whether a text asks in words why the last answer was given, and nothing else."""
+    return _WHY_IN_WORDS.fullmatch(" ".join(text.split())) is not None
 
 
 def reindex_order(text: str, spelling: Spelling) -> Order | Misunderstood:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.escalations.handover import wish_about
-from bot.escalations.repeating import LOOKED_AT, asked_already
+from bot.escalations.repeating import LOOKED_AT, asked_already, wish_id
 from bot.ports import Inbox, Interactions
 from bot.pressing.declining import Declined
 from bot.types import Clarification, Interaction, Message, Person
@@ -29,7 +29,7 @@ class Wishing:
 
     async def ask_person(self, asked: Interaction, presser: Person, *, reply_to: str) -> None:
         """Ask for a person about a question, unless somebody did."""
-        wish = below(asked.message, "person", presser, text="", reply_to=reply_to)
+        wish = below(asked.message, wish_id(asked.message.id), presser, text="", reply_to=reply_to)
         wish = replace(wish, text=await self._about(asked, wish))
         there = await self._interactions.in_thread(wish.thread, LOOKED_AT)
         if asked_already(wish, there):
@@ -41,7 +41,8 @@ class Wishing:
     ) -> str:
         """Ask for the option of that number (from 0), unless one was chosen; return it."""
         text = _option(asked, number)
-        chosen = below(asked.message, "option", presser, text=text, reply_to=reply_to)
+        option = f"{asked.message.id}:option"
+        chosen = below(asked.message, option, presser, text=text, reply_to=reply_to)
         await self._accept(chosen, _CHOSEN_ALREADY)
         return text
 
@@ -58,10 +59,10 @@ class Wishing:
         await self._inbox.accept(message)
 
 
-def below(asked: Message, what: str, presser: Person, *, text: str, reply_to: str) -> Message:
+def below(asked: Message, message_id: str, presser: Person, *, text: str, reply_to: str) -> Message:
     """Return what a press below a question says, in its thread; the same for whoever presses."""
     return Message(
-        id=f"{asked.id}:{what}",
+        id=message_id,
         thread=asked.thread,
         author=presser,
         text=text,

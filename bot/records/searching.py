@@ -41,11 +41,13 @@ class QuestionQuery:
 
     Each of ``words`` must be in the question, in any case. ``person_id`` is exact. ``vote``
     "none" means not judged. ``since`` is within, ``until`` is not; both with their zone.
-    ``least`` and ``most`` bound the confidence (0..1) and leave out questions without one.
+    ``refused``: it was not worked on, or was. ``least`` and ``most`` bound the confidence (0..1)
+    and leave out questions without one.
     """
 
     words: str = ""
     answer_type: AnswerType | None = None
+    refused: bool | None = None
     intent: Intent | None = None
     platform: Platform = ""
     person_id: str = ""
@@ -58,9 +60,11 @@ class QuestionQuery:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question in a list. ``channel`` is ``platform:channel``; ``case`` its escalation's state.
+    """A question in a list. ``channel`` is ``platform:channel``.
 
-    ``answer_type`` and ``intent`` are None until there is an outcome.
+    ``case`` is the state of its escalation, also where a button below it asked for a person.
+    ``answer_type`` and ``intent`` are None until there is an outcome. ``refused`` says why it was
+    not worked on (bot.outcomes.refusal_note), "" where it was.
     """
 
     id: InteractionId
@@ -77,6 +81,7 @@ class AskedQuestion:
     ups: int = 0
     downs: int = 0
     case: State | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,17 @@ from bot.limits.usage import day_of
 from bot.records.sums import Span
 from bot.types import Intent
 
-Kind = Literal["answered", "generic", "clarified", "escalated", "refused", "open", "silent"]
+Kind = Literal[
+    "answered", "generic", "clarified", "escalated", "offered", "refused", "open", "silent"
+]
 """What became of a question. answered: from the wiki. generic: small talk and general knowledge.
-clarified: one question back. escalated: it went to a person, or was offered to. refused: beyond a
-limit, or during a pause. open: still being worked on. silent: nobody asked the bot, or
-they were told before; it counts as no question."""
+clarified: one question back. escalated: it went to a person. offered: a person was offered, and
+nobody took that. refused: beyond a limit, or during a pause. open: still being worked on. silent:
+nobody asked the bot, or they were told before; it counts as no question."""
+
+HAND_OVER = "HAND_OVER"
+"""How the record names the press of a button that asks for a person: it is no question of its own,
+and what it does is counted for the question that it was pressed below."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -24,7 +30,7 @@ _KINDS: Mapping[str, Kind] = {
     "RAG": "answered",
     "GENERIC": "generic",
     "CLARIFICATION": "clarified",
-    "ESCALATION_REQUIRED": "escalated",
+    "ESCALATION_REQUIRED": "offered",
     "SILENT": "silent",
 }
 
@@ -95,9 +101,10 @@ class Figures:
 
     @property
     def without_person(self) -> float | None:
-        """The share answered among those answered from the wiki or escalated; None without any."""
-        answered, escalated = self.of("answered"), self.of("escalated")
-        return answered / (answered + escalated) if answered + escalated else None
+        """The share answered from the wiki of what it was asked for; None without any."""
+        answered = self.of("answered")
+        needed = answered + self.of("escalated") + self.of("offered")
+        return answered / needed if needed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +155,14 @@ def dates(span: Span) -> tuple[date, ...]:
     return tuple(first + timedelta(days=n) for n in range((last - first).days + 1))
 
 
-def kind_of(answer_type: str, intent: str) -> Kind:
+def kind_of(answer_type: str, intent: str, *, handed: bool) -> Kind:
     """Name what became of a question, from what the record keeps of its outcome.
 
-    What is refused before it is routed has a general answer to an unknown intent.
+    What is refused before it is routed has a general answer to an unknown intent. ``handed``:
+    people have the question on their list.
     """
+    if handed:
+        return "escalated"
     if answer_type == "GENERIC" and intent == Intent.UNKNOWN:
         return "refused"
     return _KINDS.get(answer_type, "open")

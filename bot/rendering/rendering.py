@@ -53,6 +53,7 @@ _URL_CHARACTERS = "%/:=&?~#+!$,;'@*-._"
 class SourceLine:
     """One page as it is listed: title and section as plain text.
 
+    ``line`` is the part of the quote that answers best, "" where that is not known.
     ``number`` is the mark in the text, None for a page that is only offered. ``url`` is None
     unless it is absolute http(s); then only the label is shown. ``space`` is plain text too;
     ``updated_at``, ``updated_by`` and ``superseded`` are the page's, told by bot.rendering.ages.
@@ -66,6 +67,7 @@ class SourceLine:
     updated_at: datetime | None = None
     updated_by: str = ""
     superseded: str = ""
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,7 @@ def _line(source: Source, number: int | None) -> SourceLine:
         updated_at=source.updated_at,
         updated_by=source.updated_by,
         superseded=source.superseded,
+        line=source.line,
     )
 
 

@@ -11,6 +11,8 @@ from rag.types import Answer, Chunk, Citation, Claim, Passage
 _FOUND = "From the wiki:"
 _REFUSED = "I can't help with that one. If it is about work, a person can: reply \u201chuman\u201d."
 _EXCERPT_CHARACTERS = 240
+_LEAST_EXCERPT = 80
+_END = re.compile(r"(?<=[.!?])(?=\s)|(?=\n)")
 _STRETCH_CHARACTERS = 800
 _SUGGESTIONS = 3
 _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
@@ -62,27 +64,36 @@ def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
 def _numbered(answer: Answer) -> tuple[Source, ...]:
     """One source a cited passage, in the order of first citation."""
     by_id = {passage.chunk.id: passage for passage in answer.passages}
-    quotes: dict[str, list[str]] = {}
+    cited: dict[str, list[Citation]] = {}
     for claim in answer.claims:
         for citation in claim.citations:
-            quotes.setdefault(citation.chunk_id, []).append(citation.quote)
-    return tuple(
-        _source(by_id[chunk_id], _around(by_id[chunk_id].chunk.text, cited))
-        for chunk_id, cited in quotes.items()
-    )
+            cited.setdefault(citation.chunk_id, []).append(citation)
+    return tuple(_cited(by_id[chunk_id], citations) for chunk_id, citations in cited.items())
+
+
+def _cited(passage: Passage, citations: Sequence[Citation]) -> Source:
+    best = [each.quote for each in sorted(citations, key=lambda each: each.score, reverse=True)]
+    return _source(passage, _around(passage.chunk.text, best), line=best[0])
 
 
 def _around(text: str, quotes: Sequence[str]) -> str:
-    """Return the stretch of a passage that holds all its quotes, or the longest quote."""
-    places = [(text.find(quote), quote) for quote in quotes]
-    start = min(place for place, _ in places)
-    end = max(place + len(quote) for place, quote in places)
-    if start >= 0 and end - start <= _STRETCH_CHARACTERS:
-        return text[start:end]
-    return max(quotes, key=len)
+    """Return the stretch of a passage around its best quote that holds most of the others.
+
+    ``quotes`` are the best first; all of them are in it wherever that is not too long.
+    """
+    start = text.find(quotes[0])
+    end = start + len(quotes[0])
+    if start < 0:
+        return quotes[0]
+    for quote in quotes[1:]:
+        at = text.find(quote)
+        wider = min(start, at), max(end, at + len(quote))
+        if at >= 0 and wider[1] - wider[0] <= _STRETCH_CHARACTERS:
+            start, end = wider
+    return text[start:end]
 
 
-def _source(passage: Passage, quote: str) -> Source:
+def _source(passage: Passage, quote: str, *, line: str = "") -> Source:
     chunk: Chunk = passage.chunk
     return Source(
         chunk_id=chunk.id,
@@ -99,6 +110,7 @@ def _source(passage: Passage, quote: str) -> Source:
         updated_at=chunk.updated_at,
         labels=chunk.labels,
         updated_by=chunk.updated_by,
+        line=line,
     )
 
 
@@ -143,8 +155,14 @@ def readable(quote: str) -> str:
 
 
 def _excerpt(text: str) -> str:
-    """Return the beginning of a passage, cut at a word: a verbatim substring."""
+    """Return the beginning of a passage: a verbatim substring.
+
+    It ends with a line or a sentence wherever that leaves enough of it, else with a word.
+    """
     if len(text) <= _EXCERPT_CHARACTERS:
         return text
+    ends = [found.start() for found in _END.finditer(text[: _EXCERPT_CHARACTERS + 1])]
+    if ends and ends[-1] >= _LEAST_EXCERPT:
+        return text[: ends[-1]]
     cut = text.rfind(" ", 0, _EXCERPT_CHARACTERS)
     return text[: cut if cut > 0 else _EXCERPT_CHARACTERS]

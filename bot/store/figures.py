@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, case, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, exists, func, select
 
+from bot.records.statistics import HAND_OVER
 from bot.records.sums import Span
 from bot.store.tables import (
     EscalationRow,
@@ -22,24 +23,47 @@ _STATES = ("open", "claimed", "answered", "resolved", "declined", "reopened")
 _ANSWERS = ("RAG", "CLARIFICATION", "ESCALATION_REQUIRED")
 """What takes a search. Small talk and refusals are quick, and would flatter."""
 
+_WITHDRAWN = ("cancelling", "cancelled")
 _DAY_SECONDS = 86_400
 
 
-def kinds(dialect: str, tenant: str, span: Span, most: int) -> Select[str, str, str, int]:
-    """How many questions of the newest had which kind of answer and intent, by day."""
+def kinds(dialect: str, tenant: str, span: Span, most: int) -> Select[str, str, str, bool, int]:
+    """How many questions of the newest had which kind of answer and intent, by day.
+
+    And whether they went to people themselves. Presses are none (bot.records.statistics.HAND_OVER).
+    """
     asked = (
-        select(
-            _day(dialect, InteractionRow.created_at.expression).label("day"),
-            InteractionRow.answer_type,
-            InteractionRow.intent,
-        )
-        .where(*_asked(tenant, span))
+        select(*_became(dialect))
+        .where(*_asked(tenant, span), InteractionRow.answer_type != HAND_OVER)
         .order_by(InteractionRow.created_at.desc())
         .limit(most)
         .subquery()
     )
-    key = asked.c.day, asked.c.answer_type, asked.c.intent
+    key = asked.c.day, asked.c.answer_type, asked.c.intent, asked.c.handed
     return select(*key, func.count()).group_by(*key)
+
+
+def handed_over(tenant: str, since: datetime, most: int) -> Select[str]:
+    """The presses by which questions went to people; the newest."""
+    return (
+        select(InteractionRow.message)
+        .join(EscalationRow, EscalationRow.interaction_id == InteractionRow.id)
+        .where(
+            InteractionRow.tenant == tenant,
+            InteractionRow.created_at >= since,
+            InteractionRow.answer_type == HAND_OVER,
+            InteractionRow.status.not_in(_WITHDRAWN),
+        )
+        .order_by(InteractionRow.created_at.desc())
+        .limit(most)
+    )
+
+
+def became(
+    dialect: str, tenant: str, span: Span, ids: Sequence[str]
+) -> Select[str, str, str, bool]:
+    """What became of some questions, before a press below them."""
+    return select(*_became(dialect)).where(*_asked(tenant, span), InteractionRow.id.in_(ids))
 
 
 def votes(dialect: str, tenant: str, span: Span, most: int) -> Select[str, str, int]:
@@ -150,12 +174,25 @@ def first(tenant: str) -> Select[str]:
     return select(InteractionRow.id).where(InteractionRow.tenant == tenant).limit(1)
 
 
+def _became(
+    dialect: str,
+) -> tuple[ColumnElement[str], ColumnElement[str], ColumnElement[str], ColumnElement[bool]]:
+    own = EscalationRow.interaction_id == InteractionRow.id
+    to_people = InteractionRow.answer_type == "ESCALATION_REQUIRED"
+    return (
+        _day(dialect, InteractionRow.created_at.expression).label("day"),
+        InteractionRow.answer_type.expression,
+        InteractionRow.intent.expression,
+        and_(to_people, exists().where(own)).label("handed"),
+    )
+
+
 def _asked(tenant: str, span: Span) -> tuple[ColumnElement[bool], ...]:
     return (
         InteractionRow.tenant == tenant,
         InteractionRow.created_at >= span.since,
         InteractionRow.created_at < span.until,
-        InteractionRow.status.not_in(("cancelling", "cancelled")),
+        InteractionRow.status.not_in(_WITHDRAWN),
     )
 
 

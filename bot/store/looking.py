@@ -24,8 +24,10 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from bot.escalations.life import OWNED
 from bot.records.searching import FeedbackQuery, Place, QuestionQuery
+from bot.records.statistics import HAND_OVER
 from bot.store.codec import storable
 from bot.store.tables import EscalationRow, FeedbackRow, InteractionRow, TurnRow, Utc
+from bot.types import Intent
 
 MOST_WORDS = 8
 WITHDRAWN = ("cancelling", "cancelled")
@@ -64,7 +66,12 @@ def matches(window: Window, query: QuestionQuery, limit: int) -> Select[int, dat
     """The questions of a window that were looked for, newest first."""
     return (
         select(window.c.number, window.c.created_at)
-        .where(window.c.status.not_in(WITHDRAWN), *_kinds(window, query), *_said(window, query))
+        .where(
+            window.c.status.not_in(WITHDRAWN),
+            window.c.answer_type != HAND_OVER,
+            *_kinds(window, query),
+            *_said(window, query),
+        )
         .order_by(window.c.created_at.desc(), window.c.number.desc())
         .limit(limit)
     )
@@ -93,6 +100,7 @@ def asked(numbers: Sequence[int]) -> Select[*tuple[Any, ...]]:
             row.intent,
             row.answer_type,
             row.confidence,
+            case((_refused(row), row.outcome)).label("refused"),
             _votes("up").label("ups"),
             _votes("down").label("downs"),
             state.scalar_subquery().label("case"),
@@ -100,6 +108,12 @@ def asked(numbers: Sequence[int]) -> Select[*tuple[Any, ...]]:
         .where(row.number.in_(numbers))
         .order_by(row.created_at.desc(), row.number.desc())
     )
+
+
+def states(ids: Sequence[str]) -> Select[str, str]:
+    """How escalations stand."""
+    row = EscalationRow
+    return select(row.interaction_id, row.state).where(row.interaction_id.in_(ids))
 
 
 def judgements(
@@ -165,6 +179,9 @@ def _kinds(window: Window, query: QuestionQuery) -> list[ColumnElement[bool]]:
     kinds: list[ColumnElement[bool]] = []
     if query.answer_type is not None:
         kinds.append(window.c.answer_type == query.answer_type)
+    if query.refused is not None:
+        refused = _refused(window.c)
+        kinds.append(refused if query.refused else not_(refused))
     if query.intent is not None:
         kinds.append(window.c.intent == query.intent.value)
     if query.platform:
@@ -198,6 +215,11 @@ def contains(column: InstrumentedAttribute[str], word: str) -> ColumnElement[boo
     """
     spellings = {word} if word.isascii() else {word, word.lower(), word.upper(), word.capitalize()}
     return or_(*(column.icontains(each, autoescape=True) for each in sorted(spellings)))
+
+
+def _refused(row: Any) -> ColumnElement[bool]:  # noqa: ANN401 - a table's row, or a window's
+    """Whether it was not worked on: as bot.records.statistics.kind_of says."""
+    return and_(row.answer_type == "GENERIC", row.intent == Intent.UNKNOWN.value)
 
 
 def _judged(query: FeedbackQuery) -> list[ColumnElement[bool]]:

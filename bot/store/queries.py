@@ -22,7 +22,7 @@ from bot.store.tables import (
     Table,
     TurnRow,
 )
-from bot.types import PostedRef, Thread
+from bot.types import Message, PostedRef, Thread
 
 NOTHING_BEFORE = 2**62
 """Above every number: a message that is not recorded comes after all that are."""
@@ -211,6 +211,22 @@ def mark_placeholder(interaction_id: str, ref: PostedRef | None) -> Update:
         update_of(InteractionRow)
         .where(InteractionRow.id == interaction_id)
         .values(placeholder_channel=channel, placeholder_id=place)
+    )
+
+
+def asked_before(message: Message, text: str) -> Select[str]:
+    """The newest earlier question of a thread that says just that."""
+    return (
+        select(TurnRow.interaction_id)
+        .where(
+            TurnRow.tenant == message.thread.tenant,
+            TurnRow.thread == message.thread.key,
+            TurnRow.role == "user",
+            TurnRow.text == storable(text),
+            TurnRow.interaction_id != message.interaction_id,
+        )
+        .order_by(TurnRow.number.desc())
+        .limit(1)
     )
 
 

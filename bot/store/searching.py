@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from sqlalchemy import Row, Select
 
+from bot.escalations.repeating import wish_below
 from bot.escalations.types import State
-from bot.outcomes import AnswerType
+from bot.outcomes import AnswerType, refusal_note
 from bot.records.searching import (
     AskedQuestion,
     CaseCounts,
@@ -21,12 +22,13 @@ from bot.records.searching import (
     Place,
     QuestionQuery,
 )
+from bot.records.statistics import HAND_OVER
 from bot.store import looking
 from bot.store.codec import Codec, storable
 from bot.store.looking import Window
 from bot.store.rows import feedback_of
 from bot.store.transactions import Transactions
-from bot.types import Intent, InteractionId, Message
+from bot.types import Intent, InteractionId, Message, Outcome
 
 WINDOW = 2_000
 """Questions that one statement looks at: others wait for it on SQLite."""
@@ -45,6 +47,7 @@ class StoredSearches:
         self._window = window
         self._windows = windows
         self._messages = Codec(Message)
+        self._outcomes = Codec(Outcome)
 
     async def questions(
         self, tenant: str, query: QuestionQuery, *, limit: int, after: Place | None = None
@@ -96,7 +99,13 @@ class StoredSearches:
         if not places:
             return ()
         rows = await self._rows(looking.asked([int(place.key[0]) for place in places]))
-        return tuple(self._question(row) for row in rows)
+        asked = [(row, self._messages.decode(row.message)) for row in rows]
+        below = [wish_below(message) for _, message in asked]
+        states = {row.interaction_id: row.state for row in await self._rows(looking.states(below))}
+        return tuple(
+            self._question(row, message, row.case or states.get(wish))
+            for (row, message), wish in zip(asked, below, strict=True)
+        )
 
     def _given(self, row: Row[Any]) -> GivenFeedback:
         author = self._messages.decode(row.message).author
@@ -107,8 +116,8 @@ class StoredSearches:
             author.name if author.id == row.person else "",
         )
 
-    def _question(self, row: Row[Any]) -> AskedQuestion:
-        message = self._messages.decode(row.message)
+    def _question(self, row: Row[Any], message: Message, case: State | None) -> AskedQuestion:
+        refused = refusal_note(self._outcomes.decode(row.refused)) if row.refused else ""
         return AskedQuestion(
             id=InteractionId(row.id),
             asked_at=row.created_at,
@@ -123,7 +132,8 @@ class StoredSearches:
             confidence=row.confidence,
             ups=row.ups,
             downs=row.downs,
-            case=row.case,
+            case=case,
+            refused=refused,
         )
 
     async def _rows(self, statement: Select[*tuple[Any, ...]]) -> Sequence[Row[Any]]:
@@ -141,4 +151,6 @@ def _place_of(given: GivenFeedback) -> Place:
 
 
 def _answer_type(stored: str) -> AnswerType | None:
+    if stored == HAND_OVER:
+        return "ESCALATION_REQUIRED"
     return cast("AnswerType", stored) if stored else None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import Executable, Row, Select
 
+from bot.escalations.repeating import pressed_below
 from bot.records.statistics import (
     MOST_CASES,
     MOST_QUESTIONS,
@@ -23,7 +24,12 @@ from bot.records.statistics import (
 )
 from bot.records.sums import Span
 from bot.store import figures
+from bot.store.codec import Codec
 from bot.store.transactions import Transactions
+from bot.types import Message
+
+_AT_ONCE = 500
+"""Ids in one statement."""
 
 
 class StoredStatistics:
@@ -42,11 +48,12 @@ class StoredStatistics:
         self._transactions = transactions
         self._questions = most_questions
         self._cases = most_cases
+        self._messages = Codec(Message)
 
     async def figures(self, tenant: str, span: Span) -> Figures:
         """Return a span in figures."""
         dialect, most = self._transactions.dialect, self._questions
-        kinds = await self._kinds(figures.kinds(dialect, tenant, span, most))
+        kinds = await self._kinds(tenant, span)
         votes = await self._votes(figures.votes(dialect, tenant, span, most))
         lives = await self._rows(figures.lives(tenant, span, self._cases))
         seen = max(_total(kinds), _total(votes))
@@ -81,11 +88,23 @@ class StoredStatistics:
         ((count, half, most_of),) = await self._rows(figures.answering(dialect, tenant, span, most))
         return Spread(count, float(half), float(most_of)) if count else Spread()
 
-    async def _kinds(self, statement: Select[str, str, str, int]) -> Mapping[date, Counter[Kind]]:
+    async def _kinds(self, tenant: str, span: Span) -> Mapping[date, Counter[Kind]]:
+        """Count what became of questions; a press counts for the question that it is below."""
+        dialect, most = self._transactions.dialect, self._questions
         counted: defaultdict[date, Counter[Kind]] = defaultdict(Counter)
-        for day, answer_type, intent, count in await self._rows(statement):
-            counted[date.fromisoformat(day)][kind_of(answer_type, intent)] += count
-        return counted
+        for day, *became, count in await self._rows(figures.kinds(dialect, tenant, span, most)):
+            counted[date.fromisoformat(day)][_kind(*became)] += count
+        for ids in _some(await self._pressed(tenant, span)):
+            for day, *became in await self._rows(figures.became(dialect, tenant, span, ids)):
+                counted[date.fromisoformat(day)][_kind(*became)] -= 1
+                counted[date.fromisoformat(day)]["escalated"] += 1
+        return {day: +kinds for day, kinds in counted.items()}
+
+    async def _pressed(self, tenant: str, span: Span) -> Sequence[str]:
+        """Return the questions that went to people by the press of a button."""
+        rows = await self._rows(figures.handed_over(tenant, span.since, self._questions))
+        below = (pressed_below(self._messages.decode(row.message)) for row in rows)
+        return [each for each in below if each is not None]
 
     async def _votes(self, statement: Select[str, str, int]) -> Mapping[date, Counter[str]]:
         counted: defaultdict[date, Counter[str]] = defaultdict(Counter)
@@ -96,6 +115,14 @@ class StoredStatistics:
     async def _rows(self, statement: Executable) -> Sequence[Row[*tuple[Any, ...]]]:
         async with self._transactions.reading() as connection:
             return (await connection.execute(statement)).all()
+
+
+def _kind(answer_type: str, intent: str, handed: bool) -> Kind:  # noqa: FBT001 - a row
+    return kind_of(answer_type, intent, handed=bool(handed))
+
+
+def _some(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
 
 
 def _total(counted: Mapping[date, Counter[Any]]) -> int:

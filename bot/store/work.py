@@ -11,7 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.errors import ClaimLost, InteractionUnknown
 from bot.escalations.life import Reminders
+from bot.escalations.repeating import pressed_below
 from bot.outcomes import is_kept_without_text, without_text
+from bot.records.statistics import HAND_OVER
 from bot.store import claims, queries
 from bot.store.rows import (
     Rows,
@@ -39,6 +41,7 @@ from bot.store.tables import (
 from bot.store.transactions import Transactions
 from bot.types import (
     Activity,
+    Escalation,
     Interaction,
     InteractionId,
     Message,
@@ -48,6 +51,7 @@ from bot.types import (
     Stage,
     Unfinished,
 )
+from rag.words import stems
 
 
 class StoredWork:
@@ -185,6 +189,8 @@ class StoredWork:
             await connection.execute(queries.keep_message(message.interaction_id, text))
         outcome = replace(outcome, asker=None)
         told = {**self._rows.outcome(outcome), "posting": posting}
+        if pressed_below(message) and not outcome.silent:
+            told["answer_type"] = HAND_OVER
         await connection.execute(queries.finish(message.interaction_id, moment(), told))
         for turn in () if is_kept_without_text(outcome) else turn_rows(message, outcome):
             await self._insert(connection, TurnRow, turn)
@@ -192,7 +198,8 @@ class StoredWork:
         await self._append(connection, message.interaction_id, tenant, (Activity(Stage.DONE),))
         for usage in usage_rows(message, outcome):
             await self._insert(connection, UsageRow, usage)
-        escalation = escalation_row(message, outcome, self._reminders)
+        titled = await self._titled(connection, message, outcome)
+        escalation = escalation_row(message, titled, self._reminders)
         if escalation is not None:
             await self._insert(connection, EscalationRow, escalation)
             await self._insert(connection, EscalationStepRow, opening_row(escalation))
@@ -205,6 +212,46 @@ class StoredWork:
         await self._insert(connection, EscalationRow, escalation)
         await self._insert(connection, EscalationStepRow, opening_row(escalation))
         await self._insert(connection, NoticeRow, opening_notice_row(escalation))
+
+    async def _titled(
+        self, connection: AsyncConnection, message: Message, outcome: Outcome
+    ) -> Outcome:
+        """Return an outcome whose wish for a person names what was searched for before it.
+
+        A follow-up alone does not tell people what it is about. Where several people write, or
+        words come from an answer, it stays as it is: these may be another person's, or a page's
+        that people may not read.
+        """
+        response = outcome.response
+        if not isinstance(response, Escalation) or response.reason != "asked_for_human":
+            return outcome
+        if not message.private:
+            return outcome
+        asked = outcome.trace.route.question
+        about = pressed_below(message) or await connection.scalar(
+            queries.asked_before(message, asked)
+        )
+        row = about and (await connection.execute(queries.interaction(about))).first()
+        before = self._rows.interaction(row) if row else None
+        if before is None or before.outcome is None or before.withdrawn:
+            return outcome
+        written, searched = before.message.text, before.outcome.trace.route.question
+        if len(searched) <= len(written):  # it stood alone: it is at most shortened
+            return outcome
+        if not await self._all_theirs(connection, before, searched):
+            return outcome
+        named = response.question.replace(written, searched, 1)
+        return replace(outcome, response=replace(response, question=named))
+
+    async def _all_theirs(
+        self, connection: AsyncConnection, asked: Interaction, searched: str
+    ) -> bool:
+        """Tell whether a question that was searched for has only words that its asker wrote."""
+        written = [asked.message.text]
+        for earlier in asked.outcome.trace.route.leaned_on if asked.outcome else ():
+            row = (await connection.execute(queries.interaction(earlier))).first()
+            written += [self._rows.interaction(row).message.text] if row else []
+        return set(stems(searched)) <= set(stems(" ".join(written)))
 
     async def _append(
         self,

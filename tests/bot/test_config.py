@@ -53,6 +53,12 @@ def test_a_wrong_value_is_named_with_its_variable_and_cure(
     assert "\n" not in line
 
 
+@pytest.mark.mended(id="teams-6")
+@pytest.mark.parametrize("written", ["http://127.0.0.1:1/conn", "http://127.0.0.1:1/conn/"])
+def test_the_address_of_teams_may_end_with_or_without_a_slash(written: str) -> None:
+    assert load_settings(teams_service_url=written).teams_service_url == "http://127.0.0.1:1/conn/"
+
+
 def test_a_file_named_env_is_read(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("PORT=4000\nFRONTDESK_SPACES=IT, HR\nUNRELATED=1\n")
 

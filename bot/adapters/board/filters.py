@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal, TypeVar, get_args
 
+from bot.adapters.board.words import REFUSED_KIND
 from bot.feedback import REASONS, Reason, Vote
 from bot.outcomes import AnswerType
 from bot.records.searching import FeedbackQuery, QuestionQuery
@@ -71,9 +72,11 @@ class Fields:
 def question_query(fields: Fields) -> QuestionQuery:
     """Return which questions are asked for; both days are included."""
     until = fields.day("until", "The last day")
+    kind = fields.among("kind", (*_TYPES, REFUSED_KIND))
     return QuestionQuery(
         words=fields.text("words"),
-        answer_type=fields.among("kind", _TYPES),
+        answer_type="GENERIC" if kind == REFUSED_KIND else fields.among("kind", _TYPES),
+        refused=kind == REFUSED_KIND if kind in {"GENERIC", REFUSED_KIND} else None,
         intent=next((each for each in Intent if each.value == fields.text("intent")), None),
         platform=fields.text("platform"),
         person_id=fields.text("person"),

@@ -20,7 +20,8 @@ ASKED: Mapping[Kind, str] = {
     "answered": "Answered from the wiki",
     "generic": "General",
     "clarified": "Asked back",
-    "escalated": "Escalated",
+    "escalated": "Went to people",
+    "offered": "A person offered, not taken",
     "refused": "Refused by a limit",
     "open": "Still open",
 }
@@ -116,15 +117,21 @@ def _tiles(looked: Looked) -> Sequence[Tile]:
             _then(looked, lambda then: percent(then.without_person)),
         ),
         Tile(
-            "Escalated",
+            "Went to people",
             count(new.of("escalated")),
-            _then(looked, lambda then: count(then.of("escalated"))),
+            _offered(looked),
             "/board/escalations",
         ),
         Tile("Half answered within", _half(new.answering), _most(new.answering)),
         Tile("Thumbs up", _thumbs(new), _then(looked, _thumbs), "/board/feedback"),
         Tile("Cost of models", usd(cost), short if unpriced else known, "/board/usage"),
     ]
+
+
+def _offered(looked: Looked) -> str:
+    """Tell offers that nobody took from what went to people."""
+    offered, earlier = looked.now.of("offered"), _then(looked, lambda x: count(x.of("escalated")))
+    return f"{count(offered)} more were offered a person; {earlier}" if offered else earlier
 
 
 def _cost(sums: Sequence[UsageSum]) -> float:

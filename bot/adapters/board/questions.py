@@ -15,6 +15,7 @@ from bot.doors.identity import needs, role_of
 from bot.doors.reading import reads
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable, sight
+from bot.escalations.repeating import wish_below
 from bot.readers import Reader
 from bot.records.places import read
 from bot.records.searching import Searches
@@ -85,7 +86,9 @@ class Questions:
         """Show one whole record, but for pages that its reader may not read."""
         needs(request, "expert")
         asked = await self._asked(request.match_info["id"])
+        below = wish_below(asked.message)
         case = await self._cases.get(self._tenant, asked.id)
+        case = case or await self._cases.get(self._tenant, below)
         thread = asked.message.thread
         earlier = await self._record.in_thread(thread, EARLIER, asked.number)
         reader = Reader(await reads(request, self._tenant))

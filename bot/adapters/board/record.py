@@ -105,7 +105,7 @@ def _decision(asked: Interaction, outcome: Outcome, sight: Sight) -> Iterable[tu
     if response.kind == "escalation":
         yield "Not answered because", words.REASONS[response.reason]
         if response.consent_needed:
-            yield "Handed over", "No: a person was offered, and the asker had not agreed"
+            yield "Handed over", "Not at once: a person was offered"
     if response.kind == "reply" and response.refused:
         yield "Refused", "By a limit, a pause, or the model's safety filter; see the notes"
 

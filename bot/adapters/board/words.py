@@ -10,7 +10,7 @@ from bot.adapters.board.amounts import duration
 from bot.doors.naming import short_id
 from bot.escalations.types import Case, State
 from bot.feedback import Reason
-from bot.outcomes import AnswerType, answer_type
+from bot.outcomes import AnswerType, answer_type, refusal_note
 from bot.records.searching import AskedQuestion
 from bot.rendering.markdown import clip
 from bot.types import EscalationReason, Intent, Interaction, Status
@@ -38,6 +38,20 @@ BECAME: Mapping[AnswerType, str] = {
     "ESCALATION_REQUIRED": "Not answered",
     "SILENT": "Left alone",
 }
+REFUSED: Mapping[str, str] = {
+    "pause": "Refused: paused",
+    "queue_full": "Refused: too many at once",
+    "channel_off": "Refused: answers are off there",
+    "outsiders": "Refused: not a colleague",
+    "outsiders_not_known": "Refused: not known who asked",
+    "asked_already": "Refused: asked for already",
+}
+"""Why a question was not worked on, by the note of its refusal; all others are limits."""
+
+REFUSED_KIND = "REFUSED"
+FOUND = (*BECAME.items(), (REFUSED_KIND, "Refused: limit or pause"))
+"""What became of questions, to be searched by."""
+
 INTENTS: Mapping[Intent, str] = {
     Intent.DOMAIN: "About the company",
     Intent.UNKNOWN: "Perhaps about the company",
@@ -82,6 +96,8 @@ def became(question: AskedQuestion) -> str:
         return _ENDED[question.status]
     if question.case is not None:
         return _CASES[question.case]
+    if question.refused:
+        return _refused(question.refused)
     return BECAME[question.answer_type] if question.answer_type else "No outcome"
 
 
@@ -89,7 +105,14 @@ def ended(asked: Interaction) -> str:
     """Say how the work on a question ended."""
     if asked.status in _ENDED:
         return _ENDED[asked.status]
-    return BECAME[answer_type(asked.outcome)] if asked.outcome else "No outcome"
+    if asked.outcome is None:
+        return "No outcome"
+    note = refusal_note(asked.outcome)
+    return _refused(note) if note else BECAME[answer_type(asked.outcome)]
+
+
+def _refused(note: str) -> str:
+    return REFUSED.get(note, "Refused: limit")
 
 
 def place(channel: str, *, private: bool) -> str:

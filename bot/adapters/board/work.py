@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import get_args
 
@@ -19,6 +19,7 @@ from bot.escalations.offering import HISTORY
 from bot.escalations.types import Act, Actor, Case, CaseStep, State
 from bot.pages.markup import answer_html
 from bot.pages.plain import plain_html
+from bot.types import Source
 
 ACTS: tuple[Act, ...] = get_args(Act)
 
@@ -178,7 +179,7 @@ def _finding(case: Case, finding: Finding) -> FindingView:
     return FindingView(
         id=finding.interaction_id,
         reasons=_why(case, finding),
-        pages=tuple(map(quoted_page, finding.suggestions)),
+        pages=tuple(quoted_page(_marked(each)) for each in finding.suggestions),
         passages=tuple(dict.fromkeys(named)),
         hidden=finding.hidden,
     )
@@ -187,8 +188,10 @@ def _finding(case: Case, finding: Finding) -> FindingView:
 def _why(case: Case, finding: Finding) -> tuple[str, ...]:
     """Say why a person is asked."""
     why = [_REASONS[case.reason]]
+    if case.reason in _UNSEARCHED and not _looked_up(finding):
+        why = [f"{why[0]} {_NOTHING}"]
     elsewhere = finding.interaction_id != case.interaction_id
-    if elsewhere and finding.question != case.question:
+    if elsewhere and finding.question not in case.question:
         why.append(f"Before that, the question was: \u201c{words.one_line(finding.question)}\u201d")
     if finding.confidence is not None and finding.threshold is not None:
         enough = "is" if finding.confidence >= finding.threshold else "is not"
@@ -199,11 +202,25 @@ def _why(case: Case, finding: Finding) -> tuple[str, ...]:
     return tuple(why)
 
 
+def _marked(source: Source) -> Source:
+    """Return a page whose quote says that it goes on where it ends within a sentence."""
+    within = source.quote[-1:].isalnum() or source.quote.endswith(",")
+    return replace(source, quote=f"{source.quote}\u2026") if within else source
+
+
+def _looked_up(finding: Finding) -> bool:
+    return bool(finding.gate or finding.suggestions or finding.passages or finding.hidden)
+
+
+_NOTHING = "Nothing was looked up."
+_UNSEARCHED = frozenset({"asked_for_human", "unavailable"})
+"""Why people are asked where there may have been no search."""
+
 _REASONS = {
-    "asked_for_human": "The asker wants a person; nothing was looked up for that.",
+    "asked_for_human": "The asker wants a person.",
     "low_confidence": "Pages were found, but not clearly the right ones.",
     "nothing_found": "No page comes close to the question.",
     "unsupported": "An answer was drafted, but the pages do not support it, so it was dropped.",
-    "unavailable": "Something did not work when it was asked; nothing was looked up.",
+    "unavailable": "Something did not work when it was asked.",
     "undelivered": "There was an answer, but the platform did not take it; nobody saw it.",
 }

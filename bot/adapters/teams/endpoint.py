@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 
 import structlog
@@ -31,6 +31,8 @@ _CHUNK = 65_536
 _ACCEPT_SECONDS = 10.0
 """Teams takes an answer within 15 s."""
 
+_READ = ("type", "id", "channelId", "serviceUrl")
+_PARTIES = ("from", "recipient", "conversation")
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 60.0
 
@@ -140,7 +142,17 @@ def _whole(text: str) -> str:
 
 
 def _activity(body: Body) -> Activity:
+    """Return what botbuilder reads of an activity.
+
+    Of a whole one it would refuse a field of a wrong type that nobody reads.
+    """
+    read = {key: body[key] for key in _READ if key in body}
+    parties = {key: _party(body[key]) for key in _PARTIES if key in body}
     try:
-        return Activity().deserialize({**body})
+        return Activity().deserialize({**read, **parties})
     except Exception as error:  # msrest raises many kinds for a field of a wrong type
         raise web.HTTPBadRequest(text="The body is no activity.") from error
+
+
+def _party(value: object) -> object:
+    return {"id": text_at(value, "id")} if isinstance(value, Mapping) else value

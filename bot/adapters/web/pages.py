@@ -22,6 +22,7 @@ from bot.doors.identity import role_of
 from bot.escalations.handover import wish_about
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable
+from bot.escalations.repeating import wish_id
 from bot.pages.frame import add_pages
 from bot.ports import Inbox, Interactions
 from bot.records.watching import Watches
@@ -142,7 +143,7 @@ class WebChat:
     async def person(self, request: web.Request) -> web.Response:
         """Ask for a person about an earlier question; asking again is the same request."""
         interaction = await self._exchanges.own(request)
-        once = str(uuid.uuid5(uuid.NAMESPACE_URL, f"person:{interaction.id}"))
+        once = wish_id(interaction.message.id)
         accepted = await self._accept(request, await self._wish(interaction), once)
         if not wants_fragment(request):
             raise web.HTTPSeeOther("/")

@@ -123,6 +123,20 @@ async def test_a_placeholder_that_is_left_out_for_the_pace_of_sends_is_no_error(
     assert line["why"].startswith("Too much")
 
 
+@pytest.mark.mended(id="teams-7")
+async def test_a_question_that_is_withdrawn_meanwhile_logs_no_error(store: Store) -> None:
+    opened = await store.work.open(message("hi"), "me")
+    board = PlacingBoard()
+    board.store = store
+    await store.work.cancel(opened.id)
+
+    with capture_logs() as logs:
+        async with Progress(opened, store.work, board) as report:
+            await report(Stage.RECEIVED)
+
+    assert [line["event"] for line in logs if line["log_level"] in {"warning", "error"}] == []
+
+
 async def test_work_that_breaks_shows_nothing_afterwards(store: Store) -> None:
     opened = await store.work.open(message("hi"), "me")
     board = SlowBoard()

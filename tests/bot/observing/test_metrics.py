@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.doors.problems import problem, problems
 from bot.errors import StoreUnavailable
+from bot.escalations.handover import WISH
+from bot.escalations.repeating import wish_id
 from bot.observing.metrics import PATH, Metrics, mount_metrics
 from bot.startup import Part
 from bot.types import Intent, Outcome, Reply, Trace
@@ -44,6 +47,20 @@ def test_an_outcome_is_counted_with_its_time_and_what_it_cost() -> None:
     assert page["frontdesk_model_tokens_total['gpt-x', 'in']"] == 200
     assert page["frontdesk_model_tokens_total['gpt-x', 'out']"] == 40
     assert page["frontdesk_model_usd_total['gpt-x']"] == pytest.approx(0.003)
+
+
+@pytest.mark.mended(id="ux-5")
+def test_the_press_of_a_button_is_no_answer_of_its_own() -> None:
+    metrics = Metrics()
+    wish = replace(message(WISH), id=wish_id("m1"))
+
+    metrics.answered(
+        wish, Outcome(Reply("Of course.", "generic"), Trace(route(Intent.HUMAN, "?"))), 5
+    )
+
+    page = samples(metrics.page((), {}))
+    assert not any(name.startswith("frontdesk_answers_total") for name in page)
+    assert page["frontdesk_hand_overs_total['web']"] == 1
 
 
 def test_parts_and_waiting_cases_are_as_they_are_now() -> None:

@@ -35,6 +35,7 @@ PAGE = PageAt("https://wiki.example/x?pageId=7&src=1")
         ("  HELP ", Help()),
         ("status", Status()),
         ("Why?", Why()),
+        ("why this answer?", Why()),
         ("settings", Settings()),
         ("ask How do I  book leave?", Ask("How do I  book leave?")),
         ("ASK: what\nis VPN", Ask("what\nis VPN")),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bot.escalations.handover import WISH, wish_about
+from bot.escalations.repeating import wish_id
 from bot.pressing.declining import Declined
 from bot.pressing.wishing import Wishing, below
 from bot.store import Store
@@ -67,7 +68,7 @@ async def test_a_wish_names_the_question_of_somebody_else(
 
 async def test_the_same_wish_is_made_once_by_whomever(store: Store, wishing: Wishing) -> None:
     asked = await _kept(store)
-    await store.work.open(below(ASKED, "person", BEN, text=WISH, reply_to=""), "server")
+    await store.work.open(below(ASKED, wish_id(ASKED.id), BEN, text=WISH, reply_to=""), "server")
     with pytest.raises(Declined, match="already"):
         await wishing.ask_person(asked, Person("cleo"), reply_to="")
 

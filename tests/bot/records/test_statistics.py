@@ -49,14 +49,20 @@ def test_the_week_before_ends_at_the_same_time_of_day() -> None:
         ("GENERIC", "GENERIC", "generic"),
         ("GENERIC", "UNKNOWN", "refused"),
         ("CLARIFICATION", "UNKNOWN", "clarified"),
-        ("ESCALATION_REQUIRED", "HUMAN", "escalated"),
+        ("ESCALATION_REQUIRED", "HUMAN", "offered"),
         ("SILENT", "DOMAIN", "silent"),
         ("SILENT", "UNKNOWN", "silent"),
         ("", "", "open"),
     ],
 )
 def test_what_became_of_a_question_is_named(answer_type: str, intent: str, kind: Kind) -> None:
-    assert kind_of(answer_type, intent) == kind
+    assert kind_of(answer_type, intent, handed=False) == kind
+
+
+def test_an_offer_that_nobody_took_was_not_answered_either() -> None:
+    day = Day(NOON.date(), {"answered": 2, "escalated": 1, "offered": 1})
+
+    assert Figures(WEEK, (day,)).without_person == 0.5
 
 
 def test_what_was_left_alone_is_neither_asked_nor_answered_nor_escalated() -> None:

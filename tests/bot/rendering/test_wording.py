@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from bot.rendering.wording import found_passages, refusal_of, reply_of, suggestions_of
 from rag.types import Answer, Citation, Claim, Passage
 from tests.builders import NOON, chunk, passage
@@ -85,17 +87,16 @@ def test_a_source_quotes_the_stretch_that_holds_all_that_is_quoted_of_it() -> No
     assert rows.sources[0].quote == PORTS.chunk.text
 
 
-def test_quotes_far_apart_are_represented_by_the_longest() -> None:
-    far = passage(chunk(f"Start here.\n{'x ' * 500}\nAnd end over there.", chunk_id="c3"))
-    quoted = Answer(
-        question="q",
-        claims=(claim("Start here.", "c3"), claim("And end over there.", "c3")),
-        passages=(far,),
-        features={},
-        composer="extractive",
-    )
+@pytest.mark.mended(id="ux-3")
+def test_of_quotes_far_apart_the_one_that_answers_best_is_kept() -> None:
+    lines = ("809: UDP is blocked.", "x " * 395, "812: not in the group, and long.")
+    far = passage(chunk("\n".join(lines), chunk_id="c3"))
+    scored = zip(lines, (0.9, 0.1, 0.5), strict=True)
+    claims = (Claim(line, (Citation("c3", line, score),)) for line, score in scored)
+    quoted = Answer("q", tuple(claims), (far,), {}, "extractive")
 
-    assert reply_of(quoted, 0.7).sources[0].quote == "And end over there."
+    (source,) = reply_of(quoted, 0.7).sources
+    assert source.quote == source.line == lines[0]
 
 
 def test_relevance_stays_within_zero_and_one() -> None:
@@ -112,6 +113,16 @@ def test_suggestions_are_one_a_page_and_their_excerpts_verbatim() -> None:
     assert [source.page_id for source in suggestions] == ["vpn.md", "ports.md", "long.md"]
     assert suggestions[2].quote in long.chunk.text
     assert len(suggestions[2].quote) <= 240
+
+
+@pytest.mark.mended(id="ux-5")
+def test_an_excerpt_ends_with_a_row_of_a_table_not_within_it() -> None:
+    rows = "".join(f"| iPhone {number} | Mobile phone | 24 months |\n" for number in range(9))
+    text = f"Devices.\n\n| Device | Kind | Kept for |\n|---|---|---|\n{rows}"
+
+    (source,) = suggestions_of([passage(chunk(text))])
+    assert source.quote.endswith(" |")
+    assert source.quote in text
 
 
 def test_a_refusal_is_a_generic_reply_without_the_models_words() -> None:

@@ -30,6 +30,8 @@ TOPICS = [
     ("help", "capabilities"),
     ("can you help me", "capabilities"),
     ("tell me a joke", "joke"),
+    ("why this answer?", "why_this_answer"),
+    ("Why did I get no answer?", "why_this_answer"),
     ("you are stupid", "insult"),
     ("stupid bot!", "insult"),
     ("sorry, wrong channel", "apology"),
@@ -55,6 +57,7 @@ what can you do about a broken screen
 good morning, is the office open today
 happy new year, when is payday
 bye bye policy
+why this answer machine in the lobby
 test environment
 who are you supposed to call when the lift is stuck
 are you allowed to bring dogs

@@ -13,13 +13,25 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bot.errors import ActRefused, EscalationTaken, InteractionUnknown
+from bot.escalations.handover import WISH
 from bot.escalations.life import SETTLED, UNSETTLED, WAITING
+from bot.escalations.repeating import wish_id
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, State
 from bot.store import Store, unopened
-from bot.types import Escalation, InteractionId, Outsider, Person, PostedRef
+from bot.types import (
+    Escalation,
+    Intent,
+    InteractionId,
+    Outcome,
+    Outsider,
+    Person,
+    PostedRef,
+    Trace,
+)
 from tests.bot.fakes import replied
+from tests.bot.recorded import answered
 from tests.bot.store.filled import add_escalation, add_interaction, rows
-from tests.builders import NOON, message
+from tests.builders import NOON, message, route
 
 ANNA = Actor("u1", "Anna", "expert")
 BEN = Actor("u2", "Ben", "expert")
@@ -85,6 +97,42 @@ async def test_a_case_says_that_its_asker_is_no_colleague(store: Store) -> None:
     (listed,) = await store.escalations.find("default", ALL, limit=10)
     claimed = await act(store, "claim", case_id=case_id)
     assert [listed.outsider, claimed.outsider] == ["guest", "guest"]
+
+
+FOLLOW_UP, STAND_ALONE = "how much is a new one?", "how much is a new badge?"
+
+
+@pytest.mark.mended(id="ux-5")
+@pytest.mark.parametrize("pressed", [True, False])
+@pytest.mark.parametrize(
+    ("private", "before", "title"),
+    [
+        (True, "how do I order a badge?", STAND_ALONE),
+        (True, "how do I order one?", FOLLOW_UP),
+        (False, "how do I order a badge?", FOLLOW_UP),
+    ],
+    ids=["own words", "words of an answer", "others write too"],
+)
+async def test_a_wish_about_a_follow_up_names_what_it_is_about(
+    store: Store, before: str, title: str, *, pressed: bool, private: bool
+) -> None:
+    """It stays as written where the words may be another person's, or a page's."""
+    earlier = message(before, message_id="m0", private=private)
+    await answered(store, earlier, replied("At the desk."))
+    asked = message(FOLLOW_UP, message_id="m1", private=private)
+    leaned = replace(route(Intent.DOMAIN, STAND_ALONE), leaned_on=(earlier.interaction_id,))
+    found = replace(replied("30 euros."), trace=Trace(leaned))
+    await answered(store, asked, found)
+    wish = replace(asked, id="m2", text="a person please")
+    if pressed:
+        wish = replace(asked, id=wish_id(asked.id), text=WISH)
+    response = Escalation("Of course.", "asked_for_human", f"{FOLLOW_UP}\nPlease!")
+    handed = Outcome(response, Trace(route(Intent.HUMAN, FOLLOW_UP)))
+    case_id = (await answered(store, wish, handed)).id
+
+    case = await store.escalations.get("default", case_id)
+    assert case is not None
+    assert case.question == f"{title}\nPlease!"
 
 
 async def test_a_life_from_claim_to_reopening_is_kept_with_every_word(store: Store) -> None:

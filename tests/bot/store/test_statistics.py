@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,9 @@ import pytest
 from sqlalchemy import ClauseElement
 from sqlalchemy.dialects import sqlite
 
+from bot.escalations.handover import WISH
+from bot.escalations.repeating import wish_id
+from bot.records.searching import QuestionQuery
 from bot.records.statistics import (
     KINDS,
     Day,
@@ -34,9 +37,12 @@ from bot.store.tables import (
     InteractionRow,
     NoticeRow,
 )
+from bot.types import Escalation, Intent, Outcome, Reply, Response, Trace
+from tests.bot.adapters.outcomes import VPN
+from tests.bot.recorded import answered
 from tests.bot.store.busy_record import BusyRecord, fill
 from tests.bot.store.filled import add, add_escalation, add_interaction
-from tests.builders import NOON
+from tests.builders import NOON, message, route
 
 MONTH = last_days(NOON, 30)
 WEEK = last_days(NOON, 7)
@@ -50,10 +56,11 @@ def plainly(record: BusyRecord, span: Span) -> Figures:
     """Count a busy record row by row."""
     asked = [row for row in record.rows[InteractionRow] if within(span, row["created_at"])]
     thumbs = [row for row in record.rows[FeedbackRow] if within(span, row["given_at"])]
+    cases = {row["interaction_id"] for row in record.rows[EscalationRow]}
     searched = [row for row in asked if row["answer_type"] != "GENERIC"]
     return Figures(
         span=span,
-        days=tuple(_day(day, asked, thumbs) for day in dates(span)),
+        days=tuple(_day(day, asked, thumbs, cases) for day in dates(span)),
         answering=spread([(r["finished_at"] - r["created_at"]).total_seconds() for r in searched]),
         claiming=_since_opened(record, span, "claim"),
         replying=_since_opened(record, span, "reply"),
@@ -61,8 +68,14 @@ def plainly(record: BusyRecord, span: Span) -> Figures:
     )
 
 
-def _day(day: date, asked: list[dict[str, Any]], thumbs: list[dict[str, Any]]) -> Day:
-    found = [kind_of(r["answer_type"], r["intent"]) for r in asked if r["created_at"].date() == day]
+def _day(
+    day: date, asked: list[dict[str, Any]], thumbs: list[dict[str, Any]], cases: set[str]
+) -> Day:
+    found = [
+        kind_of(r["answer_type"], r["intent"], handed=r["id"] in cases)
+        for r in asked
+        if r["created_at"].date() == day
+    ]
     votes = [row["vote"] for row in thumbs if row["given_at"].date() == day]
     kinds = {kind: found.count(kind) for kind in KINDS if kind in found}
     return Day(day, kinds, votes.count("up"), votes.count("down"))
@@ -94,6 +107,48 @@ async def test_the_figures_are_those_of_the_plainest_count(store: Store, span: S
 
     assert rounded(found) == rounded(plainly(record, span))
     assert found.asked > 50
+
+
+OFFER = Escalation("Shall I ask?", "low_confidence", "?", confidence=0.2, consent_needed=True)
+HANDED = Escalation("Of course.", "asked_for_human", "?")
+
+
+async def asked_and(store: Store, name: str, response: Response, *, pressed: bool) -> None:
+    """Record a question, and the press of the button that asks for a person below it."""
+    asked = message(f"{name}?", message_id=name, channel=name)
+    await answered(store, asked, Outcome(response, Trace(route(Intent.DOMAIN, "?"))))
+    if pressed:
+        wish = replace(asked, id=wish_id(asked.id), text=WISH)
+        await answered(store, wish, Outcome(HANDED, Trace(route(Intent.HUMAN, "?"))))
+
+
+@pytest.mark.mended(id="ux-5")
+async def test_a_hand_over_by_button_counts_once(store: Store) -> None:
+    found = Reply("It is [1].", "answer", (VPN,), 0.9)
+    await asked_and(store, "a", found, pressed=False)
+    await asked_and(store, "b", found, pressed=False)
+    await asked_and(store, "c", OFFER, pressed=True)
+    await asked_and(store, "d", OFFER, pressed=True)
+    week = last_days(datetime.now(UTC) + timedelta(minutes=1), 7)
+
+    figures = await store.statistics.figures("default", week)
+    assert (figures.asked, figures.of("answered"), figures.of("escalated")) == (4, 2, 2)
+    assert figures.without_person == 0.5
+
+    await asked_and(store, "e", OFFER, pressed=False)
+    await asked_and(store, "f", found, pressed=True)
+    figures = await store.statistics.figures("default", week)
+    assert (figures.asked, figures.of("offered"), figures.of("escalated")) == (6, 1, 3)
+
+    listed = await store.searches.questions("default", QuestionQuery(), limit=20)
+    assert [(each.text, each.case) for each in listed.items] == [
+        ("f?", "open"),
+        ("e?", None),
+        ("d?", "open"),
+        ("c?", "open"),
+        ("b?", None),
+        ("a?", None),
+    ]
 
 
 async def fill_other(store: Store) -> None:

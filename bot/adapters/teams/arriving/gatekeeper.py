@@ -17,6 +17,9 @@ from bot.adapters.teams.wire.body import Body, tenant_of, text_at
 _TEAMS = "msteams"
 _ALGORITHMS = ["RS256"]
 _LEEWAY_SECONDS = 300.0
+_CLAIMS = ["exp", "iss", "aud"]
+"""What a token must say: PyJWT holds a token to its end only where it names one."""
+
 _LOCAL = re.compile(
     r"https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?(?:/[\w./~-]*)?", re.ASCII
 )
@@ -62,6 +65,7 @@ class Gatekeeper:
                 audience=self._app_id,
                 issuer=self._issuer,
                 leeway=_LEEWAY_SECONDS,
+                options={"require": _CLAIMS},
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:
             log.info("teams.token_refused", error=type(error).__name__)
@@ -76,6 +80,10 @@ class Gatekeeper:
             if not _LOCAL.fullmatch(text_at(body, "serviceUrl")):
                 raise web.HTTPForbidden(text="Development mode answers this machine only.")
             return await self._authentication.authenticate_request(activity, None)
+        if not text_at(body, "serviceUrl"):
+            # botbuilder holds the token's service against the activity's only where it has one.
+            log.info("teams.token_refused", error="The activity has no serviceUrl.")
+            raise web.HTTPUnauthorized(text="The token is not for this activity.")
         admitted = await self._authenticated(header, activity)
         if text_at(body, "channelId") != _TEAMS:
             # Elsewhere, such as in a web chat, who asks is whoever their client says they are.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bot.adapters.teams.cases.case_forms import buttons
-from bot.adapters.teams.cases.plain import dead, lines, paragraphs, plain
+from bot.adapters.teams.cases.plain import dead, lines, paragraphs, plain, uncoded
 from bot.adapters.teams.showing.elements import card, text_block, with_card
 from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json, kind_of
@@ -99,7 +99,7 @@ def _aside(aside: Aside | None) -> list[Json]:
 
 def _question(message: Message, view: CaseView, ways: Ways) -> list[Json]:
     case = view.case
-    asked = split(case.question[:_QUESTION_LIMIT], _QUESTION_BYTES, size)[0]
+    asked = split(uncoded(case.question[:_QUESTION_LIMIT]), _QUESTION_BYTES, size)[0]
     from_whom = f" from {_who(message, view)}: {REASONS[case.reason]}"
     opening = lines((_OPENING, _BOLD), (from_whom, {}))
     shown = paragraphs(asked, most=_MOST_LINES) or [plain("(no words)", **_SUBTLE)]
@@ -150,10 +150,10 @@ def _before(exchanges: Sequence[Exchange]) -> list[Json]:
 
 
 def _exchange(exchange: Exchange) -> Json:
-    answer = clip(_QUOTED.sub("", exchange.answer), _LINE_LENGTH) or "no answer"
+    answer = clip(uncoded(_QUOTED.sub("", exchange.answer)), _LINE_LENGTH) or "no answer"
     if exchange.withheld:
         answer = "an answer from pages that not everyone may read"
-    said = plain(f"\u2022 {clip(exchange.question, _LINE_LENGTH)}")
+    said = plain(f"\u2022 {clip(uncoded(exchange.question), _LINE_LENGTH)}")
     return _together([said, plain(f"\u2192 {answer}", **_SUBTLE)])
 
 
@@ -164,7 +164,7 @@ def _state(view: CaseView) -> Json:
 def _step(step: CaseStep) -> Json:
     """Return what somebody did, with their words."""
     name = called(step.actor.name if step.actor else "")
-    words = f": {clip(step.text, _LINE_LENGTH)}" if step.text else ""
+    words = f": {clip(uncoded(step.text), _LINE_LENGTH)}" if step.text else ""
     return _dated(plain(f"{name} {HISTORY[step.step]}{words}", **_SUBTLE), step.at)
 
 

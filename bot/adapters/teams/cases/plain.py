@@ -5,8 +5,12 @@ A TextRun knows no Markdown, unlike a TextBlock; nor does it look for addresses.
 
 from __future__ import annotations
 
+import re
+
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import without_functions
+
+_CODE = re.compile(r"```[\w+-]*\n([^`]+)```|(`{1,3})([^`]+)\2")
 
 
 def plain(text: str, **looks: object) -> Json:
@@ -18,6 +22,11 @@ def lines(*runs: tuple[str, dict[str, object]], **looks: object) -> Json:
     """Return words that look different, one after the other; ``looks`` are those of the block."""
     shown = [{"type": "TextRun", "text": dead(text), **more} for text, more in runs]
     return {"type": "RichTextBlock", "inlines": shown, **looks}
+
+
+def uncoded(text: str) -> str:
+    """Return Markdown's words without the backticks around code, which a TextRun would show."""
+    return _CODE.sub(lambda code: code[1] or code[3], text)
 
 
 def dead(text: str) -> str:

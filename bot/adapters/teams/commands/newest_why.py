@@ -1,41 +1,45 @@
-"""Why somebody's newest question got what it got: a message that leads to the explanation."""
+"""Why somebody's newest question got what it got: a card that says it in words."""
 
 from __future__ import annotations
 
 from bot.adapters.teams.commands.saying import said
-from bot.adapters.teams.showing.elements import card, opens, text_block, with_card
+from bot.adapters.teams.pressed.why_view import explained, title_of
+from bot.adapters.teams.showing.elements import opens, with_card
 from bot.adapters.teams.wire.actions import WHY
 from bot.adapters.teams.wire.body import Json
-from bot.adapters.teams.wire.text import card_plain
 from bot.errors import InteractionUnknown
+from bot.judging import can_be_judged
 from bot.office import Office
 from bot.orders.types import Orderer
-from bot.rendering.markdown import clip
+from bot.pressing.why import WhyBelow
+from bot.readers import Readers
 from bot.types import Message
 from bot.why.explaining import NOTHING_YET
 
-_TITLE = "Why?"
-_QUESTION_LENGTH = 200
+SAY_WHAT_WAS_WRONG = "Say what was wrong"
 
 
 class NewestWhy:
     """Implements bot.adapters.teams.commands.commands.Answers.
 
-    What is explained is for the eyes of who presses, and bounded as below every answer.
+    All who see the conversation may read the answer, so it is bounded as below every answer.
     """
 
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: Office, readers: Readers) -> None:
         self._office = office
+        self._why = WhyBelow(office, readers)
 
     async def answer(self, message: Message, by: Orderer) -> tuple[Json, ...]:
-        """Return a message with a button that opens the explanation."""
+        """Return the explanation; a dialog to judge the answer is an extra, no client needs it."""
+        person = by.person.id
         try:
             newest = await self._office.explaining.newest(
-                self._office.tenant, "teams", message.thread.channel, by.person.id
+                self._office.tenant, "teams", message.thread.channel, person
             )
+            explanation = await self._why.explain(newest, person)
         except InteractionUnknown:
             return said(NOTHING_YET)
-        question = clip(newest.message.text, _QUESTION_LENGTH)
-        asked = text_block(card_plain(f"Your newest question here: {question}"))
-        shown = card([asked], [opens(_TITLE, WHY, newest.id)])
-        return (with_card({"type": "message", "summary": _TITLE}, shown),)
+        judged = can_be_judged(newest.outcome)
+        buttons = [opens(SAY_WHAT_WAS_WRONG, WHY, newest.id)] if judged else []
+        told = {"type": "message", "summary": title_of(explanation)}
+        return (with_card(told, explained(explanation, actions=buttons)),)

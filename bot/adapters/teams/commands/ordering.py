@@ -19,6 +19,7 @@ from bot.office import Office
 from bot.orders.following.followers import Followers
 from bot.orders.following.message import Time
 from bot.orders.following.notes import RunNotes, owner_of
+from bot.readers import Readers
 
 
 def followers_of(channel: TeamsChannel, office: Office, time: Time | None = None) -> Followers:
@@ -49,6 +50,8 @@ def command_listeners(
         connector=channel.connector,
         errands=channel.errands,
     )
+    open_spaces = channel.settings.teams_outsider_spaces
+    readers = Readers(channel, office.directory, open_spaces=open_spaces)
     commands = Commands(
         office=office,
         orderers=orderers,
@@ -57,7 +60,7 @@ def command_listeners(
         errands=channel.errands,
         settings=settings,
         standing=Standing(office.orders, channel.onlookers),
-        why=NewestWhy(office),
+        why=NewestWhy(office, readers),
         reindexing=reindexing,
     )
     return (commands, settings, reindexing)

@@ -57,7 +57,7 @@ def _opens_otherwise(line: SourceLine) -> bool:
 
 def _citation(number: int, line: SourceLine, now: datetime) -> Json:
     name = clip(line.label, _NAME_LENGTH)
-    abstract = clip(readable(line.quote), _ABSTRACT_LENGTH) or name
+    abstract = _abstract(line) or name
     who = f"by {line.updated_by}" if line.updated_at and line.updated_by else ""
     words = (line.space, updated(line.updated_at, now), marked(line.superseded) or who)
     keywords = [clip(word, _KEYWORD_LENGTH) for word in words if word]
@@ -65,6 +65,15 @@ def _citation(number: int, line: SourceLine, now: datetime) -> Json:
     opened: Json = {"url": line.url} if line.url else {}
     told: Json = {"keywords": keywords} if keywords else {}
     return {"@type": "Claim", "position": number, "appearance": {**appearance, **opened, **told}}
+
+
+def _abstract(line: SourceLine) -> str:
+    """Return the quote in short; where that would cut off the line that answers, from there on."""
+    short = clip(readable(line.quote), _ABSTRACT_LENGTH)
+    answering = clip(readable(line.line), _ABSTRACT_LENGTH)
+    if answering.rstrip("\u2026") in short or line.line not in line.quote:
+        return short
+    return clip(readable(line.quote[line.quote.index(line.line) :]), _ABSTRACT_LENGTH)
 
 
 def _line(line: SourceLine, now: datetime) -> str:

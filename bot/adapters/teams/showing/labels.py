@@ -12,19 +12,17 @@ _GENERIC = "generic"
 
 
 def composed(outcome: Outcome) -> bool:
-    """Tell whether a model or the index composed a response; else its words are ours.
+    """Tell whether a model composed a response, or the index quoted it; else its words are ours.
 
-    Pages that are offered with a question that goes to people were chosen by the index.
+    Pages that are only listed below our own words, unconfirmed, make nothing of them composed.
     """
     match outcome.response:
-        case Reply(refused=True):
+        case Reply(refused=True) | Clarification() | Escalation():
             return False
         case Reply(tone="generic"):
             return any(call.purpose == _GENERIC for call in outcome.trace.calls)
-        case Reply() | Clarification():
+        case Reply():
             return True
-        case Escalation(suggestions=suggestions):
-            return bool(suggestions)
 
 
 def label(*, ai: bool, usage: Json | None, citations: Sequence[Json]) -> Json | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 
 from bot.adapters.teams.wire.body import ROOT_MARK, Body, object_at, tenant_of, text_at
 
@@ -26,10 +27,21 @@ def reference_of(body: Body) -> str:
 
     Of a team it keeps the names, which an address of the thread needs.
     """
-    kept = {name: body[key] for name, key in _KEPT.items() if key in body}
+    kept = {name: _readable(body[key]) for name, key in _KEPT.items() if key in body}
     team = {key: text_at(body, "channelData", "team", key) for key in ("id", "aadGroupId")}
     named = {key: value for key, value in team.items() if value}
     return json.dumps({**kept, "team": named} if named else kept)
+
+
+def _readable(value: object) -> object:
+    """Leave out what has a type that botbuilder, reading the reference again, would refuse."""
+    if isinstance(value, Mapping):
+        return {
+            key: each
+            for key, each in value.items()
+            if isinstance(each, bool if key == "isGroup" else str)
+        }
+    return value if isinstance(value, str) else None
 
 
 def read_reference(reply_to: str) -> Body:

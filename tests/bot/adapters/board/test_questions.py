@@ -11,9 +11,10 @@ from urllib.parse import quote
 import pytest
 
 from bot.feedback import judgement
+from bot.outcomes import refused
 from bot.store import Store
 from bot.store.searching import StoredSearches
-from bot.types import Clarification, PostedRef, Reply
+from bot.types import Clarification, PostedRef, Refusal, Reply
 from bot.why.signals import FOUND_BY
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.work_app import (
@@ -30,6 +31,7 @@ from tests.bot.adapters.board.work_app import (
     board,
     source,
 )
+from tests.bot.recorded import answered
 from tests.builders import message
 
 LIST = "/board/questions"
@@ -53,6 +55,22 @@ async def test_the_list_says_what_became_of_each_question(desk: Desk, store: Sto
     assert "Waits for a person 20% sure" in words
     assert "Answered without the wiki" in words
     assert "Answered from the wiki 90% sure 1 thumbs up" in words
+
+
+@pytest.mark.mended(id="ux-5")
+@pytest.mark.parametrize(
+    ("note", "named"),
+    [("messages_per_user", "Refused: limit"), ("pause", "Refused: paused")],
+)
+async def test_what_was_not_worked_on_is_named_so(
+    desk: Desk, store: Store, note: str, named: str
+) -> None:
+    asked = message("vpn?")
+    kept = await answered(store, asked, refused(asked, Refusal("Not now.", note)))
+
+    for page in (LIST, f"{LIST}?kind=REFUSED", f"{LIST}/{kept.id}"):
+        assert f">{named}</span>" in await desk.get(page)
+    assert names(await desk.get(f"{LIST}?kind=GENERIC")) == []
 
 
 @pytest.mark.parametrize(

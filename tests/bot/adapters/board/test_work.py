@@ -11,9 +11,11 @@ from bot.adapters.board.queue import case_lines, empty, queue_query, tab_of
 from bot.adapters.board.work import ACTS, allowed, work_view
 from bot.errors import ActRefused
 from bot.escalations.casework import CaseView
+from bot.escalations.finding import Finding
 from bot.escalations.life import after
 from bot.escalations.types import Actor, Case, CaseStep, Standing, State
-from bot.types import InteractionId
+from bot.types import EscalationReason, InteractionId
+from tests.bot.adapters.outcomes import VPN
 from tests.builders import NOON
 
 ANNA = Actor("anna", "Anna Lopez", "expert")
@@ -93,6 +95,34 @@ def test_a_reminder_is_nobodys_act_and_the_asker_is_named_as_the_platform_names_
         ("Somebody at the help desk", "claimed it"),
     ]
     assert view.finding is None
+
+
+@pytest.mark.mended(id="ux-5")
+@pytest.mark.parametrize("reason", ["asked_for_human", "unavailable"])
+@pytest.mark.parametrize(("gate", "told"), [("stopped", False), ("", True)])
+def test_it_says_that_nothing_was_looked_up_only_where_that_is_so(
+    reason: EscalationReason, gate: str, *, told: bool
+) -> None:
+    case = replace(CASE, reason=reason)
+    found = Finding(InteractionId("i0"), "Where?", gate, 0.24 if gate else None, 0.65)
+
+    view = work_view(CaseView(case, (), found, ()), ANNA, NOON, HALF_AN_HOUR)
+
+    assert view.finding is not None
+    said = " ".join(view.finding.reasons)
+    assert ("othing was looked up" in said) is told
+    assert ("24%" in said) is not told
+
+
+@pytest.mark.mended(id="ux-5")
+@pytest.mark.parametrize(("quote", "goes_on"), [("Ask at the", True), ("Ask at 12.", False)])
+def test_a_quote_that_ends_within_a_sentence_says_so(quote: str, *, goes_on: bool) -> None:
+    found = Finding(InteractionId("i1"), "Where?", "", None, None, (replace(VPN, quote=quote),))
+
+    view = work_view(CaseView(CASE, (), found, ()), ANNA, NOON, HALF_AN_HOUR)
+
+    assert view.finding is not None
+    assert ("\u2026" in view.finding.pages[0].quote) is goes_on
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from bot.adapters.teams import connect, mount
+from bot.adapters.teams.calling.addressing import reference_in
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.config import Settings, load_settings
 from bot.errors import InboxFull, InboxUnavailable, RateExceeded
@@ -171,6 +172,7 @@ def refused_tokens(teams: FakeTeams) -> dict[str, str]:
         "a tail": f"Bearer {good} x",
         "expired": f"Bearer {teams.token(exp=now - HOUR, nbf=now - 2 * HOUR)}",
         "not valid yet": f"Bearer {teams.token(nbf=now + HOUR)}",
+        "no expiry": f"Bearer {teams.token(exp=None)}",
         "expiry is no number": f"Bearer {teams.token(exp='soon')}",
         "another audience": f"Bearer {teams.token(aud='another-app')}",
         "no audience": f"Bearer {teams.token(aud=None)}",
@@ -202,6 +204,7 @@ def refused_tokens(teams: FakeTeams) -> dict[str, str]:
 NAMES = list(refused_tokens(FakeTeams(keys={"k1": FORGED}, url="http://127.0.0.1")))
 
 
+@pytest.mark.mended(id="teams-7")
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_forged_or_stale_token_is_refused_and_never_an_error_of_ours(
     client: Client, teams: FakeTeams, inbox: KeepingInbox, name: str
@@ -212,6 +215,37 @@ async def test_a_forged_or_stale_token_is_refused_and_never_an_error_of_ours(
     response = await client.post("/api/messages", json=activity, headers=headers)
     assert response.status == 401
     assert not inbox.messages
+
+
+@pytest.mark.mended(id="attack-11")
+async def test_an_activity_that_names_no_service_is_not_what_its_token_is_for(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox
+) -> None:
+    assert (await send(client, teams, in_person(teams, "vpn?", serviceUrl=None))).status == 401
+    assert not inbox.messages
+
+
+UNREAD: dict[str, object] = {
+    "localTimestamp": "yesterday",
+    "timestamp": {"a": 1},
+    "historyDisclosed": "yes",
+    "listenFor": "x",
+    "textHighlights": [1],
+    "attachments": ["x", {"contentType": 5}, {"contentType": "text/html", "content": [1]}],
+    "entities": "x",
+    "conversation": {"id": CHAT, "conversationType": "personal", "isGroup": "no", "name": [1]},
+}
+
+
+@pytest.mark.mended(id="teams-7")
+@pytest.mark.parametrize("name", UNREAD)
+async def test_a_field_of_an_odd_shape_refuses_no_question(
+    client: Client, teams: FakeTeams, inbox: KeepingInbox, name: str
+) -> None:
+    asked = in_person(teams, "vpn?") | {name: UNREAD[name]}
+    assert (await send(client, teams, asked)).status == 200
+    assert inbox.only.text == "vpn?"
+    assert reference_in(inbox.only.reply_to).conversation.id == CHAT
 
 
 async def test_a_valid_token_from_another_channel_than_its_key_is_for_is_refused(
@@ -286,7 +320,7 @@ async def test_the_keys_are_fetched_before_anyone_asks(client: Client, teams: Fa
         (b"{}", "application/json", 400),
         (b'{"type":5}', "application/json", 400),
         (b"[" * 100_000, "application/json", 400),
-        (b'{"type":"message","timestamp":{"a":1}}', "application/json", 400),
+        (b'{"type":"message","serviceUrl":"http://x","from":5}', "application/json", 400),
         (b'{"type":"message"}', "text/plain", 415),
         (b" " * 1_000_001, "application/json", 413),
     ],

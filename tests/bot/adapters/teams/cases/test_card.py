@@ -177,6 +177,14 @@ def test_what_went_before_is_short_and_withheld_where_it_must_be() -> None:
     assert "an answer from pages that not everyone may read" in text(seen(withheld=True))
 
 
+@pytest.mark.mended(id="teams-6")
+@pytest.mark.parametrize("code", ["`vpn.quillmoor.example`", "```sh\nvpn.quillmoor.example\n```"])
+def test_code_is_shown_without_its_backticks(code: str) -> None:
+    shown = text(seen(words=f"Is {code} up?"))
+    assert "vpn.quillmoor.example" in shown
+    assert "`" not in shown
+
+
 def test_when_it_was_is_said_in_each_readers_own_time() -> None:
     assert "{{DATE(2026-11-22T12:00:00Z, SHORT)}} {{TIME(2026-11-22T12:00:00Z)}}" in text(seen())
 

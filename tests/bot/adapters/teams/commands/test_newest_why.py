@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from bot.adapters.teams.commands.newest_why import SAY_WHAT_WAS_WRONG
 from bot.store import Store
 from bot.types import Outcome
 from tests.bot.adapters.inbox import KeepingInbox
@@ -12,17 +15,32 @@ from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.recorded import answered
 
 
-async def test_a_button_opens_why_the_newest_question_got_what_it_got(
-    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, store: Store
+@pytest.mark.mended(id="teams-6")
+@pytest.mark.parametrize("asked", ["/why", "why this answer?"])
+async def test_why_is_answered_in_words_where_it_was_asked(
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, store: Store, asked: str
 ) -> None:
     await alice.say(HELP, "vpn *down*?")
+    await answered(store, inbox.only, Outcome(ANSWER, TRACE))
+    await alice.say(HELP, asked)
+
+    (post,) = teams.posts_in(HELP)
+    told = post.shown.replace("\\", "")
+    assert "vpn *down*?" in told
+    assert "Your question" in told
+    assert inbox.accepted == 1
+
+
+async def test_a_dialog_below_it_takes_what_was_wrong(
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, store: Store
+) -> None:
+    await alice.say(HELP, "vpn down?")
     await answered(store, inbox.only, Outcome(ANSWER, TRACE))
     await alice.say(HELP, "/why")
 
     (post,) = teams.posts_in(HELP)
-    assert "Your newest question here: vpn" in post.shown
-    dialog = await alice.open(post, "Why?")
-    assert "vpn *down*?" in dialog.shown.replace("\\", "")
+    dialog = await alice.open(post, SAY_WHAT_WAS_WRONG)
+    assert "vpn down?" in dialog.shown
 
 
 async def test_somebody_elses_question_is_not_explained(

@@ -119,19 +119,22 @@ def test_a_page_that_is_not_reached_by_https_is_listed_so_that_it_can_be_opened(
     assert "citation" not in activity["entities"][0]
 
 
+@pytest.mark.mended(id="teams-6")
 @pytest.mark.parametrize(
     ("response", "labelled"),
     [
         (ANSWER, True),
         (replace(ANSWER, tone="found"), True),
-        (Clarification(text="Which?", options=("A", "B")), True),
-        (HANDED_OVER, True),
+        (Clarification(text="Which?", options=("A", "B")), False),
+        (HANDED_OVER, False),
         (replace(HANDED_OVER, suggestions=()), False),
         (Reply(text="Hello!", tone="generic"), False),
         (Reply(text="No.", tone="answer", refused=True), False),
     ],
 )
-def test_what_a_model_or_the_index_composed_says_so(response: Response, *, labelled: bool) -> None:
+def test_only_what_a_model_composed_or_the_index_quoted_says_so(
+    response: Response, *, labelled: bool
+) -> None:
     entities = only(response).get("entities", [])
     made = [entity.get("additionalType") for entity in entities]
     assert made == ([["AIGeneratedContent"]] if labelled else [])

@@ -1,0 +1,39 @@
+"""What is quoted under a source, on pages of the sample company."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.teams.showing.citations import cited
+from bot.parts import open_parts
+from bot.rendering.rendering import render
+from bot.types import Reply, Stage
+from tests.bot.house import write_index
+from tests.bot.server import settings_for
+from tests.builders import NOON, inquiry, message
+
+NETWORK = Path("infra/sample/it/network")
+
+
+def _pages() -> dict[str, str]:
+    return {page.name: page.read_text(encoding="utf-8") for page in NETWORK.glob("*.md")}
+
+
+async def _quiet(_: Stage, __: int = 0) -> None:
+    """Report to nobody."""
+
+
+@pytest.mark.mended(id="ux-3")
+async def test_the_line_that_answers_is_quoted_under_its_source(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    await write_index(settings, tmp_path / "pages", _pages())
+    async with open_parts(settings) as parts:
+        outcome = await parts.desk.handle(inquiry(message("vpn says error 809, what now?")), _quiet)
+
+    assert isinstance(outcome.response, Reply)
+    assert "809" in outcome.response.sources[0].quote
+    lines = render(outcome.response, private=True).lines
+    abstract = cited(lines, {1}, NOON)[1]
+    assert "809" in str(abstract)
