@@ -83,7 +83,8 @@ async def test_the_workspaces_bots_read_what_everyone_may_and_others_nothing(
     own = await channel.introduce(question(bot, HELP))
     beside = await channel.introduce(question(bot, SHARED))
 
-    assert (own.author.principals, own.outsiders) == ({EVERYONE}, False)
+    assert own.author.principals == {EVERYONE}
+    assert not own.outsiders
     assert beside.outsiders
     slack.people["U0FOREIGN"] = replace(slack.people[OTHER_BOT], team_id="T0OTHER00")
     assert (await channel.introduce(question("U0FOREIGN"))).outsiders
