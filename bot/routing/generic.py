@@ -20,8 +20,8 @@ from rag.types import ModelCall, Turn
 _log = structlog.get_logger(__name__)
 
 NO_MODEL = (
-    "That sounds like general knowledge, and no language model is configured here, so I can't "
-    "answer it. I answer questions about how things work in the company, from its wiki. If it is "
+    "That sounds like general knowledge, and no language model answers that here, so I can't. "
+    "I answer questions about how things work in the company, from its wiki. If it is "
     "about work, say it with a word more and I'll look it up, or write \u201chuman\u201d to ask a "
     "person."
 )

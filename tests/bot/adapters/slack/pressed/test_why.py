@@ -25,7 +25,7 @@ from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.adapters.slack.answering import PAGE, Bot
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.server import FakeSlack, Fault
-from tests.bot.adapters.slack.workspace.names import ALICE, BOB, DIRECT, HELP
+from tests.bot.adapters.slack.workspace.names import ALICE, BOB, DIRECT, GUEST, HELP, SHARED
 from tests.bot.adapters.slack.workspace.views import view_problem
 from tests.bot.house import until
 
@@ -70,6 +70,21 @@ async def test_in_private_who_is_not_introduced_sees_what_everyone_may(bot: Bot)
     bot.pages.chunks = [replace(PAGE, readers=HERS)]
     bot.slack.people[ALICE].is_restricted = True
     asked = await bot.answered(Outcome(ANSWER, READ), channel=DIRECT)
+    await bot.person().click(bot.reply(asked), WHY)
+    assert "VPN guide" not in (await bot.modal()).shown
+
+
+@pytest.mark.mended(id="slack-2")
+async def test_guests_are_not_told_why_a_colleague_got_an_answer(bot: Bot) -> None:
+    asked = await bot.answered(Outcome(ANSWER, READ))
+    await bot.person(GUEST).click(bot.reply(asked), WHY)
+    await bot.told("Only colleagues", GUEST)
+    assert bot.slack.open_views == []
+
+
+@pytest.mark.mended(id="slack-2")
+async def test_where_another_company_reads_no_page_of_a_closed_space_is_named(bot: Bot) -> None:
+    asked = await bot.answered(Outcome(ANSWER, READ), channel=SHARED)
     await bot.person().click(bot.reply(asked), WHY)
     assert "VPN guide" not in (await bot.modal()).shown
 
