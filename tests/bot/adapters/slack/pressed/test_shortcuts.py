@@ -132,7 +132,7 @@ async def test_who_chooses_it_twice_at_once_has_asked_once(bot: Bot) -> None:
 
 
 async def test_in_the_direct_conversation_it_stays_private(bot: Bot) -> None:
-    post = bot.slack.write(BOT_USER, DIRECT, {"text": "Restart the client."})
+    post = bot.slack.write(ALICE, DIRECT, {"text": "Restart the client."})
     await bot.person().shortcut(post, ASK_SHORTCUT)
     await until(lambda: bot.said.asked)
     assert bot.said.asked[0].private

@@ -199,7 +199,7 @@ async def test_a_record_that_does_not_answer_leaves_an_overheard_question_to_be_
     [
         ("can <@U0BOB0000> log in?", "can @Bob\u00a0<b>\u00a0&amp;\u00a0co log in?", "can log in?"),
         ("may <@U0NOBODY0> log in?", "may @U0NOBODY0 log in?", "may log in?"),
-        ("what is <#C0HELP000> for?", "what is #c0help000 for?", "what is #c0help000 for?"),
+        ("what is <#C0HELP000> for?", "what is #help for?", "what is #help for?"),
         ("what is <#C0SECRET0> for?", "what is #private\u00a0channel for?", None),
         ("may <!subteam^S0ADMINS0> log in?", "may @group-0 log in?", "may log in?"),
         ("may <!subteam^S0ADMINS0|@it> log in?", "may @it log in?", "may log in?"),
