@@ -23,6 +23,7 @@ from bot.types import (
     Inquiry,
     Intent,
     Interaction,
+    Introduction,
     Message,
     Outcome,
     Policy,
@@ -42,6 +43,7 @@ from tests.bot.offices import ReadsPages
 from tests.bot.recorded import answered
 from tests.bot.server import serving, settings_for
 from tests.bot.test_desk import WORDING, FirstLine, FixedGate, ListIndex
+from tests.bot.test_introductions import ANNA, Registrar, introductions
 from tests.builders import ALL, chunk, message
 from tests.fakes import ScriptedModel
 
@@ -314,3 +316,26 @@ async def test_an_answer_stays_its_askers_while_a_page_is_only_edited(
     await index.upsert_page(Page("default", "IT", PAGE.page_id, "2", ALL), [edited], None)
 
     assert WORDS in (await Talk(store, IndexReading(index)).history())[-1].text
+
+
+@pytest.mark.mended(id="slack-2")
+@pytest.mark.parametrize(("opened", "kept"), [("IT", True), ("FAQ", False)])
+async def test_where_outsiders_read_along_earlier_turns_are_of_open_spaces(
+    store: Store, opened: str, *, kept: bool
+) -> None:
+    shared = Registrar(Introduction(ANNA, outsiders=True))
+    admission = Admission(
+        store.interactions,
+        VouchedDirectory(),
+        Policy(),
+        store.policies,
+        introductions=introductions(store, shared, frozenset({opened})),
+        readable=ReadsPages(PAGE),
+    )
+    before = message("when is the bonus paid?", platform="slack", channel="C1", private=False)
+    await answered(store, before, told())
+
+    inquiry = await admission.admit(replace(before, id="m2", text="and in June?"))
+
+    assert isinstance(inquiry, Inquiry)
+    assert any(WORDS in turn.text for turn in inquiry.history) is kept
