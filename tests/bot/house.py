@@ -65,7 +65,7 @@ async def house(settings: Settings) -> AsyncIterator[Client]:
             await store.close()
 
 
-async def until(happened: Callable[[], object], *, seconds: float = 10.0) -> None:
+async def until(happened: Callable[[], object], *, seconds: float = 60.0) -> None:
     """Wait until something is so. Raises TimeoutError."""
     async with asyncio.timeout(seconds):
         while not happened():  # noqa: ASYNC110 - what happens is in another server

@@ -64,6 +64,7 @@ BY_METHOD: dict[str, set[str]] = {
     "conversations.replies": HISTORIES,
     "reactions.add": {"reactions:write"},
     "reactions.remove": {"reactions:write"},
+    "usergroups.list": {"usergroups:read"},
     "usergroups.users.list": {"usergroups:read"},
     "users.info": {"users:read", "users:read.email"},
     "users.lookupByEmail": {"users:read.email"},
