@@ -17,6 +17,7 @@ from bot.grounding import Gates, Grounding
 from bot.observing.explaining import Grounded, explained, noted, of_route, with_calls
 from bot.ports import ReportStage, StillReadable
 from bot.rendering.wording import refusal_of, reply_of, suggestions_of
+from bot.startup import NOTHING_INDEXED
 from bot.types import (
     Escalation,
     EscalationReason,
@@ -113,7 +114,10 @@ class Desk:
         trace = explained(trace, grounded)
         private, calls = await self._for_the_asker(inquiry, way, asked, grounded)
         trace = with_calls(trace, (*trace.calls, *calls))
-        return Outcome(self._respond(inquiry, way, trace.route, grounded), trace, private)
+        response = self._respond(inquiry, way, trace.route, grounded)
+        if not grounded.retrieval.passages and not await _holds(way, asked):
+            response = self._nothing_indexed(response)
+        return Outcome(response, trace, private)
 
     async def _for_the_asker(
         self, inquiry: Inquiry, way: Way, asked: Asked, public: Grounded
@@ -138,6 +142,11 @@ class Desk:
             return asked_back
         reason = _reason(answer, way.pipeline, grounded)
         return self._hand_over(reason, inquiry, route, grounded)
+
+    def _nothing_indexed(self, response: Response) -> Response:
+        """Return what is said where it is not the question's fault that nothing was found."""
+        text = response.text.replace(self._wording.not_found, NOTHING_INDEXED, 1)
+        return replace(response, text=text)
 
     def _hand_over(
         self,
@@ -170,6 +179,13 @@ async def _generic_outcome(inquiry: Inquiry, way: Way, trace: Trace) -> Outcome:
     timings = {**trace.timings_ms, "generate": _ms_since(started)}
     calls = (*trace.calls, *calls)
     return Outcome(reply, with_calls(replace(trace, timings_ms=timings), calls))
+
+
+async def _holds(way: Way, asked: Asked) -> bool:
+    try:
+        return await way.pipeline.holds(asked.scope.tenant)
+    except RagError:
+        return True
 
 
 def _reason(

@@ -112,8 +112,9 @@ def demo_of(request: web.Request) -> Standing | None:
 def names_of(request: web.Request) -> Mapping[str, str]:
     """Return what the frame calls the one who looks, and those that can be played, by their id."""
     demo, me = demo_of(request), person_of(request)
-    played = [each.signed_in.person for each in demo.personas if each.signed_in] if demo else []
-    return {**{each.id: each.name for each in played}, me.id: me.name or _ONESELF}
+    signed_in = [each.signed_in for each in demo.personas if each.signed_in] if demo else []
+    played = {each.person.id: each.person.name for each in signed_in if each.person}
+    return {**played, me.id: me.name or _ONESELF}
 
 
 def personas() -> Sequence[Persona]:

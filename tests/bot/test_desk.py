@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from bot.desk import Desk
 from bot.escalations.handover import WISH, EscalationWording, wish_about
+from bot.startup import NOTHING_INDEXED
 from bot.types import (
     Clarification,
     Escalation,
@@ -60,6 +61,9 @@ class ListIndex:
             if each.readers and all(allowed & readers for allowed in each.readers)
         ]
         return tuple(passage(each, 0.9 - n / 100) for n, each in enumerate(readable[:k]))
+
+    async def spaces(self, tenant: str) -> Mapping[str, int]:
+        return {"IT": len(self.chunks)} if self.chunks else {}
 
     async def neighbours(
         self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
@@ -210,6 +214,18 @@ async def test_nothing_found_composes_nothing(bench: Bench) -> None:
     assert isinstance(response, Escalation)
     assert (response.reason, response.suggestions) == ("nothing_found", ())
     assert bench.composer.composed == 0
+
+
+@pytest.mark.mended(id="ux-9")
+async def test_an_empty_index_is_named_instead_of_a_gap_in_the_wiki(bench: Bench) -> None:
+    hidden = replace(bench.index.chunks[0], readers=(frozenset({HR}),))
+    bench.index.chunks = [hidden]
+    assert WORDING.not_found in (await bench.ask()).response.text
+
+    bench.index.chunks.clear()
+    said = (await bench.ask()).response.text
+    assert NOTHING_INDEXED in said
+    assert WORDING.not_found not in said
 
 
 async def test_claims_that_all_failed_their_checks_are_handed_over(bench: Bench) -> None:

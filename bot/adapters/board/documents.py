@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
 from bot.adapters.board import runs, words
 from bot.adapters.board.frame import show
-from bot.documents.documents import Documents, Reindex, Run, Schedule, SeenBy, Space
+from bot.documents.documents import Document, Documents, Reindex, Run, Schedule, SeenBy, Space
 from bot.doors.identity import needs, role_of
 from bot.doors.problems import problem, refusal, take_larger
 from bot.doors.reading import reads
@@ -211,7 +213,23 @@ class DocumentPages:
             "filled": {},
             "kept": request.query.getall("kept", [])[:SIZE],
         }
-        return show(request, template, shared | context)
+        context = shared | context
+        found = await self._kept(request, context)
+        waiting = any(each.state == "waiting" for each in found)
+        return show(request, template, {**context, "kept": found, "waiting": waiting})
+
+    async def _kept(
+        self, request: web.Request, context: Mapping[str, object]
+    ) -> Sequence[Document]:
+        """Return what was just uploaded, as far as there is such a document."""
+        filled = cast("Mapping[str, str]", context["filled"])
+        space = request.match_info.get("space", filled.get("space", "").strip())
+        seen_by = await _seen_by(request, self.tenant)
+        found: list[Document] = []
+        for name in cast("Sequence[str]", context["kept"]):
+            with suppress(DocumentRefused):
+                found.append(await self.documents.document(space, name, seen_by))
+        return found
 
     async def _runs(self) -> dict[str, object]:
         newest = await self.reindexing.newest(_SHOWN_RUNS)

@@ -153,6 +153,23 @@ async def test_files_are_kept_by_a_plain_form_and_the_page_says_so(
     assert await acts(store) == [("upload", "HR/b.md"), ("upload", "HR/ü #.md")]
 
 
+@pytest.mark.mended(id="ux-9")
+async def test_that_it_waits_for_the_index_is_said_until_it_is_indexed(
+    store: Store, tmp_path: Path
+) -> None:
+    kept = shelf()
+    key = "HR", "leave.md"
+    async with serving(store, tmp_path, kept) as client:
+        kept.kept[key] = replace(kept.kept[key], state="waiting")
+        waiting = await seen(client, f"{PATH}/HR?kept=leave.md")
+        kept.kept[key] = replace(kept.kept[key], state="indexed")
+        done = await seen(client, f"{PATH}/HR?kept=leave.md")
+
+    assert "can be found once" in waiting
+    assert "can be found once" not in done
+    assert 'hx-trigger="runs-ended from:body"' in waiting.partition('id="kept"')[2][:200]
+
+
 async def test_what_can_not_be_taken_is_told_on_the_page_and_the_others_are_kept(
     store: Store, tmp_path: Path
 ) -> None:
