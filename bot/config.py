@@ -16,6 +16,11 @@ from bot.types import NO_MODEL
 from rag.config import SearchSettings
 
 NOT_FOUND = "I couldn't find that in our wiki."
+PLACEHOLDER = "Ask about IT, HR, travel \u2026"
+EXAMPLES = (
+    "vpn says error 809, what now?; How do I reset my password?; Who approves travel?; "
+    "Can I talk to a human?"
+)
 ESCALATION = "I'm not sure enough to answer that from our wiki."
 
 
@@ -245,6 +250,16 @@ class Settings(SearchSettings):
         None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."
     )
 
+    # The web chat: docs/web.md
+    chat_placeholder: str = Field(
+        PLACEHOLDER, max_length=100, description="Shown in the empty field of the web chat."
+    )
+    chat_examples: str = Field(
+        EXAMPLES,
+        description="Questions that the web chat offers to begin with, by semicolon; a semicolon "
+        "alone offers none.",
+    )
+
     # Signing in: docs/signing-in.md
     oidc_issuer: str | None = Field(
         None,
@@ -331,6 +346,11 @@ class Settings(SearchSettings):
             self.slack_configured or self.microsoft_app_id is not None or bool(self.adapters)
         )
         return platforms or self.reachable
+
+    @property
+    def chat_starters(self) -> tuple[str, ...]:
+        """The questions that the web chat offers to begin with."""
+        return tuple(filter(None, map(str.strip, self.chat_examples.split(";"))))
 
     @property
     def slack_configured(self) -> bool:

@@ -25,6 +25,7 @@ from bot.observing.explaining import Grounded, explained, noted, of_route, with_
 from bot.outcomes import error_code
 from bot.ports import ReportStage, StillReadable
 from bot.rendering.wording import refusal_of, reply_of, suggestions_of
+from bot.startup import NOTHING_INDEXED
 from bot.types import (
     ErrorCode,
     Escalation,
@@ -128,7 +129,10 @@ class Desk:
         trace = explained(trace, grounded)
         private, calls = await self._for_the_asker(inquiry, way, asked, grounded)
         trace = with_calls(trace, (*trace.calls, *calls))
-        return Outcome(self._respond(inquiry, way, trace.route, grounded), trace, private)
+        response = self._respond(inquiry, way, trace.route, grounded)
+        if not grounded.retrieval.passages and not await _holds(way, asked):
+            response = self._nothing_indexed(response)
+        return Outcome(response, trace, private)
 
     async def _for_the_asker(
         self, inquiry: Inquiry, way: Way, asked: Asked, public: Grounded
@@ -153,6 +157,14 @@ class Desk:
             return asked_back
         reason = _reason(answer, way.pipeline, grounded)
         return self._hand_over(reason, inquiry, route, grounded)
+
+    def _nothing_indexed(self, response: Response) -> Response:
+        """Return what is said where it is not the question's fault that nothing was found."""
+        if not isinstance(response, Escalation):
+            return response
+        text = response.text.replace(self._wording.not_found, NOTHING_INDEXED, 1)
+        statement = response.statement.replace(self._wording.not_found, NOTHING_INDEXED, 1)
+        return replace(response, text=text, statement=statement)
 
     def _hand_over(
         self,
@@ -194,6 +206,13 @@ async def _generic_outcome(inquiry: Inquiry, way: Way, trace: Trace) -> Outcome:
 def _knows_the_talk(route: Route) -> bool:
     """Tell whether what was said before may be in the question that is kept, or in the reply."""
     return bool(route.leaned_on) or route.intent is Intent.GENERIC
+
+
+async def _holds(way: Way, asked: Asked) -> bool:
+    try:
+        return await way.pipeline.holds(asked.scope.tenant)
+    except RagError:
+        return True
 
 
 def _reason(

@@ -19,6 +19,13 @@ _SOON = timedelta(minutes=1)
 _SIGNS = {"ready": "+", "absent": "-", "limited": "~", "paused": "=", "failed": "!"}
 
 
+_ADD_PAGES = "python -m ingestion folder PATH --space KEY"
+NOTHING_INDEXED = (
+    "Nothing is indexed yet: whoever runs me adds pages on the board under Documents, or on the "
+    f"command line ({_ADD_PAGES})."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part of the system: what it is now, and the one line that adds or mends it.
@@ -57,7 +64,7 @@ def knowledge(spaces: Mapping[str, int]) -> Part:
             "knowledge",
             "absent",
             "nothing is indexed yet.",
-            "Add pages: python -m ingestion folder PATH --space KEY",
+            f"Add pages: {_ADD_PAGES}",
         )
     listed = ", ".join(f"{space} {count}" for space, count in sorted(spaces.items()))
     return Part("knowledge", "ready", f"{sum(spaces.values())} chunks ({listed})")

@@ -99,6 +99,10 @@ class Pipeline:
             describe(current, _found(retrieval))
             return retrieval
 
+    async def holds(self, tenant: str) -> bool:
+        """Tell whether anything is indexed, whoever may read it. Raises IndexUnavailable."""
+        return bool(await self._index.spaces(tenant))
+
     async def _search(self, question: str, scope: Scope, k: int) -> Retrieval:
         started = time.perf_counter()
         vector, tokens = await self._embedded(question)

@@ -19,7 +19,6 @@ from bot.adapters.web.pages import WebChat
 from bot.app.confluence import watching
 from bot.app.directory import JoinedDirectory
 from bot.app.office import office_of
-from bot.app.sample import STARTERS
 from bot.app.shelves import Shelves, shelves_of
 from bot.app.status import CheckParts, checking
 from bot.app.working import Working, executor_of, working_of
@@ -181,7 +180,8 @@ def _mount_chat(app: web.Application, house: _House) -> None:
         readable=IndexReading(house.parts.index),
         identify=person_of,
         tenant=settings.tenant,
-        starters=STARTERS,
+        starters=settings.chat_starters,
+        placeholder=settings.chat_placeholder,
     ).mount(app)
 
 

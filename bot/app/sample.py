@@ -17,12 +17,6 @@ from ingestion.sources import remember
 
 SAMPLE = Path(__file__).parents[2] / "infra" / "sample"
 SAMPLE_SPACES = {"SAMPLE-IT": "it", "SAMPLE-HR": "hr"}
-STARTERS = (
-    "vpn says error 809, what now?",
-    "How do I reset my password?",
-    "Who approves travel?",
-    "Can I talk to a human?",
-)
 
 
 async def reindex_sample(settings: Settings, parts: Parts) -> Sequence[str]:

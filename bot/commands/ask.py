@@ -11,13 +11,14 @@ from bot.app import load_ingestion_settings
 from bot.config import Settings
 from bot.parts import open_parts
 from bot.rendering.rendering import Rendered, SourceLine, render
+from bot.startup import NOTHING_INDEXED
 from bot.superseded import MarksSuperseded
 from bot.types import Inquiry, Message, Person, Policy, Stage, Thread
 from rag.types import EVERYONE, Principal
 
 
 async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) -> int:
-    """Print the answer and its sources; 0 when answered, 1 when handed over."""
+    """Print the answer and its sources; 0 when answered, else 1."""
     asker = Person("cli", principals=frozenset({EVERYONE, *_groups(groups)}))
     message = Message(
         id=str(uuid.uuid4()),
@@ -30,6 +31,9 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
     inquiry = Inquiry(message, (), audience_of(message), Policy(spaces=settings.index_spaces))
     superseded = load_ingestion_settings().confluence_superseded_labels
     async with open_parts(settings) as parts:
+        if not await parts.index.spaces(settings.tenant):
+            print(NOTHING_INDEXED)
+            return 1
         outcome = await MarksSuperseded(parts.desk, superseded).handle(inquiry, _quiet)
     print(_printed(render(outcome.response, private=True, remarks=outcome.remarks)))
     return 0 if outcome.response.kind == "reply" else 1

@@ -123,6 +123,8 @@ async def _knowledge(settings: Settings, parts: Parts) -> Part:
         await parts.pipeline.retrieve(_QUESTION, scope)
     except RagError as error:
         return Part("knowledge", "failed", str(error))
+    if indexed.state == "absent":
+        return indexed
     took = (time.perf_counter() - started) * 1000
     return Part(
         indexed.name, indexed.state, f"{indexed.detail}; a search took {took:.0f} ms", indexed.cure

@@ -5,7 +5,7 @@ Only on a machine of one's own that serves the sample company; see ``demo_allowe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -13,7 +13,7 @@ from aiohttp import web
 
 from bot.config import Settings
 from bot.doors.addresses import local_path
-from bot.doors.identity import SIGNED_IN, cookie_name, over_tls
+from bot.doors.identity import SIGNED_IN, cookie_name, over_tls, person_of
 from bot.doors.problems import problem
 from bot.doors.roles import Role, SignedIn
 from bot.doors.signing import Signer, signing_key
@@ -23,7 +23,7 @@ from rag.types import EVERYONE, Principal
 PATH = "/session/demo"
 COOKIE = "frontdesk_demo"
 _SECONDS = 12 * 3600
-_YOU = "you"
+_YOU, _ONESELF = "you", "You"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +109,18 @@ def demo_of(request: web.Request) -> Standing | None:
     return None if demo is None else demo.standing(request)
 
 
+def names_of(request: web.Request) -> Mapping[str, str]:
+    """Return what the frame calls the one who looks, and those that can be played, by their id."""
+    demo, me = demo_of(request), person_of(request)
+    signed_in = [each.signed_in for each in demo.personas if each.signed_in] if demo else []
+    played = {each.person.id: each.person.name for each in signed_in if each.person}
+    return {**played, me.id: me.name or _ONESELF}
+
+
 def personas() -> Sequence[Persona]:
     """Return who can be played; the groups are those of the sample's restricted pages."""
     return (
-        Persona(_YOU, "You", "operator, may do everything"),
+        Persona(_YOU, _ONESELF, "operator, may do everything"),
         _persona("mika", "Mika", "sales, asks"),
         _persona("ines", "Ines", "HR team, asks and reads HR's pages", groups=("hr-team",)),
         _persona(

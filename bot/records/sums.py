@@ -65,7 +65,10 @@ class PolicyRecord:
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One act of an admin; ``number`` is the order of the acts of all tenants."""
+    """One act of an admin; ``number`` is the order of the acts of all tenants.
+
+    ``name`` is what who did it was called then, where the record has that.
+    """
 
     number: int
     at: datetime
@@ -73,6 +76,7 @@ class AuditRecord:
     act: str
     subject: str
     detail: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,15 @@ _LEAST_EXCERPT = 80
 _END = re.compile(r"(?<=[.!?])(?=\s)|(?=\n)")
 _STRETCH_CHARACTERS = 800
 _SUGGESTIONS = 3
+_INTRODUCED = re.compile(
+    r"^\s*(?:(?:i(?:'ve|\u2019ve| have)? )?(?:read|took|taken|understood|interpret(?:ed)?)"
+    r"(?: (?:this|that|it|(?:your|the) question))? (?:as|to mean)"
+    r"|(?:this|the question) (?:is|was) (?:read|taken|understood|interpreted) (?:as|to mean))"
+    r"\s*:?\s*",
+    re.IGNORECASE,
+)
+"""How a model introduces its reading, although it was asked for the reading alone."""
+
 _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
 _TABLE_RULE = re.compile(r"^[\s|:-]+$")
 
@@ -126,7 +135,8 @@ def _quoted(claims: Sequence[Claim], marks: dict[str, int]) -> str:
 
 
 def _stated(answer: Answer, marks: dict[str, int]) -> str:
-    reading = [f"I read your question as: {answer.reading}", ""] if answer.reading else []
+    read = _INTRODUCED.sub("", answer.reading or "")
+    reading = [f"I read your question as: {read}", ""] if read else []
     stated = [f"{claim.text} {_marks(claim.citations, marks)}" for claim in answer.claims]
     joined = [" ".join(stated)] if len(stated) <= _SUGGESTIONS else [f"- {s}" for s in stated]
     return "\n".join([*reading, *joined])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import Insert, Select, insert, select
+from sqlalchemy import Insert, Select, func, insert, select
 
 from bot.records.sums import AuditRecord
 from bot.store.codec import storable
-from bot.store.tables import AuditRow
+from bot.store.tables import AuditRow, EscalationStepRow
 from bot.store.transactions import Transactions
 
 
@@ -32,7 +32,9 @@ class StoredAudits:
         """Return the last acts, newest first; ``before`` is the number where a page ended."""
         async with self._transactions.reading() as connection:
             rows = (await connection.execute(newest(tenant, limit, before))).all()
-        return [AuditRecord(*row) for row in rows]
+            called = await connection.execute(names([row.subject for row in rows]))
+            by_act = {(case, actor): name for case, actor, name in called}
+        return [AuditRecord(*row, name=by_act.get((row.subject, row.actor), "")) for row in rows]
 
 
 def audited(tenant: str, actor: str, act: str, subject: str, *, detail: str = "") -> Insert:
@@ -44,6 +46,16 @@ def audited(tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
         act=act,
         subject=storable(subject),
         detail=storable(detail),
+    )
+
+
+def names(cases: Sequence[str]) -> Select[str, str, str]:
+    """What those who acted on escalations are called."""
+    row = EscalationStepRow
+    return (
+        select(row.interaction_id, row.actor, func.max(row.actor_name))
+        .where(row.interaction_id.in_(cases))
+        .group_by(row.interaction_id, row.actor)
     )
 
 

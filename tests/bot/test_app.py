@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
 
 from bot.config import Settings
+from bot.startup import NOTHING_INDEXED
 from bot.why.signals import FOUND_BY
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
@@ -81,6 +82,27 @@ async def test_what_is_not_in_the_wiki_is_handed_over(data_dir: Path) -> None:
 
     assert (answer["status"], answer["requires_escalation"]) == ("unknown", True)
     assert answer["sources"] == []
+
+
+@pytest.mark.mended(id="ux-9")
+async def test_the_web_chat_says_that_nothing_is_indexed(data_dir: Path, tmp_path: Path) -> None:
+    async with house(settings_for(tmp_path / "empty")) as client:
+        assert NOTHING_INDEXED in await (await client.get("/")).text()
+    async with house(settings_for(data_dir)) as client:
+        assert NOTHING_INDEXED not in await (await client.get("/")).text()
+
+
+@pytest.mark.mended(id="ux-9")
+async def test_the_web_chat_begins_as_the_settings_say(data_dir: Path) -> None:
+    settings = settings_for(
+        data_dir, chat_placeholder="Ask the crew \u2026", chat_examples="Where is the anchor?"
+    )
+    async with house(settings) as client:
+        page = await (await client.get("/")).text()
+
+    assert 'placeholder="Ask the crew \u2026"' in page
+    assert 'data-ask="Where is the anchor?"' in page
+    assert "vpn says" not in page
 
 
 async def test_a_mention_on_slack_gets_one_cited_answer_in_its_thread(

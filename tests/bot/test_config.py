@@ -59,6 +59,14 @@ def test_the_address_of_teams_may_end_with_or_without_a_slash(written: str) -> N
     assert load_settings(teams_service_url=written).teams_service_url == "http://127.0.0.1:1/conn/"
 
 
+@pytest.mark.mended(id="ux-9")
+def test_examples_of_the_chat_are_parted_by_semicolons(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("CHAT_EXAMPLES=Is it open, and when?; Who pays? ;\n")
+
+    assert load_settings().chat_starters == ("Is it open, and when?", "Who pays?")
+    assert load_settings(chat_examples=";").chat_starters == ()
+
+
 def test_a_file_named_env_is_read(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("PORT=4000\nFRONTDESK_SPACES=IT, HR\nUNRELATED=1\n")
 

@@ -9,6 +9,7 @@ import pytest
 
 from bot.desk import Desk
 from bot.escalations.handover import WISH, EscalationWording, wish_about
+from bot.startup import NOTHING_INDEXED
 from bot.types import (
     Clarification,
     Escalation,
@@ -60,6 +61,9 @@ class ListIndex:
             if each.readers and all(allowed & readers for allowed in each.readers)
         ]
         return tuple(passage(each, 0.9 - n / 100) for n, each in enumerate(readable[:k]))
+
+    async def spaces(self, tenant: str) -> Mapping[str, int]:
+        return {"IT": len(self.chunks)} if self.chunks else {}
 
     async def neighbours(
         self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
@@ -213,18 +217,34 @@ async def test_nothing_found_composes_nothing(bench: Bench) -> None:
 
 
 @pytest.mark.mended(id="mission-A12")
-@pytest.mark.parametrize(("pages", "said"), [(0, WORDING.not_found), (1, WORDING.uncertain)])
+@pytest.mark.parametrize(
+    ("readers", "said"), [({HR}, WORDING.not_found), ({EVERYONE}, WORDING.uncertain)]
+)
 async def test_what_is_so_is_stated_apart_from_what_is_done_about_it(
-    bench: Bench, pages: int, said: str
+    bench: Bench, readers: set[Principal], said: str
 ) -> None:
     bench.sure = 0.1
-    del bench.index.chunks[pages:]
+    bench.index.chunks = [replace(bench.index.chunks[0], readers=(frozenset(readers),))]
 
     response = (await bench.ask()).response
 
     assert isinstance(response, Escalation)
     assert response.statement == said
     assert response.text.startswith(f"{said} ")
+
+
+@pytest.mark.mended(id="ux-9")
+async def test_an_empty_index_is_named_instead_of_a_gap_in_the_wiki(bench: Bench) -> None:
+    hidden = replace(bench.index.chunks[0], readers=(frozenset({HR}),))
+    bench.index.chunks = [hidden]
+    assert WORDING.not_found in (await bench.ask()).response.text
+
+    bench.index.chunks.clear()
+    response = (await bench.ask()).response
+    assert isinstance(response, Escalation)
+    assert NOTHING_INDEXED in response.text
+    assert WORDING.not_found not in response.text
+    assert response.statement == NOTHING_INDEXED
 
 
 async def test_claims_that_all_failed_their_checks_are_handed_over(bench: Bench) -> None:

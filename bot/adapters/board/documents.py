@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
 from bot.adapters.board import runs, words
 from bot.adapters.board.frame import show
-from bot.documents.documents import Documents, Reindex, Run, Schedule, SeenBy, Space
+from bot.documents.documents import Document, Documents, Reindex, Run, Schedule, SeenBy, Space
 from bot.doors.identity import needs, role_of
 from bot.doors.problems import problem, refusal, take_larger
 from bot.doors.reading import reads
 from bot.doors.receiving import Bounds, ReceivedForm, received
 from bot.errors import DocumentRefused, StoreUnavailable
 from bot.ports import Audits
+from bot.types import Person
 from rag.types import EVERYONE
 
 PATH = "/board/documents"
@@ -120,13 +123,13 @@ class DocumentPages:
                         file.path,
                         name=file.name,
                         readers=form.texts.get("readers", "").strip() or EVERYONE,
-                        by=person.id,
+                        by=_called(person),
                     )
                 except DocumentRefused as error:
                     troubles.append(str(error))
                     continue
                 kept.append(added.id)
-                await self._audit(person.id, "upload", f"{space}/{added.id}")
+                await self._audit(person, "upload", f"{space}/{added.id}")
         if troubles:
             return await self._spaces(request, form, kept=kept, troubles=troubles)
         raise web.HTTPSeeOther(f"{_place(space)}?{urlencode({'kept': kept}, doseq=True)}")
@@ -136,10 +139,10 @@ class DocumentPages:
         person = needs(request, "admin")
         space, document_id = request.match_info["space"], request.match_info["id"]
         try:
-            await self.documents.remove(space, document_id, by=person.id)
+            await self.documents.remove(space, document_id, by=_called(person))
         except DocumentRefused as error:
             raise refusal(error) from error
-        await self._audit(person.id, "delete document", f"{space}/{document_id}")
+        await self._audit(person, "delete document", f"{space}/{document_id}")
         raise web.HTTPSeeOther(f"{_after_delete(await self._names(), space)}")
 
     async def reindex(self, request: web.Request) -> web.Response:
@@ -153,7 +156,7 @@ class DocumentPages:
         try:
             await self.reindexing.start(
                 space,
-                by=person.id,
+                by=_called(person),
                 dry_run=dry_run,
                 allow_mass_delete="allow_mass_delete" in form,
                 extent="changes" if "changes" in form else "all",
@@ -162,7 +165,7 @@ class DocumentPages:
         except DocumentRefused as error:
             raise refusal(error) from error
         detail = [f"page {page}"] * bool(page) + ["dry run"] * dry_run
-        await self._audit(person.id, "reindex", space or "all", ", ".join(detail))
+        await self._audit(person, "reindex", space or "all", ", ".join(detail))
         raise web.HTTPSeeOther(_place(space) if space else PATH)
 
     async def cancel(self, request: web.Request) -> web.Response:
@@ -173,7 +176,7 @@ class DocumentPages:
             await self.reindexing.cancel(run_id)
         except DocumentRefused as error:
             raise refusal(error) from error
-        await self._audit(person.id, "cancel reindex", run_id)
+        await self._audit(person, "cancel reindex", run_id)
         raise web.HTTPSeeOther(PATH)
 
     async def _spaces(
@@ -210,7 +213,23 @@ class DocumentPages:
             "filled": {},
             "kept": request.query.getall("kept", [])[:SIZE],
         }
-        return show(request, template, shared | context)
+        context = shared | context
+        found = await self._kept(request, context)
+        waiting = any(each.state == "waiting" for each in found)
+        return show(request, template, {**context, "kept": found, "waiting": waiting})
+
+    async def _kept(
+        self, request: web.Request, context: Mapping[str, object]
+    ) -> Sequence[Document]:
+        """Return what was just uploaded, as far as there is such a document."""
+        filled = cast("Mapping[str, str]", context["filled"])
+        space = request.match_info.get("space", filled.get("space", "").strip())
+        seen_by = await _seen_by(request, self.tenant)
+        found: list[Document] = []
+        for name in cast("Sequence[str]", context["kept"]):
+            with suppress(DocumentRefused):
+                found.append(await self.documents.document(space, name, seen_by))
+        return found
 
     async def _runs(self) -> dict[str, object]:
         newest = await self.reindexing.newest(_SHOWN_RUNS)
@@ -229,8 +248,14 @@ class DocumentPages:
     async def _names(self) -> set[str]:
         return {one.name for one in await self.documents.spaces(None)}
 
-    async def _audit(self, person_id: str, act: str, subject: str, detail: str = "") -> None:
-        await self.audits.append(self.tenant, f"board:{person_id}", act, subject, detail=detail)
+    async def _audit(self, person: Person, act: str, subject: str, detail: str = "") -> None:
+        actor = f"board:{_called(person)}"
+        await self.audits.append(self.tenant, actor, act, subject, detail=detail)
+
+
+def _called(person: Person) -> str:
+    """Return who did something, as the audit of a pause has it."""
+    return person.name or person.email or person.id
 
 
 def _common(request: web.Request) -> dict[str, object]:

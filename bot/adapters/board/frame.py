@@ -10,6 +10,7 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from bot.adapters.board.trouble import told_as_page
+from bot.doors.demo import names_of
 from bot.doors.identity import ROLES, Role, needs, role_of
 from bot.pages.frame import add_pages
 
@@ -51,7 +52,14 @@ def show(
     mine = ROLES.index(role_of(request))
     sections = [each for each in SECTIONS if ROLES.index(each.role) <= mine]
     return aiohttp_jinja2.render_template(
-        template, request, {"sections": sections, "here": _section_of(request.path), **context}
+        template,
+        request,
+        {
+            "sections": sections,
+            "here": _section_of(request.path),
+            "names": names_of(request),
+            **context,
+        },
     )
 
 

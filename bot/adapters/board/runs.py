@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from bot.documents.documents import NextPass, Run
+from bot.doors.naming import short_actor
 from bot.orders import progress
 from bot.orders.progress import changes, pace
 from bot.orders.telling import told_of
@@ -41,11 +42,11 @@ def over(run: Run) -> str:
     return named if named == run.space else f"{named[:1].upper()}{named[1:]}"
 
 
-def began(run: Run, *, named: bool) -> str:
-    """Return who began a run; people by their names only where ``named``."""
+def began(run: Run, names: Mapping[str, str], *, named: bool) -> str:
+    """Return who began a run; people only where ``named``, by ``names`` where these know them."""
     if run.by in _OWN:
         return _OWN[run.by]
-    return f"by {run.by}" if named else ""
+    return f"by {short_actor(run.by, names)}" if named else ""
 
 
 def upcoming(each: NextPass | None, now: datetime) -> str:

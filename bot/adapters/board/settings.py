@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings
 
 from bot.adapters.board.frame import show
 from bot.config import Settings
+from bot.doors.demo import names_of
 from bot.doors.identity import needs
 from bot.doors.naming import short_actor
 from bot.escalations.types import Act
@@ -142,6 +143,7 @@ class SettingsPage:
     async def _shown(
         self, request: web.Request, *, status: int = 200, wrong: str = "", reason: str = ""
     ) -> web.Response:
+        names = names_of(request)
         views = setting_views((self._settings, *self._further), self._sources)
         acts = await self._acts.newest(self._settings.tenant, ACTS + 1, _before(request))
         paused = await self._pauses.current(self._settings.tenant)
@@ -149,13 +151,13 @@ class SettingsPage:
         context = {
             "own": [each for each in views if each.own],
             "defaults": [each for each in views if not each.own],
-            "channels": [_channel(each) for each in channels],
+            "channels": [_channel(each, names) for each in channels],
             "paused": paused,
-            "paused_by": short_actor(paused.by) if paused else "",
+            "paused_by": short_actor(paused.by, names) if paused else "",
             "longest": LONGEST_REASON,
             "wrong": wrong,
             "reason": reason,
-            "acts": [_act(each) for each in acts[:ACTS]],
+            "acts": [_act(each, names) for each in acts[:ACTS]],
             "older": acts[ACTS - 1].number if len(acts) > ACTS else None,
         }
         response = show(request, "board/settings.html", context, role="admin")
@@ -200,17 +202,17 @@ def _shown_value(value: object, field: FieldInfo) -> str:
             return masked(str(value))
 
 
-def _channel(kept: PolicyRecord) -> ChannelView:
-    who = short_actor(kept.changed_by)
+def _channel(kept: PolicyRecord, names: Mapping[str, str]) -> ChannelView:
+    who = short_actor(kept.changed_by, names)
     return ChannelView(kept.channel, in_words(kept.policy), who, kept.changed_at)
 
 
-def _act(record: AuditRecord) -> ActView:
+def _act(record: AuditRecord, names: Mapping[str, str]) -> ActView:
     case = f"/board/escalations/{record.subject}" if record.act in get_args(Act) else ""
     return ActView(
         at=record.at,
         actor=record.actor,
-        who=short_actor(record.actor),
+        who=record.name or short_actor(record.actor, names),
         act=record.act.replace("_", " "),
         subject=record.subject,
         detail=kept_in_words(record.detail) if record.act == "set policy" else record.detail,

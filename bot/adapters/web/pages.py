@@ -26,9 +26,11 @@ from bot.escalations.repeating import wish_id
 from bot.pages.frame import add_pages
 from bot.ports import Inbox, Interactions
 from bot.records.watching import Watches
+from bot.startup import NOTHING_INDEXED
 from bot.types import Interaction, Message
 from bot.why.ports import Weighs
 from bot.why.view import why_view
+from rag.errors import RagError
 
 HERE = Path(__file__).parent
 LONGEST_QUESTION = 4000
@@ -53,6 +55,7 @@ class WebChat:
         identify: Identify,
         tenant: str,
         starters: Sequence[str] = (),
+        placeholder: str = "",
     ) -> None:
         self._inbox = inbox
         self._interactions = interactions
@@ -62,6 +65,7 @@ class WebChat:
         self._identify = identify
         self._tenant = tenant
         self._starters = tuple(starters)
+        self._placeholder = placeholder
         self._exchanges = Exchanges(
             interactions=interactions,
             cases=cases,
@@ -108,6 +112,8 @@ class WebChat:
                 "conversation": conversation,
                 "exchanges": exchanges,
                 "starters": self._starters,
+                "placeholder": self._placeholder,
+                "trouble": "" if exchanges else await self._nothing_indexed(),
                 "shortened": len(exchanges) == SHOWN,
                 "longest": LONGEST_QUESTION,
                 **await self._history.beside(request, Asked(open=conversation)),
@@ -115,6 +121,13 @@ class WebChat:
         )
         remember(response, conversation)
         return response
+
+    async def _nothing_indexed(self) -> str:
+        """Return what a newcomer is told while there is no page to answer from, else ""."""
+        try:
+            return "" if await self._pages.spaces(self._tenant) else NOTHING_INDEXED
+        except RagError:
+            return ""
 
     async def start_over(self, _: web.Request) -> web.Response:
         """Begin a new conversation; the old one is kept in the record."""

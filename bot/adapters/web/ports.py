@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from aiohttp import web
@@ -51,6 +51,10 @@ class Threads(Protocol):
 
 class StoredPages(Protocol):
     """The text of pages, for those who may read them."""
+
+    async def spaces(self, tenant: str) -> Mapping[str, int]:
+        """Count chunks by space. Raises rag.errors.IndexUnavailable."""
+        ...
 
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]

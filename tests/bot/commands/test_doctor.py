@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.commands.ask import ask
 from bot.commands.doctor import doctor
 from bot.config import Settings
+from bot.startup import NOTHING_INDEXED
 from rag.assembly import open_embedder
 from tests.bot.adapters.slack.server import TOKEN, FakeSlack
 from tests.bot.adapters.slack.workspace import names
@@ -45,6 +47,25 @@ async def test_it_ends_well_where_slack_is_all_set_up(
     assert code == 0
     assert all(f"  + {name} " in told for name in LINES)
     assert "All that is configured works." in told
+
+
+@pytest.mark.mended(id="ux-9")
+async def test_an_empty_index_is_said_in_whole_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await doctor(settings_for(tmp_path))
+
+    (line,) = (each for each in capsys.readouterr().out.splitlines() if " knowledge " in each)
+    assert "nothing is indexed yet. Add pages: " in line
+    assert ".;" not in line
+
+
+@pytest.mark.mended(id="ux-9")
+async def test_a_question_to_an_empty_index_is_told_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await ask(settings_for(tmp_path), "vpn error 809?") == 1
+    assert capsys.readouterr().out.strip() == NOTHING_INDEXED
 
 
 async def test_it_names_what_is_broken_on_slack_and_ends_with_one(

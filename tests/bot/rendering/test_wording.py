@@ -87,6 +87,21 @@ def test_a_source_quotes_the_stretch_that_holds_all_that_is_quoted_of_it() -> No
     assert rows.sources[0].quote == PORTS.chunk.text
 
 
+@pytest.mark.mended(id="ux-10")
+@pytest.mark.parametrize(
+    "written",
+    [
+        "leave in Austria",
+        "I read this as: leave in Austria",
+        "I've understood it as leave in Austria",
+    ],
+)
+def test_a_reading_is_introduced_once(written: str) -> None:
+    reply = reply_of(answer("model", claim("809", "c1"), reading=written), 0.7)
+
+    assert reply.text.splitlines()[0] == "I read your question as: leave in Austria"
+
+
 @pytest.mark.mended(id="ux-3")
 def test_of_quotes_far_apart_the_one_that_answers_best_is_kept() -> None:
     lines = ("809: UDP is blocked.", "x " * 395, "812: not in the group, and long.")

@@ -159,6 +159,7 @@ async def test_a_life_from_claim_to_reopening_is_kept_with_every_word(store: Sto
     assert abs(datetime.now(UTC) - taken[4].at) < timedelta(minutes=1)
 
 
+@pytest.mark.mended(id="ux-5")
 async def test_acts_of_experts_are_audited_and_no_words_are(store: Store) -> None:
     await add_case(store)
 
@@ -167,7 +168,7 @@ async def test_acts_of_experts_are_audited_and_no_words_are(store: Store) -> Non
 
     (audited,) = await store.audits.newest("default", 10)
     assert (audited.actor, audited.act, audited.subject) == ("u1", "reply", "i1")
-    assert audited.detail == ""
+    assert (audited.name, audited.detail) == ("Anna", "")
 
 
 async def test_what_is_so_already_adds_nothing(store: Store) -> None:

@@ -20,6 +20,7 @@ from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.frame import mount_frame
 from bot.documents.documents import Schedule
 from bot.doors.doors import mount_doors
+from bot.doors.identity import VISITOR
 from bot.doors.receiving import upload_bounds
 from bot.errors import DocumentInTheWay
 from bot.store import Store
@@ -47,11 +48,12 @@ async def serving(
     *,
     files: int = 2,
     guarded: bool = False,
+    sample: bool = False,
     schedule: Schedule | None = None,
 ) -> AsyncIterator[Client]:
     settings = settings_for(tmp_path, **({"admin_token": TOKEN} if guarded else {}))
     app = web.Application()
-    mount_doors(app, settings, sessions=store.sessions, audits=store.audits)
+    mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     mount_frame(app)
     DocumentPages(
         tenant="default",
@@ -149,6 +151,23 @@ async def test_files_are_kept_by_a_plain_form_and_the_page_says_so(
     assert "“ü #.md”, “b.md” are kept" in page
     assert kept.kept["HR", "ü #.md"].readers == "group:hr"
     assert await acts(store) == [("upload", "HR/b.md"), ("upload", "HR/ü #.md")]
+
+
+@pytest.mark.mended(id="ux-9")
+async def test_that_it_waits_for_the_index_is_said_until_it_is_indexed(
+    store: Store, tmp_path: Path
+) -> None:
+    kept = shelf()
+    key = "HR", "leave.md"
+    async with serving(store, tmp_path, kept) as client:
+        kept.kept[key] = replace(kept.kept[key], state="waiting")
+        waiting = await seen(client, f"{PATH}/HR?kept=leave.md")
+        kept.kept[key] = replace(kept.kept[key], state="indexed")
+        done = await seen(client, f"{PATH}/HR?kept=leave.md")
+
+    assert "can be found once" in waiting
+    assert "can be found once" not in done
+    assert 'hx-trigger="runs-ended from:body"' in waiting.partition('id="kept"')[2][:200]
 
 
 async def test_what_can_not_be_taken_is_told_on_the_page_and_the_others_are_kept(
@@ -308,6 +327,30 @@ async def test_a_run_tells_what_it_is_over_and_who_began_it(store: Store, tmp_pa
     assert "A page of HR" in text
     assert "by anna" in text
     assert "https://wiki.example/Pay" in text
+
+
+@pytest.mark.mended(id="ux-5")
+async def test_who_began_a_run_is_called_as_the_header_calls_them(
+    store: Store, tmp_path: Path
+) -> None:
+    kept = shelf()
+    async with serving(store, tmp_path, kept, sample=True) as client:
+        await seen(client)
+        me, other = visitor_of(client), f"visitor-{'0' * 24}"
+        runs = (replace(RUN, by=me), replace(RUN, id="r2", by="demo-tomas", state="running"))
+        kept.runs = [*runs, replace(RUN, id="r3", by=other)]
+        text = await seen(client)
+
+    for called in ("by You", "by Tomas", "by Visitor 000000"):
+        assert called in text
+
+
+def visitor_of(client: Client) -> str:
+    """Return the id of the browser that a client is."""
+    (person,) = {
+        cookie.value.split(".")[0] for cookie in client.session.cookie_jar if cookie.key == VISITOR
+    }
+    return person
 
 
 @pytest.mark.parametrize(("away", "told"), [(False, True), (True, False)])
