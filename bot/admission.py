@@ -35,6 +35,8 @@ _MOST_HEARD = 100
 """Passages that a conversation rests on. Where there are more, its earliest exchanges are left out:
 generic replies hand on what they rest on, each to the next, for as long as a chat goes on."""
 _JUST_BEFORE = timedelta(minutes=10)
+_SAME_TALK = timedelta(hours=1)
+"""So long what is said in a thread may be the topic that was asked for: a chat never ends."""
 
 _OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
 
@@ -109,7 +111,8 @@ class Admission:
         """Return what was said before, as far as those who will read the reply may know it now."""
         tenant = message.thread.tenant
         before = await self._interactions.history(message.thread, message, HISTORY_EXCHANGES)
-        before = _bounded(before or await self._asked_topic(message))
+        before = _current(before, message) or await self._asked_topic(message)
+        before = _bounded(before)
         named = list(chain.from_iterable(map(rests_on, before)))
         seen = Sight(blind=True)
         if self._readable is not None:
@@ -127,7 +130,7 @@ class Admission:
             return ()
         place = thread.tenant, thread.platform, thread.channel
         last = await self._interactions.newest_of(*place, message.author.id)
-        if last is None or last.outcome is None or not asks_topic(last.outcome.response.text):
+        if last is None or not _asks_topic(last):
             return ()
         age = message.received_at - last.message.received_at
         recent = timedelta(0) <= age <= _JUST_BEFORE
@@ -165,6 +168,16 @@ class _Talk:
 
     turns: tuple[Turn, ...]
     heard: tuple[FoundPassage, ...]
+
+
+def _current(exchanges: Sequence[Interaction], message: Message) -> Sequence[Interaction]:
+    """Leave out questions for a topic that were asked long ago: what is said now is no topic."""
+    since = message.received_at - _SAME_TALK
+    return [each for each in exchanges if each.message.received_at > since or not _asks_topic(each)]
+
+
+def _asks_topic(said: Interaction) -> bool:
+    return said.outcome is not None and asks_topic(said.outcome.response.text)
 
 
 def _bounded(exchanges: Sequence[Interaction]) -> Sequence[Interaction]:

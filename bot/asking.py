@@ -85,7 +85,8 @@ def lacks_topic(inquiry: Inquiry, route: Route) -> bool:
     message, said = inquiry.message, inquiry.message.text
     if route.intent is not Intent.HUMAN or message.attachments or route.question != condense(said):
         return False
-    asked = any(turn.role == "assistant" and asks_topic(turn.text) for turn in inquiry.history)
+    theirs = (turn for turn in inquiry.history if turn.own and turn.role == "assistant")
+    asked = any(asks_topic(turn.text) for turn in theirs)
     return not asked and (said == WISH or names_no_topic(said))
 
 

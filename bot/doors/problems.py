@@ -156,7 +156,7 @@ def _from(request: web.Request, error: Exception) -> Problem:
 def _too_much(error: InboxFull | RateExceeded) -> Problem:
     if isinstance(error, RateExceeded):
         wait = {"Retry-After": str(error.retry_after_seconds)}
-        return problem(429, str(error), headers=wait)
+        return problem(429, str(error), headers=wait, limit="rate")
     full = "Too many questions are waiting. Ask again in a minute."
     return problem(503, full, headers={"Retry-After": "60"})
 

@@ -73,7 +73,7 @@ class Case:
 
     @property
     def asker_mark(self) -> str:
-        """Return what is said behind the asker's name, " (guest)" such as, or ""."""
+        """Return what stands behind the asker's name, such as " (guest)"; "" for a colleague."""
         return f" ({self.outsider})" if self.outsider else ""
 
 

@@ -7,12 +7,17 @@ from datetime import UTC, datetime
 
 from bot.escalations.handover import wish_about
 from bot.escalations.repeating import LOOKED_AT, asked_already, wish_id
+from bot.outcomes import is_kept_without_text
 from bot.ports import Inbox, Interactions
 from bot.pressing.declining import Declined
 from bot.types import Clarification, Interaction, Message, Person
 
 _ASKED_ALREADY = "A person was asked for about this already; see below."
 _CHOSEN_ALREADY = "One of these was chosen already; see below."
+_REFUSED_BEFORE = (
+    "This could not be taken when it was pressed first, and it can be pressed only once. Please "
+    "write it to me instead."
+)
 _NO_OPTION = "That choice isn't there any more. Please ask again."
 
 
@@ -54,8 +59,11 @@ class Wishing:
         return wish_about("" if own and is_last else interaction.message.text)
 
     async def _accept(self, message: Message, already: str) -> None:
-        if await self._interactions.get(message.interaction_id) is not None:
-            raise Declined(already)
+        before = await self._interactions.get(message.interaction_id)
+        if before is not None:
+            outcome = before.outcome
+            refused = outcome is not None and is_kept_without_text(outcome)
+            raise Declined(_REFUSED_BEFORE if refused else already)
         await self._inbox.accept(message)
 
 

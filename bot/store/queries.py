@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import Delete, Insert, Select, Update, case, delete, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Delete,
+    Insert,
+    Select,
+    Update,
+    and_,
+    case,
+    delete,
+    func,
+    not_,
+    or_,
+    select,
+)
 from sqlalchemy import update as update_of
 from sqlalchemy.dialects import postgresql, sqlite
 
+from bot.outcomes import WITHOUT_TEXT
 from bot.store.codec import storable
 from bot.store.rows import channel_of
 from bot.store.tables import (
@@ -22,7 +36,7 @@ from bot.store.tables import (
     Table,
     TurnRow,
 )
-from bot.types import Message, PostedRef, Thread
+from bot.types import Intent, Message, PostedRef, Thread
 
 NOTHING_BEFORE = 2**62
 """Above every number: a message that is not recorded comes after all that are."""
@@ -237,6 +251,18 @@ def history(thread: Thread, before: str, limit: int) -> Select[InteractionRow]:
         InteractionRow.number < func.coalesce(own, NOTHING_BEFORE),
         InteractionRow.outcome.is_not(None),
         InteractionRow.answer_type != "SILENT",
+        not_(refused_without_text()),
+    )
+
+
+def refused_without_text() -> ColumnElement[bool]:
+    """What was refused for want of room: its words are not kept (bot.outcomes.WITHOUT_TEXT)."""
+    row = InteractionRow
+    # By the columns first: an outcome is long, and few are of these kinds.
+    return and_(
+        row.intent == Intent.UNKNOWN.value,
+        row.answer_type.in_(("GENERIC", "SILENT")),
+        or_(*(row.outcome.contains(f'"{note}"', autoescape=True) for note in sorted(WITHOUT_TEXT))),
     )
 
 

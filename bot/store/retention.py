@@ -25,12 +25,11 @@ from sqlalchemy import (
 )
 
 from bot.escalations.life import SETTLED
-from bot.outcomes import WITHOUT_TEXT
 from bot.records.sums import Swept
 from bot.store.claims import UNFINISHED
+from bot.store.queries import refused_without_text
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
 from bot.store.transactions import Transactions
-from bot.types import Intent
 
 CHUNK = 500
 """Rows a transaction, so that nobody waits long to write."""
@@ -123,13 +122,7 @@ def old_interactions(before: datetime, last: Key | None) -> Select[int]:
 
 def old_refused(before: datetime, last: Key | None) -> Select[int]:
     """The numbers of what was refused and kept without its text, as above."""
-    row = InteractionRow
-    # By the columns first: an outcome is long, and few are of these kinds.
-    return old_interactions(before, last).where(
-        row.intent == Intent.UNKNOWN.value,
-        row.answer_type.in_(("GENERIC", "SILENT")),
-        or_(*(row.outcome.contains(f'"{note}"', autoescape=True) for note in sorted(WITHOUT_TEXT))),
-    )
+    return old_interactions(before, last).where(refused_without_text())
 
 
 def forget_interactions(before: datetime, keys: Sequence[Key]) -> Delete:

@@ -172,7 +172,8 @@ def undelivered_row(given_up: Interaction, reminders: Reminders) -> dict[str, ob
     message, outcome = given_up.message, given_up.outcome
     if outcome is None or not goes_to_people(message, outcome):
         return None
-    question = outcome.trace.route.question or message.text
+    # As it was written: what was searched for may have another person's words in it.
+    question = message.text or outcome.trace.route.question
     return _opened_row(message, "undelivered", question, reminders)
 
 

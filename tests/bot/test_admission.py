@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from bot.admission import Admission, VouchedDirectory, audience_of
 from bot.attachments.reading import Attachments
+from bot.escalations.handover import ASK_TOPIC
 from bot.store import Store
-from bot.types import Attached, Inquiry, Introduction, Message, Person, Policy, Refusal
+from bot.types import (
+    Attached,
+    Clarification,
+    Inquiry,
+    Introduction,
+    Message,
+    Outcome,
+    Person,
+    Policy,
+    Refusal,
+)
 from rag.types import EVERYONE, Principal, Turn
 from tests.bot.attachments.files import Drive, PdfOfText, with_files
+from tests.bot.fakes import replied
 from tests.bot.recorded import answered
 from tests.bot.test_introductions import ANNA, Registrar, introductions
 from tests.builders import message
@@ -111,6 +124,21 @@ async def test_an_inquiry_carries_what_was_said_before_in_its_thread(store: Stor
         Turn("assistant", "two", first.id),
     )
     assert inquiry.audience.kind == "private"
+
+
+@pytest.mark.mended(id="slack-5")
+@pytest.mark.parametrize(("minutes", "kept"), [(59, 2), (61, 0)])
+async def test_a_topic_is_not_waited_for_all_day_in_a_chat(
+    store: Store, minutes: int, kept: int
+) -> None:
+    """Such a chat is one thread, and the next question in it is for the wiki again."""
+    asked = Outcome(Clarification(ASK_TOPIC), replied("").trace)
+    first = await answered(store, message("human"), asked)
+    at = first.message.received_at + timedelta(minutes=minutes)
+    later = replace(message("How do I book a room?", message_id="m2"), received_at=at)
+    admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
+
+    assert len((await admitted(admission, later)).history) == kept
 
 
 async def test_what_a_channel_says_of_itself_holds_besides_its_spaces(store: Store) -> None:

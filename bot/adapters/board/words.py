@@ -45,6 +45,7 @@ REFUSED: Mapping[str, str] = {
     "outsiders": "Refused: not a colleague",
     "outsiders_not_known": "Refused: not known who asked",
     "asked_already": "Refused: asked for already",
+    "card_thread": "Refused: written below a card",
 }
 """Why a question was not worked on, by the note of its refusal; all others are limits."""
 

@@ -126,7 +126,6 @@ def in_v1(operation: Operation) -> Operation:
         operation,
         path=operation.path.replace(V2, V1, 1),
         replies=_REPLIES_V1.get(operation.handler, operation.replies),
-        problems=tuple(status for status in operation.problems if status != TOO_MANY),
         deprecated=True,
     )
 

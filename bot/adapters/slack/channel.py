@@ -180,7 +180,8 @@ class SlackChannel:
         if response_url_of(message):
             return await self._responses.deliver(delivery)
         if delivery.outcome.ephemeral and not message.private:
-            shown = await self._whispers.only(delivery)
+            async with self._cleared_if_refused(message):
+                shown = await self._whispers.only(delivery)
             await self._status.withdrawn(message)
             return shown
         async with self._cleared_if_refused(message):

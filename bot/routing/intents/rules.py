@@ -61,8 +61,9 @@ def _both_ends(text: str) -> str:
 
 
 def was_asked_for_topic(history: tuple[Turn, ...]) -> bool:
-    """Whether our last turn asked what a person is wanted for: then what is said now is it."""
-    return bool(history) and history[-1].role == "assistant" and asks_topic(history[-1].text)
+    """Whether our last turn asked whoever speaks what they want a person for: now they say it."""
+    last = history[-1] if history else None
+    return last is not None and last.own and last.role == "assistant" and asks_topic(last.text)
 
 
 def _was_offered(history: tuple[Turn, ...]) -> bool:

@@ -8,10 +8,11 @@ import pytest
 
 from bot.escalations.handover import WISH, wish_about
 from bot.escalations.repeating import wish_id
+from bot.outcomes import refused
 from bot.pressing.declining import Declined
 from bot.pressing.wishing import Wishing, below
 from bot.store import Store
-from bot.types import Clarification, Interaction, Message, Outcome, Person
+from bot.types import Clarification, Interaction, Message, Outcome, Person, Refusal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered
@@ -71,6 +72,18 @@ async def test_the_same_wish_is_made_once_by_whomever(store: Store, wishing: Wis
     await store.work.open(below(ASKED, wish_id(ASKED.id), BEN, text=WISH, reply_to=""), "server")
     with pytest.raises(Declined, match="already"):
         await wishing.ask_person(asked, Person("cleo"), reply_to="")
+
+
+@pytest.mark.mended(id="attack-10")
+async def test_a_wish_that_a_limit_refused_was_not_asked_already(
+    store: Store, wishing: Wishing
+) -> None:
+    asked = await _kept(store)
+    wish = below(ASKED, wish_id(ASKED.id), BEN, text=WISH, reply_to="")
+    await _kept(store, wish, refused(wish, Refusal("Later.", "pause")))
+    with pytest.raises(Declined) as declined:
+        await wishing.ask_person(asked, BEN, reply_to="")
+    assert "already" not in str(declined.value)
 
 
 async def test_who_asked_for_a_person_in_words_has_asked(

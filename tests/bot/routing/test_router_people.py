@@ -103,6 +103,14 @@ async def test_a_wish_that_says_what_it_is_about_leans_on_nothing(
 
 
 @pytest.mark.mended(id="slack-5")
+async def test_a_topic_that_another_was_asked_for_takes_no_question_away(router: Router) -> None:
+    wish = Turn("user", "a human please", own=False)
+    history = (wish, Turn("assistant", ASK_TOPIC, own=False))
+
+    assert (await router.route("my laptop", history)).intent is not Intent.HUMAN
+
+
+@pytest.mark.mended(id="slack-5")
 @pytest.mark.parametrize(("text", "wished"), [("my laptop", True), ("thanks", False)])
 async def test_what_follows_the_question_for_a_topic_is_for_people(
     router: Router, text: str, *, wished: bool

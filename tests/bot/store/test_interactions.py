@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import InteractionUnknown
+from bot.outcomes import WITHOUT_TEXT, refused
 from bot.records.searching import QuestionQuery
 from bot.store import Store, open_store, sqlite_url
 from bot.types import (
@@ -17,6 +18,7 @@ from bot.types import (
     Message,
     Outcome,
     PostedRef,
+    Refusal,
     Reply,
     Stage,
     Thread,
@@ -66,6 +68,16 @@ async def test_what_is_left_alone_is_recorded_whole_and_is_no_part_of_the_talk(
     query = QuestionQuery(answer_type="SILENT")
     found = (await store.searches.questions("default", query, limit=5)).items
     assert [each.id for each in found] == [asked.interaction_id]
+
+
+@pytest.mark.mended(id="attack-10")
+async def test_what_is_refused_without_its_text_is_no_part_of_the_talk(store: Store) -> None:
+    await answered(store, numbered(1), "yes")
+    for number, note in enumerate(sorted(WITHOUT_TEXT), start=2):
+        refusal = Refusal("Later.", note.removeprefix("limit:"))
+        await answered(store, numbered(number), refused(numbered(number), refusal))
+
+    assert await spoken(store, numbered(9)) == [("question 1", "yes")]
 
 
 async def test_history_is_what_came_before_in_the_same_thread(store: Store) -> None:

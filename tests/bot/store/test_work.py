@@ -21,6 +21,7 @@ from bot.types import (
     Outcome,
     Person,
     PostedRef,
+    Reply,
     Route,
     Stage,
     Status,
@@ -285,6 +286,19 @@ async def test_what_is_cancelled_takes_no_outcome(store: Store) -> None:
     kept = await recorded(store, opened.id)
     assert (kept.status, kept.outcome) == ("cancelling", None)
     assert await store.interactions.history(opened.message.thread, numbered(2), 10) == []
+
+
+@pytest.mark.mended(id="teams-1")
+async def test_a_case_of_an_undelivered_answer_has_its_askers_words_alone(store: Store) -> None:
+    asked = message("and on a Mac?", private=False)
+    route = replace(replied("").trace.route, question="and on a Mac? (another's VPN)")
+    trace = replace(replied("").trace, route=route)
+    await answered(store, asked, Outcome(Reply("So.", tone="answer"), trace))
+    await store.work.fail(await recorded(store, asked.interaction_id), "Refused.")
+
+    case = await store.escalations.get("default", asked.interaction_id)
+    assert case is not None
+    assert (case.reason, case.question) == ("undelivered", "and on a Mac?")
 
 
 async def test_a_post_that_got_through_while_it_was_cancelled_is_known(store: Store) -> None:

@@ -154,7 +154,10 @@ def _with_asker(forms: Forms, message: Message) -> Forms:
 
 
 def _below_line(said: str, form: Form) -> Form:
-    return Form(f"{said}:\n{form.text}", (context(said), *form.blocks) if form.blocks else ())
+    text = f"{said}:\n{form.text}"
+    if not form.blocks:
+        return Form(text)
+    return Form(text, (context(said), *form.blocks), form.body and form.body + 1)
 
 
 def _of(delivery: Delivery, posted: Sequence[Posted]) -> Parts:

@@ -13,6 +13,7 @@ from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_plain
 from bot.errors import DeliveryRefused, StoreUnavailable
+from bot.escalations.card_threads import note_card
 from bot.escalations.reminding import asked_on, reminds
 from bot.escalations.types import Case, Notice
 from bot.ports import Notes
@@ -79,6 +80,8 @@ class Reminders:
         text = f"{at.channel} {at.id}"
         try:
             await self._notes.put(case.tenant, key, text, interaction_id=case.interaction_id)
+            # Without a card in Teams it begins a thread of its own.
+            await note_card(self._notes, "teams", case.tenant, case.interaction_id, at)
         except StoreUnavailable as error:
             log.warning("teams.reminder_not_noted", why=str(error))
 

@@ -15,7 +15,7 @@ from bot.adapters.rest import RecordApi, mount
 from bot.adapters.rest.openapi import document
 from bot.adapters.rest.operations import OPERATIONS, Operation, in_v1
 from bot.doors.problems import ProblemDetails
-from bot.errors import InteractionUnknown, StoreUnavailable
+from bot.errors import InteractionUnknown, RateExceeded, StoreUnavailable
 from bot.outcomes import refused as refused_by
 from bot.startup import Part
 from bot.store import Store
@@ -238,7 +238,10 @@ async def done(world: World, operation: Operation, status: int) -> ClientRespons
 
 
 async def limited(world: World, operation: Operation, _: int) -> ClientResponse:
-    """Bring about what a limit refuses."""
+    """Bring about what a limit refuses; in version 1 what is far beyond one, and not kept."""
+    if operation.deprecated:
+        beyond = Defective(RateExceeded("Wait.", retry_after_seconds=30))
+        return await send(await world.client(accepts=beyond), operation)
 
     async def too_much(message: Message) -> Outcome:
         return refused_by(message, Refusal("Wait.", "rate", limit=Limit("rate")))

@@ -8,12 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.errors import DeliveryFailed
+from bot.escalations.card_threads import is_card_thread
 from bot.escalations.types import Case, Notice, Standing
 from tests.bot.adapters.teams.cases.conftest import Process
 from tests.bot.adapters.teams.cases.scenes import Scene
 from tests.bot.adapters.teams.server import Fault
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.escalations.fakes import case_of, notice_of
+from tests.bot.recorded import answered
 
 
 def waiting(scene: Scene) -> Case:
@@ -72,6 +74,16 @@ async def test_people_hear_that_an_answer_could_not_be_delivered(scene: Scene) -
     await scene.channel.remind(case, notice)
     (post,) = scene.in_people
     assert "could not be delivered" in post.text
+
+
+@pytest.mark.mended(id="slack-1d")
+async def test_a_thread_that_a_reminder_began_takes_no_questions(scene: Scene) -> None:
+    await answered(scene.store, scene.question, "It was given, and not taken.")
+    posted = await scene.channel.remind(waiting(scene), ping(scene))
+
+    assert posted is not None
+    below = replace(scene.question.thread, channel=names.PEOPLE, id=posted.id)
+    assert await is_card_thread(scene.store.notes, below)
 
 
 async def test_without_a_channel_there_is_nothing_to_do(scene: Scene, process: Process) -> None:
