@@ -64,7 +64,7 @@ def finding_of(interaction: Interaction, seen: Sight) -> Finding | None:
     passages = seen.seen(outcome.trace.passages)
     return Finding(
         interaction_id=interaction.id,
-        question=interaction.message.text,
+        question=seen.question(interaction),
         gate=outcome.trace.gate,
         confidence=outcome.response.confidence,
         threshold=outcome.trace.threshold,
@@ -83,7 +83,7 @@ def exchange_of(interaction: Interaction, seen: Sight) -> Exchange:
         withheld = not shown or seen.repeats(interaction.outcome)
     return Exchange(
         interaction_id=interaction.id,
-        question=interaction.message.text,
+        question=seen.question(interaction),
         answer="" if withheld else answer,
         asked_at=interaction.created_at,
         withheld=withheld,

@@ -180,6 +180,11 @@ class Sight:
         """
         return interaction.message.text if self._may_read(offered_as(interaction)) else None
 
+    def question(self, interaction: Interaction) -> str:
+        """Return the words of a question, or what is shown in place of a closed page's."""
+        asked = self.asked(interaction)
+        return self.why_closed if asked is None else asked
+
     def searched_for(self, interaction: Interaction) -> str:
         """Return what was searched for; as it was asked where it may have a closed page's words."""
         asked, outcome = self.asked(interaction), interaction.outcome

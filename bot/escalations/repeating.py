@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.escalations.handover import WISH, wished_about
+from bot.outcomes import is_kept_without_text
 from bot.types import Escalation, Interaction, InteractionId, Message
 
 LOOKED_AT = 20
@@ -44,7 +45,13 @@ def asked_already(message: Message, before: Sequence[Interaction]) -> bool:
     the one that was asked last.
     """
     question = wished_about(message.text)
-    handed = [each for each in before if each.outcome is not None and not each.outcome.silent]
+    handed = [
+        each
+        for each in before
+        if each.outcome is not None
+        and not each.outcome.silent
+        and not is_kept_without_text(each.outcome)
+    ]
     if not question:
         handed = handed[-1:]
     return any(_asked_people(each, question) for each in handed)

@@ -45,7 +45,8 @@ def at_quote(url: str, chunk_id: str, quotes: Sequence[str]) -> str:
 
     The beginning of a quote leads to it as well. Other addresses are returned as they are.
     """
-    if not url.startswith(OWN_PAGES):
+    if not url.startswith(OWN_PAGES) or "?" in url or "#" in url:
+        # Front matter may name any place of this server; what it says there stays.
         return url
     marked = urlencode([("chunk", chunk_id)], quote_via=quote)
     for each in filter(str.strip, quotes):

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from bot.adapters.board.record import record_view
 from bot.admission import Admission, VouchedDirectory
 from bot.desk import Desk
-from bot.escalations.reading import CLOSED, IndexReading, Readable
+from bot.escalations.finding import exchange_of
+from bot.escalations.reading import CLOSED, IndexReading, Readable, Sight
 from bot.gating.gate import load_gate
 from bot.ports import ReportStage
 from bot.readers import Reader
@@ -19,6 +21,7 @@ from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
 from bot.store import Store
 from bot.types import (
+    Escalation,
     FoundPassage,
     Inquiry,
     Intent,
@@ -40,7 +43,7 @@ from rag.ports import Prompt
 from rag.types import EVERYONE, Page, Principal, Turn
 from tests.bot.adapters.web.stand_in import Browser, OnePage, chat_app
 from tests.bot.offices import ReadsPages
-from tests.bot.recorded import answered
+from tests.bot.recorded import answered, recorded
 from tests.bot.server import serving, settings_for
 from tests.bot.test_desk import WORDING, FirstLine, FixedGate, ListIndex
 from tests.bot.test_introductions import ANNA, Registrar, introductions
@@ -339,3 +342,23 @@ async def test_where_outsiders_read_along_earlier_turns_are_of_open_spaces(
 
     assert isinstance(inquiry, Inquiry)
     assert any(WORDS in turn.text for turn in inquiry.history) is kept
+
+
+@pytest.mark.mended(id="attack-3")
+async def test_a_chosen_option_shows_no_title_of_a_closed_page_to_people(store: Store) -> None:
+    asked = message(f"{TITLE}: {SECTION}")
+    chosen = await answered(store, asked, told())
+    await answered(store, replace(asked, id="m2", text="a human please"), handed(chosen))
+    kept = await recorded(store, replace(asked, id="m2").interaction_id)
+    closed, open_ = Sight(), Sight({PAGE.id: PAGE})
+
+    assert TITLE in str(exchange_of(chosen, open_))
+    for view in (exchange_of(chosen, closed), record_view(kept, closed, earlier=[chosen])):
+        assert TITLE not in str(view)
+        assert closed.why_closed in str(view)
+
+
+def handed(taken_up: Interaction) -> Outcome:
+    """A hand-over of an earlier question."""
+    route = Route(Intent.HUMAN, 1.0, "rule", "a human please", leaned_on=(taken_up.id,))
+    return Outcome(Escalation("Of course.", "asked_for_human", "a human please"), Trace(route))

@@ -71,7 +71,7 @@ def record_view(
     before = exchange_views(earlier, sight)
     return RecordView(
         id=asked.id,
-        question=message.text,
+        question=sight.question(asked),
         withdrawn=asked.withdrawn,
         asked_at=asked.created_at,
         who=words.who(message.author.name, message.author.id),

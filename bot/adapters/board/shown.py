@@ -77,7 +77,7 @@ def exchange_views(earlier: Sequence[Interaction], sight: Sight) -> tuple[Exchan
             id=each.id,
             asked_at=each.created_at,
             who=words.who(each.message.author.name, each.message.author.id),
-            question=each.message.text,
+            question=sight.question(each),
             response=said(each, sight),
         )
         views.append(view)

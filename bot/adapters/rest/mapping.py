@@ -128,8 +128,7 @@ class SeenAnswer:
     @property
     def question(self) -> str:
         """What was asked."""
-        asked = self.seen.asked(self.asked)
-        return self.seen.why_closed if asked is None else asked
+        return self.seen.question(self.asked)
 
     def answer(self, told: wire.Answer | wire.AnswerV2) -> wire.Answer | wire.AnswerV2:
         """Return an answer without what comes from pages that are closed."""
