@@ -12,12 +12,13 @@ from bot.types import InteractionId
 class ThreadSummary:
     """A conversation that has a question left; ``id`` is bot.types.Thread.id.
 
-    ``question`` is the first that was not withdrawn, in full.
+    ``question`` is the first that was not withdrawn, in full, and ``asked`` its id.
     """
 
     id: str
     question: str
     last_at: datetime
+    asked: InteractionId
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,7 @@ class AskedQuestion:
     thread: str
     question: str
     asked_at: datetime
+
+    @property
+    def asked(self) -> InteractionId:
+        return self.id

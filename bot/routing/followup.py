@@ -84,14 +84,23 @@ class FollowUps:
 
 
 def leaned_on(rewrite: str, question: str, history: tuple[Turn, ...]) -> tuple[InteractionId, ...]:
-    """Return the exchanges that a rewrite took words from: of those that say a word, the last.
+    """Return the exchanges that a rewrite took words from: the fewest that say all it added.
 
-    Where it added words that nobody said, it is the last exchange of whoever asks.
+    Of those that say as many, the last. Where it added words that nobody said, it is the last
+    exchange of whoever asks.
     """
     added = set(stems(rewrite)) - set(stems(question))
-    said = [(turn, set(stems(turn.text))) for turn in reversed(history)]
-    found = (next((turn for turn, known in said if word in known), None) for word in added)
-    turns = [turn for turn in found if turn is not None]
+    said = {turn.exchange: set[str]() for turn in history}
+    for turn in history:
+        said[turn.exchange] |= added.intersection(stems(turn.text))
+    chosen: set[str] = set()
+    missing = set[str]().union(*said.values())
+    while missing:
+        # max() takes the first of equals, which is the last exchange here.
+        best = max(reversed(said), key=lambda each: len(said[each] & missing))
+        chosen.add(best)
+        missing -= said[best]
+    turns = [turn for turn in history if turn.exchange in chosen]
     if added and not turns:
         turns = [turn for turn in history if turn.own][-1:]
     return exchanges_of(turns, history)

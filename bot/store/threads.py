@@ -60,7 +60,7 @@ class StoredThreads:
 
     def _summary(self, message: str, last_at: datetime) -> ThreadSummary:
         first = self._messages.decode(message)
-        return ThreadSummary(first.thread.id, first.text, last_at)
+        return ThreadSummary(first.thread.id, first.text, last_at, first.interaction_id)
 
 
 def newest(place: Thread, limit: int, after: str | None) -> Select[str, datetime]:

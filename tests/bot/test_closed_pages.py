@@ -274,6 +274,27 @@ async def test_own_history_and_why_show_that_a_page_was_closed(
 
 
 @pytest.mark.mended(id="attack-3")
+async def test_lists_and_searches_show_no_option_of_a_closed_page(
+    store: Store, tmp_path: Path
+) -> None:
+    pages = ReadsPages(PAGE)
+    async with (
+        chat_app(tmp_path, store, OnePage(), Knows(), readable=pages) as app,
+        TestClient(TestServer(app)) as client,
+    ):
+        browser = Browser(client)
+        path, _ = await browser.ask(f"{TITLE}: {SECTION}")
+        places = ("/", "/history", "/history?q=canarytitle")
+        for place in places:
+            assert TITLE in await browser.get(place), place
+        pages.chunks.clear()
+
+        for place in places:
+            assert TITLE not in await browser.get(place), place
+        await browser.post(f"{path}/person", status=409)
+
+
+@pytest.mark.mended(id="attack-3")
 async def test_the_api_tells_that_a_page_was_closed(store: Store, tmp_path: Path) -> None:
     pages = ReadsPages(PAGE)
     body = {"question": "when is the bonus paid?", "show_pipeline": True}

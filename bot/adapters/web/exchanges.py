@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import aiohttp_jinja2
 from aiohttp import web
@@ -14,11 +15,14 @@ from bot.adapters.web.ports import Identify
 from bot.adapters.web.view import ExchangeView, exchange_view
 from bot.doors.reading import reads
 from bot.escalations.ports import Cases
-from bot.escalations.reading import Readable, Sight, sight
+from bot.escalations.reading import Readable, Sight, offered_as, sight
 from bot.judging import can_be_judged
 from bot.ports import Interactions
 from bot.readers import Reader
+from bot.records.threads import AskedQuestion, ThreadSummary
 from bot.types import Escalation, Feedback, Interaction, InteractionId, Person, Thread
+
+Listed = TypeVar("Listed", ThreadSummary, AskedQuestion)
 
 
 class Exchanges:
@@ -58,6 +62,23 @@ class Exchanges:
             return Sight()
         reader = Reader(await reads(request, self._tenant))
         return await sight(self._readable, self._tenant, shown, reader)
+
+    async def listed(self, request: web.Request, found: Sequence[Listed]) -> Sequence[Listed]:
+        """Return questions of a list without the words of pages closed to the one who looks.
+
+        Only what was offered and chosen has such words; there is rarely any, and then no page is
+        looked up.
+        """
+        asked = [await self._interactions.get(each.asked) for each in found]
+        offered = [each for each in asked if each is not None and offered_as(each)]
+        if not offered:
+            return found
+        seen = await self.seen(request, offered)
+        closed = {each.id for each in offered if seen.asked(each) is None}
+        return [
+            replace(each, question=seen.why_closed) if each.asked in closed else each
+            for each in found
+        ]
 
     async def view(
         self, request: web.Request, interaction: Interaction, seen: Sight | None = None

@@ -79,8 +79,9 @@ class History:
         if asked.query:
             words, after = asked.query, asked.after
             found = await self._threads.matching(place, words, LISTED + 1, after)
-            return listing_of(found, asked, now)
-        return listing_of(await self._threads.newest(place, LISTED + 1, asked.after), asked, now)
+            return listing_of(await self._exchanges.listed(request, found), asked, now)
+        newest = await self._threads.newest(place, LISTED + 1, asked.after)
+        return listing_of(await self._exchanges.listed(request, newest), asked, now)
 
     def _thread(self, request: web.Request, conversation: str) -> Thread:
         return self._exchanges.thread(self._identify(request), known_uuid(conversation))

@@ -157,13 +157,17 @@ class WebChat:
         """Ask for a person about an earlier question; asking again is the same request."""
         interaction = await self._exchanges.own(request)
         once = wish_id(interaction.message.id)
-        accepted = await self._accept(request, await self._wish(interaction), once)
+        accepted = await self._accept(request, await self._wish(request, interaction), once)
         if not wants_fragment(request):
             raise web.HTTPSeeOther("/")
         return accepted
 
-    async def _wish(self, asked: Interaction) -> str:
+    async def _wish(self, request: web.Request, asked: Interaction) -> str:
         """Return the wish; the question is named unless it is the one that was asked last."""
+        seen = await self._exchanges.seen(request, [asked])
+        if seen.asked(asked) is None:
+            # It has the words of a page, which people may read even less.
+            raise web.HTTPConflict(text=seen.why_closed)
         last = await self._conversations.in_thread(asked.message.thread, 1)
         is_last = [each.id for each in last] == [asked.id]
         return wish_about("" if is_last else asked.message.text)

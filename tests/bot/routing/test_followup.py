@@ -172,3 +172,14 @@ def test_a_models_rewrite_leans_on_the_last_turns_with_its_words(
     rewrite: str, leaned_on: tuple[str, ...]
 ) -> None:
     assert words_from(rewrite, "What does it cost?", BIKE) == leaned_on
+
+
+@pytest.mark.mended(id="teams-1")
+def test_a_rewrite_leans_on_nothing_that_only_repeats_words_of_another() -> None:
+    history = (
+        Turn("user", "How do I connect to the VPN from the office laptop?", "e1"),
+        Turn("user", "My manager shouts at me in the office at my laptop, what can I do?", "e2"),
+    )
+    rewrite = "How do I connect to the VPN from the office laptop on a Mac?"
+
+    assert words_from(rewrite, "and on a Mac?", history) == ("e1",)

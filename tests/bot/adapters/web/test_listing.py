@@ -15,7 +15,9 @@ from tests.builders import NOON
 
 def threads(count: int, question: str = "vpn?") -> list[ThreadSummary]:
     return [
-        ThreadSummary(f"t{number}", question, NOON - timedelta(minutes=number))
+        ThreadSummary(
+            f"t{number}", question, NOON - timedelta(minutes=number), InteractionId(f"i{number}")
+        )
         for number in range(count)
     ]
 
