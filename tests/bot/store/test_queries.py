@@ -9,7 +9,7 @@ from sqlalchemy.engine.url import URL
 from bot.store import queries
 from bot.store.tables import InteractionRow
 from bot.types import PostedRef, Thread
-from tests.builders import NOON
+from tests.builders import NOON, message
 
 POSTGRESQL = URL.create("postgresql").get_dialect()()
 SQLITE = URL.create("sqlite").get_dialect()()
@@ -36,6 +36,7 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "mark_placeholder": lambda _: queries.mark_placeholder("i", REF),
     "replace_message": lambda _: queries.replace_message("i", "{}"),
     "mark_posted": lambda _: queries.mark_posted("i", REF),
+    "asked_before": lambda _: queries.asked_before(message("hi"), "vpn?"),
     "history": lambda _: queries.history(THREAD, "i", 5),
     "last_stage": lambda _: queries.last_stage("i"),
     "stages": lambda _: queries.stages("i", 0),
