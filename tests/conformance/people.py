@@ -129,8 +129,11 @@ OF_ANOTHER = HandsOver(
 )
 WISH_AFTER_ANOTHERS = HandsOver(
     earlier=(Question(_ABOUT_SECRET),),
-    last=(Question("a human please", number=2, by="colleague"),),
-    shown="a human please",
+    last=(
+        Question("a human please", number=2, by="colleague"),
+        Question("my parking permit", number=3, by="colleague"),
+    ),
+    shown="my parking permit",
 )
 
 

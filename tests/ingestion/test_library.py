@@ -88,7 +88,7 @@ async def test_what_was_killed_on_another_host_is_resumed_once_its_silence_tells
 ) -> None:
     monkeypatch.setattr("ingestion.records.ledger.SILENT_SECONDS", 1.0)
     monkeypatch.setattr("ingestion.assembly.LOOK_SECONDS", 0.1)
-    await Elsewhere(tmp_path).write(RUN)
+    await Elsewhere(tmp_path).begin(RUN)
     made = library_of(index, tenant="acme", data_dir=tmp_path)
 
     async with open_library(made), asyncio.timeout(30):

@@ -391,6 +391,11 @@ class FullDisk(Ledger):
             raise LedgerUnavailable("The disk is full.")
         await super().begin(run)
 
+    async def write(self, run: Run) -> bool:
+        if self.full:
+            raise LedgerUnavailable("The disk is full.")
+        return await super().write(run)
+
 
 async def test_a_request_that_could_not_be_kept_keeps_no_later_one_from_being_read(
     tmp_path: Path, work: Work
