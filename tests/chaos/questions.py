@@ -88,16 +88,21 @@ def draw_questions(count: int, draw: np.random.Generator) -> tuple[Question, ...
     return tuple(questions)
 
 
+def asker(number: int) -> str:
+    """Return the id of one of the people who ask, without what Slack puts before it."""
+    return f"ASK{number % ASKERS:05d}"
+
+
 def _conversations(draw: np.random.Generator) -> Iterator[_Conversation]:
     number = 0
     while True:
         number += 1
-        asker = f"ASK{number % ASKERS:05d}"
+        who = asker(number)
         direct = draw.random() < _DIRECT_SHARE
-        channel = f"D0{asker}" if direct else str(draw.choice(CHANNELS))
+        channel = f"D0{who}" if direct else str(draw.choice(CHANNELS))
         length = int(draw.choice(_LENGTHS, p=_LENGTH_SHARES))
         topics = draw.choice(len(TOPICS), size=length, replace=False).tolist()
-        yield _Conversation(channel, f"U0{asker}", topics)
+        yield _Conversation(channel, f"U0{who}", topics)
 
 
 def _next(talked: _Conversation, number: int, draw: np.random.Generator) -> Question:

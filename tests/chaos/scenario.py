@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,11 +16,12 @@ import numpy as np
 
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.workspace.people import Member
 from tests.chaos.courier import Courier
 from tests.chaos.eye import GLANCE_SECONDS, Eye
 from tests.chaos.faults import Fault, Saboteur
 from tests.chaos.fleet import Fleet
-from tests.chaos.questions import PEOPLE, Question
+from tests.chaos.questions import ASKERS, PEOPLE, Question, asker
 from tests.chaos.timeline import Timeline
 from tests.chaos.verdict import Verdict, judge
 from tests.chaos.wiki import SPACE, write_wiki
@@ -105,6 +106,7 @@ async def staged(
     timeline = Timeline()
     async with AsyncExitStack() as closing:
         slack = await closing.enter_async_context(FakeSlack().serving())
+        slack.people |= {each.id: each for each in colleagues()}
         made = Wire(slack.url, draw, forgetful=forgetful)
         wire = await closing.enter_async_context(made.serving())
         fleet = Fleet(folder, prepared, _settings(wire.url, settings), timeline)
@@ -116,6 +118,12 @@ async def staged(
         watching = asyncio.create_task(eye.watch())
         closing.callback(watching.cancel)
         yield Stage(slack, wire, fleet, courier, eye, timeline)
+
+
+def colleagues() -> Iterator[Member]:
+    """Yield the people who ask: who is not known to be a colleague is not answered."""
+    for number in range(ASKERS):
+        yield Member(f"U0{asker(number)}", f"asker{number}", f"Asker {number}")
 
 
 def _settings(slack_url: str, more: dict[str, str]) -> dict[str, str]:
