@@ -21,8 +21,12 @@ from bot.types import Introduction, Message
 
 _KEPT_SECONDS = 600.0
 _MOST = 1_000
-_TURN_SECONDS = 5.0
-"""Somebody waits for an answer meanwhile; who is not known by then is not answered."""
+_CALL_SECONDS = 5.0
+"""Somebody waits for an answer meanwhile; of whom Slack does not tell by then is not answered."""
+
+_TURN_SECONDS = 60.0
+"""How long a call may wait for its turn: of many at once, after a start too, each is answered,
+though not at once. To refuse colleagues for that would be worse than to let them wait."""
 
 _NOBODY = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
 
@@ -101,14 +105,8 @@ class Colleagues:
             raise
 
     async def _soon(self, what: str, send: Send) -> AsyncSlackResponse:
-        """Make a call within the seconds that somebody waits, its turn among them."""
-        try:
-            async with asyncio.timeout(_TURN_SECONDS):
-                return await self._caller.call(what, send, turn_seconds=_TURN_SECONDS)
-        except TimeoutError as error:
-            raise DeliveryFailed(
-                f"{what}: Slack did not answer within {_TURN_SECONDS:.0f} s."
-            ) from error
+        """Make a call that takes no more than the seconds somebody waits, after its turn came."""
+        return await self._caller.call(what, in_time(send), turn_seconds=_TURN_SECONDS)
 
     def _home(self) -> Home:
         """Raises DeliveryFailed until Slack has said whose token it is."""
@@ -136,13 +134,13 @@ class Introducer:
 
     async def introduce(self, message: Message) -> Introduction:
         """Tell who asks, and whether people of other organisations ask or read along."""
-        try:
-            async with asyncio.timeout(_TURN_SECONDS):
-                member = await self._colleagues.member(message.author.id)
-                shared = not message.private and await self._shared.get(message.thread.channel)
-        except TimeoutError as error:
-            raise DeliveryFailed("Slack did not say in time who asks and reads along.") from error
+        member, shared = await asyncio.gather(
+            self._colleagues.member(message.author.id), self._has_outsiders(message)
+        )
         return Introduction(member.person, outsiders=shared or bool(member.outsider))
+
+    async def _has_outsiders(self, message: Message) -> bool:
+        return not message.private and await self._shared.get(message.thread.channel)
 
     def note(self, channel: str, body: Event) -> None:
         """Keep what an event's envelope says of its channel: then nobody need be asked."""
@@ -153,9 +151,19 @@ class Introducer:
     async def _is_shared(self, channel: str) -> bool:
         answer = await self._caller.call(
             "conversations.info",
-            lambda: self._client.conversations_info(channel=channel),
+            in_time(lambda: self._client.conversations_info(channel=channel)),
             turn_seconds=_TURN_SECONDS,
         )
         room = answer.get("channel") or {}
         outside = room.get("is_ext_shared") or room.get("is_pending_ext_shared")
         return bool(outside or (room.get("is_shared") and not room.get("is_org_shared")))
+
+
+def in_time(send: Send) -> Send:
+    """Return a call that ends with TimeoutError when Slack does not answer in time."""
+
+    async def sent() -> AsyncSlackResponse:
+        async with asyncio.timeout(_CALL_SECONDS):
+            return await send()
+
+    return sent

