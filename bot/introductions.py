@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ import structlog
 from bot.capabilities import Introduces
 from bot.errors import DeliveryFailed
 from bot.ports import Notes
-from bot.types import Message, Person, Platform, Refusal
+from bot.types import Introduction, Message, Person, Platform, Refusal
 from rag.types import EVERYONE
 
 _log = structlog.get_logger(__name__)
@@ -29,6 +30,8 @@ _UNSURE = (
 )
 _OUTSIDERS = "people from outside ask or read along: answered from the spaces open to them, {}"
 _EVERYONE_ONLY = frozenset({EVERYONE})
+_PATIENCE_SECONDS = 5.0
+_FIRST_PAUSE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Introductions:
         if platform is None:
             return Introduced(message.author)
         try:
-            told = await platform.introduce(message)
+            told = await _introduced(platform, message)
         except DeliveryFailed as error:
             _log.warning(
                 "introduction_failed", interaction_id=message.interaction_id, why=str(error)
@@ -102,3 +105,20 @@ class Introductions:
         if await self._notes.first(thread.tenant, key, interaction, interaction_id=interaction):
             return True
         return await self._notes.get(thread.tenant, key) == interaction
+
+
+async def _introduced(platform: Introduces, message: Message) -> Introduction:
+    """Ask who somebody is, again for some seconds: what passes soon must cost nobody an answer.
+
+    A call that hung is not made again. Raises DeliveryFailed.
+    """
+    loop = asyncio.get_running_loop()
+    end, pause = loop.time() + _PATIENCE_SECONDS, _FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return await platform.introduce(message)
+        except DeliveryFailed:
+            if loop.time() + pause > end:
+                raise
+        await asyncio.sleep(pause)
+        pause *= 2
