@@ -77,7 +77,10 @@ class Admission:
         self._notes = notes
 
     async def admit(self, message: Message) -> Inquiry | Refusal:
-        """Return the inquiry for a message, or why none is made. Raises StoreUnavailable."""
+        """Return the inquiry for a message, or why none is made.
+
+        Raises AskerUnknown, StoreUnavailable.
+        """
         thread = message.thread
         if self._notes is not None and await is_card_thread(self._notes, thread):
             return Refusal(USE_REPLY, "card_thread", ephemeral=True)

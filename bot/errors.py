@@ -10,6 +10,7 @@
   - FeedbackInvalid        a judgement outside of what may be given
   - DeliveryFailed         a platform did not take the reply; it may take it later
     - DeliveryRefused      ... and will not take it later either
+  - AskerUnknown           a platform can't tell just now who asks; it may soon
   - ClaimLost              another process works on it, or it was withdrawn
   - DataDirInUse           another server runs on the same data directory
   - EngineUnavailable      the durable engine can't be started
@@ -74,6 +75,10 @@ class DeliveryFailed(BotError):
 
 class DeliveryRefused(DeliveryFailed):
     """The platform will never take the reply: blocked, uninstalled, gone."""
+
+
+class AskerUnknown(BotError):
+    """A platform can't tell just now who asks, or who reads along; ask it again soon."""
 
 
 class ClaimLost(BotError):

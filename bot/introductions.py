@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import structlog
-
 from bot.capabilities import Introduces
-from bot.errors import DeliveryFailed
+from bot.errors import AskerUnknown, DeliveryFailed
 from bot.ports import Notes
-from bot.types import Introduction, Message, Person, Platform, Refusal
+from bot.types import Message, Person, Platform, Refusal
 from rag.types import EVERYONE
-
-_log = structlog.get_logger(__name__)
 
 _STRANGER = (
     "I'm sorry, I only answer this company's own people. Please ask the person here whom you work "
@@ -30,8 +25,9 @@ _UNSURE = (
 )
 _OUTSIDERS = "people from outside ask or read along: answered from the spaces open to them, {}"
 _EVERYONE_ONLY = frozenset({EVERYONE})
-_PATIENCE_SECONDS = 5.0
-_FIRST_PAUSE_SECONDS = 0.5
+
+UNSURE = Refusal(_UNSURE, "outsiders_not_known")
+"""What an asker is told when their platform could not tell for too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +69,17 @@ class Introductions:
     async def of(self, message: Message) -> Introduced | Refusal:
         """Tell who asks; nobody is answered while their platform can't tell.
 
-        Raises StoreUnavailable.
+        Raises AskerUnknown, StoreUnavailable.
         """
         platform = self._platforms.get(message.thread.platform)
         if platform is None:
             return Introduced(message.author)
         try:
-            told = await _introduced(platform, message)
+            told = await platform.introduce(message)
         except DeliveryFailed as error:
-            _log.warning(
-                "introduction_failed", interaction_id=message.interaction_id, why=str(error)
-            )
-            return Refusal(_UNSURE, "outsiders_not_known")
+            raise AskerUnknown(
+                f"{message.thread.platform} did not say who asks: {error}"
+            ) from error
         if not told.outsiders:
             return Introduced(told.author, recorded=told.author)
         spaces = self._open_spaces.get(message.thread.platform)
@@ -105,20 +100,3 @@ class Introductions:
         if await self._notes.first(thread.tenant, key, interaction, interaction_id=interaction):
             return True
         return await self._notes.get(thread.tenant, key) == interaction
-
-
-async def _introduced(platform: Introduces, message: Message) -> Introduction:
-    """Ask who somebody is, again for some seconds: what passes soon must cost nobody an answer.
-
-    A call that hung is not made again. Raises DeliveryFailed.
-    """
-    loop = asyncio.get_running_loop()
-    end, pause = loop.time() + _PATIENCE_SECONDS, _FIRST_PAUSE_SECONDS
-    while True:
-        try:
-            return await platform.introduce(message)
-        except DeliveryFailed:
-            if loop.time() + pause > end:
-                raise
-        await asyncio.sleep(pause)
-        pause *= 2

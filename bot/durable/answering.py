@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import structlog
 
-from bot.errors import StoreUnavailable
+from bot.errors import AskerUnknown, StoreUnavailable
 from bot.outcomes import error_code, refused, unavailable
 from bot.ports import Admits, AnswersInquiries, ReportStage
 from bot.types import Message, Outcome, Person, Refusal, Stage
@@ -34,7 +34,8 @@ class Answering:
     async def answer(self, message: Message, report: ReportStage) -> Outcome:
         """Return what becomes of a message; what goes wrong is logged and becomes an escalation.
 
-        Raises StoreUnavailable: without the record no outcome could be kept either.
+        Raises StoreUnavailable: without the record no outcome could be kept either. Raises
+        AskerUnknown: a later attempt may be answered.
         """
         asker: Person | None = None
         try:
@@ -44,7 +45,7 @@ class Answering:
                     return refused(message, admitted)
                 asker = admitted.asker
                 return await self._desk.handle(admitted, report)
-        except StoreUnavailable:
+        except (AskerUnknown, StoreUnavailable):
             raise
         except Exception as error:
             log.exception("desk.failed", interaction_id=message.interaction_id)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from time import perf_counter
+from time import monotonic, perf_counter
 
 import structlog
 
@@ -14,10 +14,11 @@ from bot.durable.answering import Answering
 from bot.durable.delivery import Deliverer
 from bot.durable.order import ThreadOrder
 from bot.durable.posting import Posting, pause_before
-from bot.errors import BotError, ClaimLost, RecordRefused
+from bot.errors import AskerUnknown, BotError, ClaimLost, RecordRefused
+from bot.introductions import UNSURE
 from bot.observing.audit import Observes
 from bot.observing.tracing import interaction_span
-from bot.outcomes import busy, unavailable, without_text
+from bot.outcomes import busy, refused, unavailable, without_text
 from bot.ports import Worklist
 from bot.types import Interaction, InteractionId, Message, Outcome, Stage
 
@@ -35,14 +36,16 @@ class Limits:
     """How much is done at once, how much may be under way, and how long anything may take.
 
     ``concurrency`` counts questions that are being answered, ``waiting`` those accepted here and
-    neither finished nor waiting for a platform. ``delivery_hours`` is how long a reply that a
-    platform does not take is tried again.
+    neither finished nor waiting for a platform. ``introduction_seconds`` is how long a platform
+    that can't tell who asks is asked again, ``delivery_hours`` how long a reply that it does not
+    take is tried again.
     """
 
     concurrency: int = 16
     waiting: int = 2000
     deadline_seconds: float = 120.0
     drain_seconds: float = 12.0
+    introduction_seconds: float = 60.0
     delivery_hours: float = 24.0
 
 
@@ -74,11 +77,13 @@ class Work:
         self._observers = observers
         self._posting = posting
         self._answered = answered
+        self._introduction_seconds = limits.introduction_seconds
         self._order = ThreadOrder(work.behind)
         self._desks = asyncio.Semaphore(limits.concurrency)
         self._handling: dict[InteractionId, asyncio.Task[Outcome]] = {}
         self._tries: dict[InteractionId, int] = {}
         self._faults: dict[InteractionId, int] = {}
+        self._unknown_since: dict[InteractionId, float] = {}
 
     def tells(self, message: Message) -> bool:
         """Tell whether an asker can be told something other than by who asks for it."""
@@ -111,6 +116,7 @@ class Work:
             return self._postponed(interaction_id, error)
         self._tries.pop(interaction_id, None)
         self._faults.pop(interaction_id, None)
+        self._unknown_since.pop(interaction_id, None)
         return pause
 
     def _postponed(self, interaction_id: InteractionId, error: Exception) -> float:
@@ -118,6 +124,8 @@ class Work:
         known = isinstance(error, BotError) and not isinstance(error, RecordRefused)
         tries = self._tries[interaction_id] = self._tries.get(interaction_id, 0) + 1
         self._faults[interaction_id] = self._faults.get(interaction_id, 0) + (not known)
+        if isinstance(error, AskerUnknown):
+            self._unknown_since.setdefault(interaction_id, monotonic())
         log.warning(
             "work.postponed",
             interaction_id=interaction_id,
@@ -156,6 +164,9 @@ class Work:
         """Return what is said without the desk: there is no room, or it has failed too often."""
         if full:
             return busy(interaction.message)
+        since = self._unknown_since.get(interaction.id)
+        if since is not None and monotonic() - since > self._introduction_seconds:
+            return refused(interaction.message, UNSURE)
         if self._faults.get(interaction.id, 0) >= _MOST_FAULTS:
             return unavailable(interaction.message, "The work failed again and again; see the log.")
         return None

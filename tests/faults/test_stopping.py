@@ -39,7 +39,7 @@ async def test_stopping_with_50_questions_under_way_takes_25_s_and_loses_none(
 
         model.let_go()
         await running.start()
-        await until(all_once(slack, numbers), within_seconds=100)
+        await until(all_once(slack, numbers), within_seconds=30)
         again, answer = await asker.ask(running.url, question(0)[0], "k")
 
     assert statuses == {200}

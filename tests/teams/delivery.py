@@ -47,8 +47,7 @@ FAULTS: Sequence[tuple[Fault | None, int]] = (
 """What goes wrong with a call, and how often in about a thousand; the last is a time-out."""
 
 FIRST = ("message", "typing")
-FAULTY = (*FIRST, "update", "delete")
-"""Not who somebody is: while Teams does not tell that, they are asked to come back."""
+FAULTY = (*FIRST, "update", "delete", "member")
 
 AT_A_KILL = 10
 """So many posts are on their way, or not noted yet, when a server is killed."""

@@ -24,7 +24,7 @@ def listeners(
     channel: SlackChannel, office: Office, *, own: Own, errands: Errands, followers: Followers
 ) -> Sequence[Registers]:
     """Return who takes what, most particular first."""
-    messages = Messages(own, office, channel.introducer, channel.names)
+    messages = Messages(own, office, channel.names)
     return (
         Arrivals(own, office, channel=channel, errands=errands),
         Changes(own, office, messages),

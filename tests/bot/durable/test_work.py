@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 import pytest
@@ -14,15 +14,32 @@ from structlog.testing import capture_logs
 
 from bot.durable.inbox import DurableInbox
 from bot.durable.work import Limits
-from bot.errors import ClaimLost, DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.errors import (
+    AskerUnknown,
+    ClaimLost,
+    DeliveryFailed,
+    DeliveryRefused,
+    StoreUnavailable,
+)
+from bot.introductions import UNSURE
 from bot.outcomes import UNAVAILABLE
+from bot.ports import Admits
 from bot.store import Store
 from bot.store.tables import InteractionRow
 from bot.store.work import StoredWork
-from bot.types import Activity, Interaction, InteractionId, Message, Outcome, PostedRef, Stage
+from bot.types import (
+    Activity,
+    Inquiry,
+    Interaction,
+    InteractionId,
+    Message,
+    Outcome,
+    PostedRef,
+    Stage,
+)
 from tests.bot.boards import EventfulBoard, Happening, IdleEngine
 from tests.bot.durable.test_lease import Clock
-from tests.bot.fakes import EchoDesk, Gate, replied
+from tests.bot.fakes import EchoDesk, Gate, OpenAdmission, replied
 from tests.bot.inboxes import SOON, inbox_over, running
 from tests.bot.recorded import answered, recorded, spoken
 from tests.builders import message
@@ -38,13 +55,20 @@ def by_hand(
     board: EventfulBoard,
     *,
     desk: EchoDesk | None = None,
+    admission: Admits | None = None,
     limits: Limits = SOON,
     alone: bool = True,
 ) -> DurableInbox:
     """Return an inbox that accepts, and works only when ``run`` is called."""
     channels = {board.platform: board}
     opened = inbox_over(
-        store, desk=desk, channels=channels, limits=limits, engine=IdleEngine(), alone=alone
+        store,
+        desk=desk,
+        admission=admission,
+        channels=channels,
+        limits=limits,
+        engine=IdleEngine(),
+        alone=alone,
     )
     opened.inbox.open()
     return opened.inbox
@@ -503,6 +527,37 @@ async def test_work_that_keeps_breaking_is_answered_with_an_apology(
 
     assert len(desk.handled) < 10
     assert [UNAVAILABLE in text for text in board.posts.values()] == [True]
+
+
+@dataclass
+class AwayAdmission:
+    """Is not told who asks, so many times."""
+
+    times: int
+
+    async def admit(self, message: Message) -> Inquiry:
+        self.times -= 1
+        if self.times >= 0:
+            raise AskerUnknown("Slack did not say who asks.")
+        return await OpenAdmission().admit(message)
+
+
+@pytest.mark.mended(id="slack-2")
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(60.0, "You said: hello"), (0.0, UNSURE.text)], ids=["soon", "too long"]
+)
+async def test_an_asker_unknown_for_a_moment_waits_and_is_then_answered(
+    store: Store, seconds: float, said: str
+) -> None:
+    board, limits = EventfulBoard(), replace(SOON, introduction_seconds=seconds)
+    inbox = by_hand(store, board, limits=limits, admission=AwayAdmission(3))
+    await inbox.accept(ASKED)
+    runs = 1
+    while await inbox.run(ID) is not None:
+        runs += 1
+
+    assert runs == (4 if seconds else 2)
+    assert list(board.posts.values()) == [said]
 
 
 async def test_a_process_whose_claim_is_another_s_gives_nothing_up(store: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
@@ -13,7 +14,7 @@ from bot.adapters.slack.calling.calls import Caller, Send
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.home.members import Home, Member, member_of, own_bot, unknown
 from bot.adapters.slack.home.own import Own
-from bot.adapters.slack.wire.events import Event
+from bot.adapters.slack.wire.reply_to import was_shared
 from bot.config import Settings
 from bot.errors import DeliveryFailed
 from bot.remembered import Remembered
@@ -140,13 +141,10 @@ class Introducer:
         return Introduction(member.person, outsiders=shared or bool(member.outsider))
 
     async def _has_outsiders(self, message: Message) -> bool:
-        return not message.private and await self._shared.get(message.thread.channel)
-
-    def note(self, channel: str, body: Event) -> None:
-        """Keep what an event's envelope says of its channel: then nobody need be asked."""
-        shared = body.get("is_ext_shared_channel")
-        if isinstance(shared, bool):
-            self._shared.put(channel, shared)
+        if message.private:
+            return False
+        told = was_shared(message) if _is_recent(message) else None
+        return told if told is not None else await self._shared.get(message.thread.channel)
 
     async def _is_shared(self, channel: str) -> bool:
         answer = await self._caller.call(
@@ -157,6 +155,11 @@ class Introducer:
         room = answer.get("channel") or {}
         outside = room.get("is_ext_shared") or room.get("is_pending_ext_shared")
         return bool(outside or (room.get("is_shared") and not room.get("is_org_shared")))
+
+
+def _is_recent(message: Message) -> bool:
+    """Tell whether what was said of a channel with a message may be believed still."""
+    return datetime.now(UTC) - message.received_at < timedelta(seconds=_KEPT_SECONDS)
 
 
 def in_time(send: Send) -> Send:

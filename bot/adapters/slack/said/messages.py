@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.home.identity import Introducer
 from bot.adapters.slack.home.names import Names
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.wire.events import Event, heard, object_at, text_at, ts_at
+from bot.adapters.slack.wire.reply_to import enveloped
 from bot.adapters.slack.wire.text import ids_in
 from bot.listening.anew import addressed
 from bot.listening.edits import Edits
@@ -26,10 +26,9 @@ ACCEPT_SECONDS = 2.5
 class Messages:
     """Implements Registers: mentions, direct messages, and what is overheard where allowed."""
 
-    def __init__(self, own: Own, office: Office, introducer: Introducer, names: Names) -> None:
+    def __init__(self, own: Own, office: Office, names: Names) -> None:
         self._own = own
         self._office = office
-        self._introducer = introducer
         self._names = names
         self.edits = Edits(office)
 
@@ -41,7 +40,6 @@ class Messages:
         said = self.heard(body, event)
         if said is None:
             return
-        self._introducer.note(said.message.thread.channel, body)
         async with asyncio.timeout(ACCEPT_SECONDS):
             if not await is_for_us(self._office.hearing, said):
                 return
@@ -70,6 +68,7 @@ class Messages:
             us=self._own.us(body),
             received_at=datetime.now(UTC),
             names=names,
+            reply_to=enveloped(body),
         )
 
     async def _brings_files(self, message: Message) -> bool:

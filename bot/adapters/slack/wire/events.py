@@ -44,6 +44,7 @@ def heard(
     us: Us,
     received_at: datetime,
     names: Mapping[str, str] | None = None,
+    reply_to: str = "",
 ) -> Heard | None:
     """Return what an event says, or None for what is nobody's word, or is our own.
 
@@ -71,6 +72,7 @@ def heard(
         overheard=overheard,
         attachments=tuple(attachments_in(event)),
         by_bot=by_bot,
+        reply_to=reply_to,
     )
     return Heard(message, begins=thread == ts, by_bot=by_bot)
 

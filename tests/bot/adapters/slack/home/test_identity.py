@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -187,12 +187,20 @@ async def test_what_an_envelope_says_of_its_channel_need_not_be_asked(
     assert "conversations.info" not in slack.calls
 
 
-async def test_a_channel_of_which_no_envelope_spoke_is_asked_about(
-    slack: FakeSlack, channel: SlackChannel
+@pytest.mark.parametrize(("said", "age"), [("no", timedelta()), (False, timedelta(minutes=10))])
+async def test_an_envelope_that_says_nothing_or_is_old_is_not_believed(
+    slack: FakeSlack,
+    channel: SlackChannel,
+    client: Client,
+    inbox: KeepingInbox,
+    said: object,
+    age: timedelta,
 ) -> None:
-    channel.introducer.note(SHARED, {"is_ext_shared_channel": "no"})
+    asked = events.mention("vpn?", channel=SHARED)
+    await events.send(client, events.envelope(asked, is_ext_shared_channel=said))
+    sent = replace(inbox.only, received_at=datetime.now(UTC) - age)
 
-    assert (await channel.introduce(question(room=SHARED))).outsiders
+    assert (await channel.introduce(sent)).outsiders
     assert "conversations.info" in slack.calls
 
 
