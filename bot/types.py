@@ -295,6 +295,10 @@ ErrorCode = Literal[
 """Why something that was needed for an answer did not work; documented in docs/api.md."""
 
 
+ConfidenceLevel = Literal["sure", "partial", "unsure"]
+"""partial: a part of the question is answered; unsure: below the threshold, offered as a guess."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An answer. ``text`` is Markdown with ``[1]``-style marks into ``sources``.
@@ -302,6 +306,8 @@ class Reply:
     ``tone`` is how it is offered: "found" quotes what the wiki says (no model), "answer" is
     composed by a model and checked, "generic" never touched the index. ``limit`` is set where a
     limit refused the question, ``error`` where the text is an apology for what did not work.
+    ``confidence_level`` is None where nothing was looked up; ``missing`` is what of the question
+    the pages do not say.
     """
 
     text: str
@@ -312,6 +318,8 @@ class Reply:
     kind: Literal["reply"] = "reply"
     limit: Limit | None = None
     error: ErrorCode | None = None
+    confidence_level: ConfidenceLevel | None = None
+    missing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,12 +150,17 @@ class Citation:
     score: float = 0.0
 
 
+PartKind = Literal["paragraph", "step", "table", "code"]
+"""What form a part of an answer has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One statement of an answer and the quotes that support it; never without one."""
 
     text: str
     citations: tuple[Citation, ...]
+    kind: PartKind = "paragraph"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +223,7 @@ class Answer:
 
     ``features`` are named signals of retrieval and answer for the gate (rag.confidence).
     ``refusal`` holds the model's or its filter's words when it declined; ``reading`` says how an
-    ambiguous question was understood.
+    ambiguous question was understood; ``missing`` what of the question the pages do not say.
     """
 
     question: str
@@ -231,3 +236,4 @@ class Answer:
     refusal: str | None = None
     dropped_claims: int = 0
     reading: str | None = None
+    missing: str | None = None
