@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -92,17 +93,19 @@ def shown(page: Page, words: str) -> Locator:
     return page.get_by_text(words).last
 
 
-async def finds(page: Page, channel: str, words: str) -> None:
-    """Open a channel until it shows something, as people look again.
+async def finds(page: Page, there: Office, channel: str, words: str) -> None:
+    """Open a channel once something was posted there, and look again as people do.
 
     The playground's page loses what is posted at the moment in which a channel is opened.
     """
+    screen = there.alex.screen
+    await screen.until(lambda: [each for each in screen.shown if words in json.dumps(each.now)])
     for _ in range(_LOOKS - 1):
         await opens(page, channel)
         with suppress(AssertionError):
             await expect(shown(page, words)).to_be_visible(timeout=PATIENCE_MS / _LOOKS)
             return
-        await page.reload()
+        await opens(page, "General")
     await opens(page, channel)
     await expect(shown(page, words)).to_be_visible()
 
@@ -129,7 +132,7 @@ async def test_a_question_goes_from_the_chat_to_the_people(
         await expect(shown(page, "I've asked the people who look after this")).to_be_visible()
         await picture(page, "handed-over")
 
-        await finds(page, "Help desk", "A question for a person")
+        await finds(page, there, "Help desk", "A question for a person")
         await picture(page, "case")
         await page.get_by_role("button", name="Claim").click()
         await expect(shown(page, "Claimed by Alex Wilber")).to_be_visible()
