@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 CHUNKS_OF_A_PAGE = 3
 """At most so many of one page come first, so that one long page can't crowd out the others."""
 
-COMPARED = 40
+COMPARED = 30
 """How many of the best are compared by tokens and word pairs; more cost time and change little."""
 
 _DIGITS = 6

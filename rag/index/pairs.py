@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 
-from rag.words import stems
+from rag.words import running_words, stem, stems
 
 
 def shared_pairs(question: str, texts: Mapping[int, str]) -> dict[int, float]:
@@ -21,7 +21,13 @@ def shared_pairs(question: str, texts: Mapping[int, str]) -> dict[int, float]:
     wanted = frozenset(pairwise(stems(question)))
     if not wanted:
         return {}
+    initials = {found[0] for pair in wanted for found in pair}
     return {
-        number: len(wanted.intersection(pairwise(stems(text)))) / len(wanted)
+        number: len(wanted.intersection(pairwise(_stems(text, initials)))) / len(wanted)
         for number, text in texts.items()
     }
+
+
+def _stems(text: str, initials: Collection[str]) -> list[str]:
+    """Stem only what can match, as stemming costs most and keeps a word's first letter."""
+    return [stem(word) if word[0] in initials else word for word in running_words(text)]
