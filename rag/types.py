@@ -96,7 +96,8 @@ class Passage:
 
     ``score`` orders passages within one search (higher is better) and means nothing across
     indexes. Signals every index gives where it has them: ``keyword`` (BM25, higher is better),
-    ``vector`` (cosine), ``keyword_rank`` and ``vector_rank`` (from 1). One that compares tokens
+    ``vector`` (cosine), ``keyword_rank`` and ``vector_rank`` (from 1), and for the best ``pairs``:
+    the share of the question's word pairs that the chunk holds. One that compares tokens
     gives ``tokens``: how near, on average, each token of the question has one in the chunk.
     """
 

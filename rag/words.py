@@ -45,13 +45,17 @@ def words(text: str) -> list[str]:
 
 def content_words(text: str) -> list[str]:
     """Return the distinct words that say what a text is about, in order."""
-    found = (word for word in words(text) if word not in _STOP_WORDS and len(word) > 1)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(running_words(text)))
+
+
+def running_words(text: str) -> list[str]:
+    """Return the content words of a text in order, with repetitions."""
+    return [word for word in words(text) if word not in _STOP_WORDS and len(word) > 1]
 
 
 def stems(text: str) -> list[str]:
     """Return the stems of the content words, in order, with repetitions."""
-    return [stem(word) for word in words(text) if word not in _STOP_WORDS and len(word) > 1]
+    return [stem(word) for word in running_words(text)]
 
 
 def identifiers(text: str) -> frozenset[str]:

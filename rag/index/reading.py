@@ -8,9 +8,10 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from rag.index.fusion import Candidate, Ranked, Weights, fuse, refine, spread
+from rag.index.fusion import COMPARED, Candidate, Ranked, Weights, fuse, refine, spread
 from rag.index.keywords import keywords, match_any
 from rag.index.memory import Memory, facts_of
+from rag.index.pairs import shared_pairs
 from rag.index.rows import COLUMNS, TABLES, chunk_of, numbers_text, readers_of
 from rag.index.scopes import open_to, permitted
 from rag.index.tokens import closeness
@@ -19,9 +20,6 @@ from rag.types import Chunk, Fingerprint, Page, Passage, Principal, Question, To
 
 CANDIDATES = 100
 """How many each search contributes."""
-
-COMPARED = 20
-"""How many of the best are compared token by token; more cost time and change little."""
 
 _KEYWORD_SEARCH = """
 SELECT words.rowid, -bm25(words, 2.0, 1.0, 1.0) AS score
@@ -207,14 +205,30 @@ class Reader:
         ]
 
     def _refined(self, question: Question, ranked: list[Ranked]) -> list[Ranked]:
-        if question.tokens is None or len(question.tokens) == 0 or not self._memory.dimensions:
-            return ranked
         best, others = ranked[:COMPARED], ranked[COMPARED:]
-        signs = self._signs([place.candidate.chunk for place in best])
-        if not signs:
+        numbers = [place.candidate.chunk for place in best]
+        near = self._closeness(question, numbers)
+        pairs = shared_pairs(question.text, self._texts(numbers))
+        if not near and not pairs:
             return ranked
-        near = closeness(question.tokens, list(signs.values()))
-        return refine(best, dict(zip(signs, near, strict=True)), self._weights) + others
+        return refine(best, near, pairs, self._weights) + others
+
+    def _closeness(self, question: Question, numbers: Sequence[int]) -> dict[int, float]:
+        if question.tokens is None or len(question.tokens) == 0 or not self._memory.dimensions:
+            return {}
+        signs = self._signs(numbers)
+        if not signs:
+            return {}
+        return dict(zip(signs, closeness(question.tokens, list(signs.values())), strict=True))
+
+    def _texts(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return by chunk what keyword search sees of it."""
+        rows = self._connection.execute(
+            "SELECT number, breadcrumb || char(10) || text FROM chunks "
+            "WHERE number IN (SELECT value FROM json_each(?))",
+            (numbers_text(numbers),),
+        )
+        return dict(rows.fetchall())
 
     def _signs(self, numbers: Sequence[int]) -> dict[int, TokenSigns]:
         rows = self._connection.execute(
@@ -253,6 +267,7 @@ def _passage(chunk: Chunk, ranked: Ranked) -> Passage:
         "vector_rank": found.vector_rank,
         "fused": ranked.fused,
         "tokens": ranked.tokens,
+        "pairs": ranked.pairs,
     }
     known = {name: float(value) for name, value in signals.items() if value is not None}
     return Passage(chunk=chunk, score=ranked.score, signals=known)

@@ -20,11 +20,13 @@ def closeness(question: Vectors, chunks: Sequence[TokenSigns]) -> list[float]:
         question: Unit-length token vectors, shape (tokens, dimensions); at least one.
         chunks: Signs of each chunk's tokens; at least one token each.
     """
-    signs = _signs(np.concatenate(chunks))
+    return [_mean_nearest(question, _signs(chunk)) for chunk in chunks]
+
+
+def _mean_nearest(question: Vectors, signs: NDArray[np.float32]) -> float:
+    """One chunk at a time: what is unpacked stays in the processor's cache."""
     cosines = np.vecdot(question[:, None, :], signs[None, :, :]) / np.sqrt(question.shape[1])
-    starts = np.cumsum([0, *(len(chunk) for chunk in chunks[:-1])])
-    nearest = np.maximum.reduceat(cosines, starts, axis=1)
-    return [float(mean) for mean in nearest.mean(axis=0)]
+    return float(cosines.max(axis=1).mean())
 
 
 def _signs(packed: TokenSigns) -> NDArray[np.float32]:

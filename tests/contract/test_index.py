@@ -222,6 +222,16 @@ async def test_titles_are_searched(index: SearchIndex) -> None:
     assert page_ids(await ask(index, "sabbatical", vector=False)) == ["leave"]
 
 
+async def test_words_that_stand_together_as_asked_put_a_passage_first(index: SearchIndex) -> None:
+    apart = draft("apart", "policy leave parental")
+    await put(index, apart, draft("together", "parental leave policy"))
+
+    found = await ask(index, "parental leave policy")
+
+    assert page_ids(found) == ["together", "apart"]
+    assert [passage.signals["pairs"] for passage in found] == [1.0, 0.0]
+
+
 async def test_tokens_that_come_nearer_put_a_passage_first(index: SearchIndex) -> None:
     """Optional: an index that keeps tokens compares the best passages by them once more."""
     if not isinstance(index, KeepsTokens):

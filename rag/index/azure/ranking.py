@@ -9,7 +9,8 @@ from typing import Any
 from rag.index.azure.documents import Read, chunk_of
 from rag.index.azure.reranker import SCORE
 from rag.index.azure.schema import EMBEDDING
-from rag.index.fusion import Candidate, Ranked, Weights, fuse, spread
+from rag.index.fusion import COMPARED, Candidate, Ranked, Weights, fuse, refine, spread
+from rag.index.pairs import shared_pairs
 from rag.types import Passage
 
 _BEYOND = -1.0
@@ -29,18 +30,28 @@ class _Scores:
 
 
 def ranked_passages(
-    documents: Sequence[Read], weights: Weights, *, hybrid: bool, ranker: bool = False
+    question: str,
+    documents: Sequence[Read],
+    weights: Weights,
+    *,
+    hybrid: bool,
+    ranker: bool = False,
 ) -> tuple[Passage, ...]:
     """Return all documents as passages, best first.
 
     Those that the semantic ranker judged come first, by its score; then all others, by words and
-    meaning together. The service's own fused score tells ranks only, and is not used. Where the
-    ``ranker`` is wanted, those that it did not judge say so by a signal.
+    meaning together. Where it judged none, the best are compared by the question's word pairs too.
+    The service's own fused score tells ranks only, and is not used. Where the ``ranker`` is
+    wanted, those that it did not judge say so by a signal.
     """
     scores = [_scores(document, hybrid=hybrid) for document in documents]
     candidates = _candidates(documents, scores)
     fused = fuse(candidates, weights)
-    places = spread(_reranked(fused, [score.reranker for score in scores]))
+    judged = [score.reranker for score in scores]
+    if any(score is not None for score in judged):
+        places = spread(_reranked(fused, judged))
+    else:
+        places = spread(_compared(question, fused, documents, weights))
     return tuple(
         _passage(documents[number], place, scores[number], ranker=ranker)
         for place in places
@@ -118,6 +129,19 @@ def _reranked(fused: Sequence[Ranked], scores: Sequence[float | None]) -> list[R
     return sorted(judged, key=lambda place: -place.score) + others
 
 
+def _compared(
+    question: str, fused: list[Ranked], documents: Sequence[Read], weights: Weights
+) -> list[Ranked]:
+    best, others = fused[:COMPARED], fused[COMPARED:]
+    texts = {place.candidate.chunk: _text(documents[place.candidate.chunk]) for place in best}
+    pairs = shared_pairs(question, texts)
+    return refine(best, {}, pairs, weights) + others if pairs else fused
+
+
+def _text(document: Read) -> str:
+    return "\n".join((*document["breadcrumb"], document["content"]))
+
+
 def _passage(document: Read, place: Ranked, scores: _Scores, *, ranker: bool) -> Passage:
     found = place.candidate
     unjudged = ranker and scores.reranker is None
@@ -127,6 +151,7 @@ def _passage(document: Read, place: Ranked, scores: _Scores, *, ranker: bool) ->
         "keyword_rank": found.keyword_rank,
         "vector_rank": found.vector_rank,
         "fused": place.fused,
+        "pairs": place.pairs,
         "reranker": scores.reranker,
         "reranker_absent": 1.0 if unjudged else None,
     }

@@ -49,6 +49,7 @@ class Retriever:
         parts["filter"] = _permitted(question, readers)
         answer = await self._ask(facts.index, question, parts)
         passages = ranked_passages(
+            question.text,
             answer.documents,
             self._weights,
             hybrid="vector_queries" in parts,

@@ -84,7 +84,7 @@ def test_what_exceeds_a_pages_share_comes_after_all_else() -> None:
 def test_of_the_best_those_whose_tokens_come_nearer_go_first() -> None:
     best = fuse([candidate(1, 9.0, 0.8), candidate(2, 8.0, 0.7), candidate(3, 1.0, 0.1)], HALF)
 
-    refined = refine(best, {1: 0.3, 2: 0.6, 3: 0.2}, Weights(tokens=0.6))
+    refined = refine(best, {1: 0.3, 2: 0.6, 3: 0.2}, {}, Weights(tokens=0.6))
 
     assert order(refined) == [2, 1, 3]
     assert [place.tokens for place in refined] == [0.6, 0.3, 0.2]
@@ -94,10 +94,20 @@ def test_of_the_best_those_whose_tokens_come_nearer_go_first() -> None:
 def test_a_chunk_without_tokens_keeps_its_say() -> None:
     best = fuse([candidate(1, 9.0, 0.8), candidate(2, 5.0, 0.4), candidate(3, 1.0, 0.1)], HALF)
 
-    refined = refine(best, {2: 0.6, 3: 0.2}, Weights(tokens=0.6))
+    refined = refine(best, {2: 0.6, 3: 0.2}, {}, Weights(tokens=0.6))
 
     assert order(refined) == [1, 2, 3]
     assert refined[0].tokens is None
+
+
+def test_of_the_best_those_that_hold_the_questions_word_pairs_go_first() -> None:
+    best = fuse([candidate(1, 9.0, 0.8), candidate(2, 7.0, 0.7), candidate(3, 1.0, 0.1)], HALF)
+
+    refined = refine(best, {}, {1: 0.0, 2: 1.0, 3: 0.0}, Weights(pairs=0.5))
+
+    assert order(refined) == [2, 1, 3]
+    assert [place.pairs for place in refined] == [1.0, 0.0, 0.0]
+    assert all(1 <= place.score <= 2 for place in refined)
 
 
 SCORES = st.one_of(st.none(), st.floats(-1, 1))
@@ -112,7 +122,11 @@ def test_every_candidate_is_ranked_once_with_falling_scores(
         for number, (keyword, vector, page) in enumerate(found)
     ]
 
-    ranked = spread(refine(fuse(candidates, HALF), dict.fromkeys(range(3), 0.4), HALF))
+    ranked = spread(
+        refine(
+            fuse(candidates, HALF), dict.fromkeys(range(3), 0.4), dict.fromkeys(range(2), 0.5), HALF
+        )
+    )
 
     assert sorted(order(ranked)) == list(range(len(found)))
     assert all(0 <= place.fused <= 1 for place in ranked)

@@ -18,8 +18,9 @@ def found(
     cosine: float | None = None,
     reranker: float | None = None,
     embedded: bool = True,
+    text: str = "Text",
 ) -> Document:
-    page = draft(page_id, "Text")
+    page = draft(page_id, text)
     (document,) = chunk_documents(page.page, page.chunks, None)
     near = [] if cosine is None else [{"embedding": {"vectorSimilarity": cosine}}]
     subscores = {
@@ -42,8 +43,8 @@ def near_only(page_id: str, score: float) -> Document:
     return document
 
 
-def ordered(*documents: Document, hybrid: bool = True) -> list[Passage]:
-    return [*ranked_passages(documents, Weights(), hybrid=hybrid)]
+def ordered(*documents: Document, hybrid: bool = True, question: str = "vpn") -> list[Passage]:
+    return [*ranked_passages(question, documents, Weights(), hybrid=hybrid)]
 
 
 def ids(passages: list[Passage]) -> list[str]:
@@ -113,3 +114,13 @@ def test_a_search_by_words_alone_takes_the_score_for_what_it_is() -> None:
     (passage,) = ordered(document, hybrid=False)
 
     assert passage.signals == {"keyword": 7.5, "keyword_rank": 1.0, "fused": 1.0}
+
+
+def test_word_pairs_count_unless_the_ranker_judged() -> None:
+    def answered(judged: float | None) -> list[str]:
+        apart = found("apart", keyword=5.0, cosine=0.5, reranker=judged, text="leave, parental")
+        together = found("together", keyword=5.0, cosine=0.5, text="parental leave")
+        return ids(ordered(apart, together, question="parental leave"))
+
+    assert answered(None) == ["together", "apart"]
+    assert answered(1.0) == ["apart", "together"]
