@@ -36,7 +36,7 @@ _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
 _TABLE_RULE = re.compile(r"^[\s|:-]+$")
 
 
-def reply_of(answer: Answer, probability: float, level: ConfidenceLevel) -> Reply:
+def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure") -> Reply:
     """Return the answer as a reply: quotes as what was found, or the model's checked claims.
 
     Its text says in words what its ``level`` is, and what the pages do not say.
