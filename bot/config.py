@@ -89,7 +89,7 @@ class Settings(SearchSettings):
         0.65,
         ge=0,
         le=1,
-        description="Below it a person is asked, until a certificate says else.",
+        description="Below it there is a guess or a person, until a certificate says else.",
     )
     escalation_message: str = Field(
         ESCALATION, pattern=r"\S", description="What the asker is told then."

@@ -58,6 +58,7 @@ class Desk:
         router: Tells what a message wants.
         generic: Answers small talk and general knowledge.
         pipeline: Answers from the pages.
+        model: The name of the model that the first three use, as configured; "" for none.
         gate: Judges how sure an answer is.
         wording: What is said when a person takes over.
         others: What takes the place of the first three where a channel names another model.
@@ -72,10 +73,12 @@ class Desk:
         pipeline: Pipeline,
         gate: Gates,
         wording: EscalationWording,
+        model: str = "",
         others: Mapping[str, Way] | None = None,
         still: StillReadable | None = None,
     ) -> None:
-        self._ways = Ways(Way(router=router, generic=generic, pipeline=pipeline), others or {})
+        configured = Way(router=router, generic=generic, pipeline=pipeline, model=model)
+        self._ways = Ways(configured, others or {})
         self._grounding = Grounding(gate, still)
         self._wording = wording
 
@@ -120,7 +123,7 @@ class Desk:
     ) -> Outcome:
         asked = asked_of(inquiry, trace.route)
         try:
-            grounded = await self._grounding.ground(way.pipeline, asked, report)
+            grounded = await self._grounding.ground(way, asked, report)
         except RagError as error:
             _log.exception("retrieval_failed", interaction_id=inquiry.message.interaction_id)
             code = error_code(error)
@@ -142,7 +145,7 @@ class Desk:
         own = message.author.principals
         if message.overheard or audience.kind == "private" or own <= audience.principals:
             return None, ()
-        return await self._grounding.fuller(way.pipeline, asked, public, own)
+        return await self._grounding.fuller(way, asked, public, own)
 
     def _respond(self, inquiry: Inquiry, way: Way, route: Route, grounded: Grounded) -> Response:
         answer = grounded.answer
@@ -150,11 +153,14 @@ class Desk:
             return self._hand_over("unavailable", inquiry, route, grounded, error=grounded.error)
         if answer.refusal is not None:
             return refusal_of(grounded.probability)
-        if grounded.passes:
-            return reply_of(answer, grounded.probability)
+        level = grounded.level
+        if grounded.passes and level is not None:
+            return reply_of(answer, grounded.probability, level)
         asked_back = clarify(answer.question, grounded.retrieval.passages, grounded.probability)
         if asked_back is not None:
             return asked_back
+        if level is not None:
+            return reply_of(answer, grounded.probability, level)
         reason = _reason(answer, way.pipeline, grounded)
         return self._hand_over(reason, inquiry, route, grounded)
 

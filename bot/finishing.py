@@ -22,9 +22,9 @@ def finished(inquiry: Inquiry, outcome: Outcome) -> Outcome:
 
 
 def _worth_saying(inquiry: Inquiry, outcome: Outcome) -> bool:
-    """Whether it is said unasked: an answer from the pages, or a person in one's own thread."""
+    """Whether it is said unasked: a sure answer from the pages, or a person in one's own thread."""
     match outcome.response:
-        case Reply(tone="found" | "answer", refused=False, sources=sources):
+        case Reply(confidence_level="sure", refused=False, sources=sources):
             return bool(sources)
         case Escalation(reason="asked_for_human"):
             return bool(inquiry.history)

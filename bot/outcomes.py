@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 from bot.escalations.handover import LISTED, OFFERED
 from bot.types import (
     Clarification,
+    ConfidenceLevel,
     ErrorCode,
     Escalation,
     EscalationReason,
@@ -66,6 +67,13 @@ def answer_type(outcome: Outcome) -> AnswerType:
             return "ESCALATION_REQUIRED"
         case _:
             assert_never(response)
+
+
+def confidence_level(outcome: Outcome) -> ConfidenceLevel | None:
+    """Tell how an answer from the wiki was offered; None for anything else, and for old records."""
+    if answer_type(outcome) != "RAG" or not isinstance(outcome.response, Reply):
+        return None
+    return outcome.response.confidence_level
 
 
 def refusal_note(outcome: Outcome) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,8 @@ from bot.config import Settings
 from bot.desk import Desk
 from bot.errors import SettingInvalid
 from bot.escalations.handover import EscalationWording
-from bot.gating.gate import GATE_FILE, load_gate
+from bot.gating.gate import GATE_FILE, Gate, load_gate
+from bot.gating.gate_file import calibration_name
 from bot.ports import StillReadable
 from bot.routing.generic import GenericAnswers
 from bot.routing.intents.classifier import IntentClassifier, load_classifier
@@ -26,12 +27,17 @@ from rag.grounded import GroundedComposer, approximate_tokens
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 
+_ANSWER, _ANSWER_ATTACHED = "answer", "answer_attached"
+"""The prompts that answer from passages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """``embedder_trouble`` says why there is none; then search is by keyword alone.
 
     ``still`` takes a last look at pages before they are shown, where that is wanted.
+    ``uncalibrated`` names the models, each with its prompt, whose answers the gate judges by its
+    careful default.
     """
 
     index: SearchIndex
@@ -41,6 +47,7 @@ class Parts:
     pipeline: Pipeline
     desk: Desk
     still: StillReadable | None = None
+    uncalibrated: tuple[str, ...] = ()
 
 
 def _as_it_is(composer: Composer) -> Composer:
@@ -75,14 +82,16 @@ async def open_parts(
         for name in settings.openai_channel_models:
             other = None if name == settings.openai_model else _model(settings, name, closing)
             others[name] = ways.made(other) if other else configured
+        gate = load_gate(settings.confidence_threshold, gate_path(settings))
         yield Parts(
             index=index,
             embedder=embedder,
             embedder_trouble=trouble,
             model=model,
             pipeline=configured.pipeline,
-            desk=_desk(settings, configured, others, still),
+            desk=_desk(settings, configured, others, still, gate),
             still=still,
+            uncalibrated=_uncalibrated(gate, (configured, *others.values())),
         )
 
 
@@ -173,6 +182,7 @@ class _Ways:
             router=Router(self.near, self.classifier, model, mode=mode),
             generic=GenericAnswers(model),
             pipeline=Pipeline(self.index, self.embedder, composer, top_k=self.settings.top_k),
+            model=model.name if model else "",
         )
 
 
@@ -182,8 +192,8 @@ def _composer(model: ChatModel | None, embedder: Embedder | None) -> Composer:
     count_tokens = approximate_tokens if embedder is None else embedder.count_tokens
     return GroundedComposer(
         model,
-        load_prompt("answer"),
-        attached_prompt=load_prompt("answer_attached"),
+        load_prompt(_ANSWER),
+        attached_prompt=load_prompt(_ANSWER_ATTACHED),
         count_tokens=count_tokens,
     )
 
@@ -203,18 +213,31 @@ def _asks_named(settings: Settings) -> frozenset[str]:
     return frozenset(platform for platform, is_on in platforms.items() if is_on)
 
 
+def _uncalibrated(gate: Gate, ways: Iterable[Way]) -> tuple[str, ...]:
+    models = dict.fromkeys(way.model for way in ways if way.model)
+    prompts = [load_prompt(name).id for name in (_ANSWER, _ANSWER_ATTACHED)]
+    wanted = [(model, prompt) for model in models for prompt in prompts]
+    return tuple(
+        f"{model} with {prompt}"
+        for model, prompt in wanted
+        if not gate.knows(calibration_name(model, prompt))
+    )
+
+
 def _desk(
     settings: Settings,
     configured: Way,
     others: Mapping[str, Way],
     still: StillReadable | None,
+    gate: Gate,
 ) -> Desk:
     return Desk(
         router=configured.router,
         generic=configured.generic,
         pipeline=configured.pipeline,
+        model=configured.model,
         others=others,
-        gate=load_gate(settings.confidence_threshold, gate_path(settings)),
+        gate=gate,
         wording=EscalationWording(
             not_found=settings.not_found_message,
             uncertain=settings.escalation_message,

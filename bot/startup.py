@@ -97,6 +97,16 @@ def model(settings: Settings) -> Part:
     return Part("model", "ready", f"{settings.openai_model} at {where}")
 
 
+def calibration(settings: Settings, uncalibrated: Sequence[str]) -> Part:
+    """Say what judges answers; ``uncalibrated`` names models, each with its prompt."""
+    if not settings.model_configured:
+        return Part("calibration", "ready", "learned from answers without a model")
+    if not uncalibrated:
+        return Part("calibration", "ready", "learned from this model's answers")
+    detail = f"no calibration for {', '.join(uncalibrated)}: the careful default holds."
+    return Part("calibration", "absent", detail, "What that means: docs/confidence.md")
+
+
 def _host(address: str | None) -> str | None:
     return urlsplit(address or "https://api.openai.com").hostname
 

@@ -374,6 +374,8 @@ Response = Reply | Clarification | Escalation
 class Trace:
     """Why this outcome: everything the desk saw and decided, kept with the interaction.
 
+    ``gate`` is "passed", "unsure" (shown as a guess), "stopped", or "" where nothing was judged;
+    ``calibration`` is what judged, by name (bot.gating.gate_file), "" where it was not recorded.
     ``heard`` are the passages behind the earlier turns that a model or the question's rewriting
     knew, without signals; None where it was not recorded.
     """
@@ -383,6 +385,7 @@ class Trace:
     features: Mapping[str, float] = field(default_factory=dict)
     threshold: float | None = None
     gate: str = ""
+    calibration: str = ""
     calls: tuple[ModelCall, ...] = ()
     filters: tuple[FilterVerdict, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)

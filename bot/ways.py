@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bot.types import NO_MODEL, Reply, Route
@@ -31,12 +31,14 @@ class AnswersGenerically(Protocol):
 class Way:
     """What routes a message and answers it, all with the same model or all without one.
 
-    ``notes`` say why it was taken, where that is not plain.
+    ``model`` is its name as configured, "" without one. ``notes`` say why it was taken, where that
+    is not plain.
     """
 
     router: Routes
     generic: AnswersGenerically
     pipeline: Pipeline
+    model: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -64,9 +66,7 @@ class Ways:
         if not quiet:
             return way
         without = self._without
-        return Way(
-            router=without.router, generic=without.generic, pipeline=way.pipeline, notes=way.notes
-        )
+        return replace(way, router=without.router, generic=without.generic)
 
     def _named(self, model: str) -> Way:
         if not model:
@@ -76,7 +76,4 @@ class Ways:
         chosen = self._others.get(model)
         if chosen is not None:
             return chosen
-        known = self._configured
-        return Way(
-            router=known.router, generic=known.generic, pipeline=known.pipeline, notes=(_GONE,)
-        )
+        return replace(self._configured, notes=(_GONE,))

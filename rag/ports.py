@@ -311,8 +311,9 @@ class ChatModel(Protocol):
 class Composition:
     """What a composer made of the passages; no claims means they do not answer.
 
-    ``reading`` says how an ambiguous question was understood. ``signals`` are the composer's own
-    features for the gate, by name. ``dropped_claims`` counts claims that failed the checks.
+    ``reading`` says how an ambiguous question was understood, ``missing`` what of it the pages do
+    not say. ``signals`` are the composer's own features for the gate, by name. ``dropped_claims``
+    counts claims that failed the checks.
     """
 
     claims: tuple[Claim, ...]
@@ -321,6 +322,7 @@ class Composition:
     refusal: str | None = None
     dropped_claims: int = 0
     signals: Mapping[str, float] = field(default_factory=dict)
+    missing: str | None = None
 
 
 class Composer(Protocol):

@@ -35,6 +35,7 @@ async def status(
         known,
         startup.embedder(settings, name, parts.embedder_trouble),
         startup.model(settings),
+        startup.calibration(settings, parts.uncalibrated),
         startup.slack(settings),
         startup.teams(settings),
         confluence or startup.confluence(None, datetime.now(UTC)),

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from bot.admission import audience_of
 from bot.app import load_ingestion_settings
 from bot.config import Settings
+from bot.outcomes import confidence_level
 from bot.parts import open_parts
 from bot.rendering.rendering import Rendered, SourceLine, render
 from bot.startup import NOTHING_INDEXED
@@ -18,7 +19,7 @@ from rag.types import EVERYONE, Principal
 
 
 async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) -> int:
-    """Print the answer and its sources; 0 when answered, else 1."""
+    """Print the answer and its sources; 0 when answered, 1 when not: a guess is no answer."""
     asker = Person("cli", principals=frozenset({EVERYONE, *_groups(groups)}))
     message = Message(
         id=str(uuid.uuid4()),
@@ -36,7 +37,8 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
             return 1
         outcome = await MarksSuperseded(parts.desk, superseded).handle(inquiry, _quiet)
     print(_printed(render(outcome.response, private=True, remarks=outcome.remarks)))
-    return 0 if outcome.response.kind == "reply" else 1
+    answered = outcome.response.kind == "reply" and confidence_level(outcome) != "unsure"
+    return 0 if answered else 1
 
 
 def _printed(rendered: Rendered) -> str:

@@ -61,6 +61,7 @@ async def doctor(settings: Settings, *further: Checks) -> int:
         async with open_parts(settings) as parts:
             found += [await _knowledge(settings, parts), await _embedder(settings, parts)]
             found += [await _model(settings, parts), *await _outsiders(settings, parts)]
+            found += [startup.calibration(settings, parts.uncalibrated)]
             own = await _own_spaces(settings, parts)
     except (BotError, RagError) as error:
         found.append(Part("index", "failed", str(error)))

@@ -18,8 +18,9 @@ class Finding:
 
     ``interaction_id`` is the exchange that was searched for: the escalated one, or, when somebody
     only asked for a person, the one before it. ``gate`` is "stopped", "passed", or "" where there
-    was nothing to judge. ``hidden`` counts the pages that are left out: the reader may not read
-    them, or they have changed since.
+    was nothing to judge, "unsure" where the answer was shown as a guess. ``missing`` is what that
+    answer, or part of one, says that the pages lack. ``hidden`` counts the pages that are left out:
+    the reader may not read them, or they have changed since.
     """
 
     interaction_id: InteractionId
@@ -30,6 +31,7 @@ class Finding:
     suggestions: tuple[Source, ...] = ()
     passages: tuple[FoundPassage, ...] = ()
     hidden: int = 0
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def finding_of(interaction: Interaction, seen: Sight) -> Finding | None:
         threshold=outcome.trace.threshold,
         suggestions=suggestions,
         passages=passages,
+        missing=seen.missing(outcome.response),
         hidden=len(_pages(found_in(interaction)) - _pages(suggestions) - _pages(passages)),
     )
 

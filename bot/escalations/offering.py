@@ -90,6 +90,8 @@ def pages_heading(finding: Finding) -> str:
     """Say what the pages on a card are: what an answer quoted, or what was only found."""
     if finding.gate == "passed":
         return "Pages of the answer that was given"
+    if finding.gate == "unsure":
+        return "Pages of the guess that was shown"
     return "Pages found (not confirmed)"
 
 

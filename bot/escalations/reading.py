@@ -138,6 +138,12 @@ class Sight:
             is_open(each, self.passages) and self.quotes(each) for each in quoted_in(response)
         )
 
+    def missing(self, response: Response) -> str:
+        """Return what an answer says that the pages lack, wherever its words may be seen."""
+        if not isinstance(response, Reply) or not self.shows(response):
+            return ""
+        return response.missing or ""
+
     def offers(self, options: Iterable[str]) -> tuple[str, ...]:
         """Return what was offered that names a passage that may be read: more is than cited."""
         named = frozenset(map(option_of, self.passages.values()))
@@ -198,7 +204,13 @@ class Sight:
         trace = outcome.trace
         route = replace(trace.route, question=self.searched_for(interaction))
         trace = replace(trace, route=route, passages=self.keeps(trace.passages))
-        return replace(outcome, trace=trace)
+        return replace(outcome, response=self._of_open_pages(outcome.response), trace=trace)
+
+    def _of_open_pages(self, response: Response) -> Response:
+        """Return an answer without what it lacks, which may name what a closed page says."""
+        if isinstance(response, Reply) and not self._may_read(quoted_in(response)):
+            return replace(response, missing=None)
+        return response
 
     @property
     def why_closed(self) -> str:

@@ -155,8 +155,15 @@ async def certify(
         target: the largest share of wrong answers among those given, 0..1.
         confidence: how sure that must be, 0..1.
 
-    Returns None when nothing can be promised. Raises SettingInvalid for a file that can't be read.
+    Returns None when nothing can be promised. Raises SettingInvalid for a file that can't be
+    read, and where there is no calibration for what the subject composes with.
     """
+    file = load_gate_file(gate)
+    if subject.composer.name not in file.calibrations:
+        raise SettingInvalid(
+            "There is no calibration for answers of this model, so nothing can be certified: "
+            "docs/confidence.md says how one is trained."
+        )
     rows = load_questions(questions)
     cases = [await ask(subject, row) for row in rows]
     asked = [case for case in cases if case.reached_index]
@@ -165,7 +172,7 @@ async def certify(
         scores, [case.right for case in asked], target=target, confidence=confidence
     )
     record = _recorded(found, questions.name) if found else None
-    _write(out, load_gate_file(gate).with_certificate(subject.composer.name, record))
+    _write(out, file.with_certificate(subject.composer.name, record))
     return record
 
 

@@ -229,22 +229,12 @@ def _trained_on(samples: Sequence[Sample]) -> tuple[TrainedOn, ...]:
 
 
 def gate_file(asked: Asked, by_keyword: Asked = ()) -> GateFile:
-    """Return all calibrations: for quotes, for quotes without an embedder, and for a model.
-
-    The model's is a stand-in until it is trained on answers of one's own model: the probability
-    that the evidence was found, times the share of claims that the checks let through.
-    """
+    """Return the calibrations for answers without a model: with an embedder, and without."""
     samples = samples_of(asked)
-    model = fit(
-        samples_of(asked, evidence=True),
-        "a gold page is among the passages (stand-in: times the supported share of the claims)",
-        retrieval_only=True,
-    )
     calibrations = {
         "extractive": fit(samples, "the quotes hold every key fact and cite a gold page"),
-        "model": model.model_copy(update={"times_supported_share": True}),
     }
     if by_keyword:
         alone = "as extractive, with keyword search alone"
         calibrations["extractive.keyword"] = fit(samples_of(by_keyword), alone)
-    return GateFile(version=1, date=datetime.now(UTC).date(), calibrations=calibrations)
+    return GateFile(version=2, date=datetime.now(UTC).date(), calibrations=calibrations)

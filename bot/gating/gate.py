@@ -10,7 +10,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from bot.errors import SettingInvalid
-from bot.gating.gate_file import Calibration, Feature, GateFile
+from bot.gating.careful import careful_probability
+from bot.gating.gate_file import CAREFUL, UNSURE_FROM, Calibration, Feature, GateFile, is_of_model
+from bot.types import ConfidenceLevel
 
 GATE_FILE = Path(__file__).with_name("gate.json")
 
@@ -33,11 +35,33 @@ class Weight:
     push: float
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How likely an answer is right, and from where on it is given, or shown as a guess.
+
+    ``by`` is the name of the calibration, CAREFUL, or "" where nothing judged.
+    """
+
+    probability: float
+    threshold: float
+    unsure_from: float = UNSURE_FROM
+    by: str = ""
+
+    def level(self, missing: str | None) -> ConfidenceLevel | None:
+        """Return the level of an answer that lacks what is ``missing``; None: ask a person."""
+        if self.probability >= self.threshold:
+            return "partial" if missing else "sure"
+        return "unsure" if self.probability >= self.unsure_from else None
+
+
 class Gate:
     """Judges by logistic regression, with coefficients from a file; plain arithmetic.
 
+    A calibration is called "extractive" or as ``calibration_name`` says. A model's answers for
+    which there is none are judged by ``careful_probability``.
+
     Args:
-        file: the calibrations by composer.
+        file: the calibrations by name.
         confidence_threshold: what a probability must reach while no certificate exists.
     """
 
@@ -45,34 +69,49 @@ class Gate:
         self._calibrations = file.calibrations
         self._threshold = confidence_threshold
 
-    def probability(self, features: Mapping[str, float], composer: str) -> float:
-        """Return how likely the answer is right, 0..1; 0 when a veto holds or nothing is known."""
-        calibration = self._calibration(features, composer)
-        if calibration is None or veto(features) is not None:
-            return 0.0
-        found = _logistic(calibration, features)
-        if calibration.times_supported_share:
-            found *= features.get("supported_share", 0.0)
-        return min(1.0, max(0.0, found))
+    def judge(self, features: Mapping[str, float], name: str) -> Judgement:
+        """Return what the calibration of that name makes of an answer."""
+        found = self._found(features, name)
+        return Judgement(
+            self.probability(features, name),
+            self.threshold(name),
+            self._calibrations[found].unsure_from if found else UNSURE_FROM,
+            found or (CAREFUL if is_of_model(name) else ""),
+        )
 
-    def weights(self, features: Mapping[str, float], composer: str) -> Sequence[Weight]:
+    def probability(self, features: Mapping[str, float], name: str) -> float:
+        """Return how likely the answer is right, 0..1; 0 when a veto holds or nothing is known."""
+        if veto(features) is not None:
+            return 0.0
+        calibration = self._calibration(features, name)
+        if calibration is not None:
+            return _logistic(calibration, features)
+        return careful_probability(features) if is_of_model(name) else 0.0
+
+    def weights(self, features: Mapping[str, float], name: str) -> Sequence[Weight]:
         """Return what each feature that counts did to the probability; none when nothing did."""
-        calibration = self._calibration(features, composer)
+        calibration = self._calibration(features, name)
         return () if calibration is None else _weights(calibration, features)
 
-    def threshold(self, composer: str) -> float:
+    def threshold(self, name: str) -> float:
         """Return the certified threshold, or the configured one while there is none."""
-        calibration = self._calibrations.get(composer)
+        calibration = self._calibrations.get(name)
         if calibration is None or calibration.certificate is None:
             return self._threshold
         return calibration.certificate.threshold
 
-    def _calibration(self, features: Mapping[str, float], composer: str) -> Calibration | None:
-        if _VECTOR not in features:
-            keyword_only = self._calibrations.get(composer + KEYWORD_ONLY)
-            if keyword_only is not None:
-                return keyword_only
-        return self._calibrations.get(composer)
+    def knows(self, name: str) -> bool:
+        """Tell whether there is a calibration of that name."""
+        return name in self._calibrations
+
+    def _calibration(self, features: Mapping[str, float], name: str) -> Calibration | None:
+        return self._calibrations.get(self._found(features, name))
+
+    def _found(self, features: Mapping[str, float], name: str) -> str:
+        """Name the calibration that fits what was searched with; "" where there is none."""
+        if _VECTOR not in features and self.knows(name + KEYWORD_ONLY):
+            return name + KEYWORD_ONLY
+        return name if self.knows(name) else ""
 
 
 def load_gate(confidence_threshold: float, path: Path = GATE_FILE) -> Gate:

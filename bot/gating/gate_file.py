@@ -3,9 +3,45 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+MODEL = "model"
+CAREFUL = "careful"
+"""What judges a model's answers until there is a calibration for them (bot.gating.careful)."""
+
+UNSURE_FROM = 0.4
+"""From here up to the threshold an answer is shown as a guess, where a calibration says nothing.
+
+An opinion until training measures a better one: a guess that is right less often than two times in
+five costs its readers more than it saves them.
+"""
+
+
+def calibration_name(model: str, prompt: str) -> str:
+    """Name the calibration of what one model answers to one version of a prompt.
+
+    Args:
+        model: as it is configured (OPENAI_MODEL).
+        prompt: with its version, such as ``answer@2``.
+    """
+    return f"{MODEL}:{model}:{prompt}"
+
+
+def is_of_model(name: str) -> bool:
+    """Tell whether a calibration is, or would be, of a model's answers."""
+    return name == MODEL or name.startswith(f"{MODEL}:")
+
+
+def judged_by(name: str) -> str:
+    """Say in words what judged, as the record shows it."""
+    if name == CAREFUL:
+        return "The careful default: nothing was learned from answers of this model and prompt"
+    if not is_of_model(name):
+        return "What was learned from answers without a model"
+    model, _, prompt = name.removeprefix(f"{MODEL}:").rpartition(":")
+    return f"What was learned from answers of {model} with {prompt}"
 
 
 class _Frozen(BaseModel):
@@ -51,8 +87,8 @@ class Calibration(_Frozen):
     """A logistic regression for one composer.
 
     ``label`` says in words what its probability is the probability of. ``validation`` holds the
-    figures of the cross-validation by name. ``times_supported_share`` multiplies the probability
-    by the share of the composer's claims that passed the checks.
+    figures of the cross-validation by name. From ``unsure_from`` up to the threshold an answer is
+    shown as a guess.
     """
 
     label: str
@@ -60,18 +96,43 @@ class Calibration(_Frozen):
     features: tuple[Feature, ...] = Field(min_length=1)
     trained_on: tuple[TrainedOn, ...]
     validation: dict[str, float] = Field(default_factory=dict)
-    times_supported_share: bool = False
+    unsure_from: float = Field(default=UNSURE_FROM, ge=0, le=1)
     certificate: CertificateRecord | None = None
 
 
 class GateFile(_Frozen):
-    """All calibrations; a file of another version is refused."""
+    """All calibrations by name; a file of an unknown version is refused.
 
-    version: Literal[1]
+    Answers without a model have "extractive" and "extractive.keyword", a model's the name that
+    ``calibration_name`` gives. Version 1 had one for whatever model, which knew nothing of its
+    answers: it is left out.
+    """
+
+    version: Literal[2]
     date: date
     calibrations: dict[str, Calibration]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_version_1(cls, given: Any) -> Any:  # noqa: ANN401 - whatever was in the file
+        match given:
+            case {"version": 1, "calibrations": dict(calibrations)}:
+                kept = {name: _without_share(each) for name, each in calibrations.items()}
+                kept.pop(MODEL, None)
+                return {**given, "version": 2, "calibrations": kept}
+            case _:
+                return given
+
     def with_certificate(self, composer: str, certificate: CertificateRecord | None) -> GateFile:
-        """Return the file with one composer's certificate replaced, or taken away."""
+        """Return the file with one calibration's certificate replaced, or taken away.
+
+        Raises KeyError for a calibration that is not there.
+        """
         certified = self.calibrations[composer].model_copy(update={"certificate": certificate})
         return self.model_copy(update={"calibrations": {**self.calibrations, composer: certified}})
+
+
+def _without_share(calibration: Any) -> Any:  # noqa: ANN401 - whatever was in the file
+    if not isinstance(calibration, dict):
+        return calibration
+    return {name: each for name, each in calibration.items() if name != "times_supported_share"}

@@ -9,7 +9,13 @@ from typing import Protocol
 import structlog
 
 from bot.observing.tracing import current_trace_id
-from bot.outcomes import answer_type, document_ids, escalation_reason, retrieval_used
+from bot.outcomes import (
+    answer_type,
+    confidence_level,
+    document_ids,
+    escalation_reason,
+    retrieval_used,
+)
 from bot.types import Message, Outcome
 from rag.types import ModelCall
 
@@ -67,6 +73,7 @@ class Audit:
             confidence_score=response.confidence,
             threshold=trace.threshold,
             answer_type=answer_type(outcome),
+            confidence_level=confidence_level(outcome),
             escalation_reason=escalation_reason(outcome),
             **_spent(trace.calls),
             timings_ms={stage: round(ms, 1) for stage, ms in trace.timings_ms.items()},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from bot.gating.gate import Judgement
 from bot.rendering.wording import found_passages
-from bot.types import ErrorCode, Route, Trace
+from bot.types import ConfidenceLevel, ErrorCode, Route, Trace
 from rag import telemetry
 from rag.pipeline import Retrieval
 from rag.telemetry import Attributes
@@ -22,8 +23,7 @@ class Grounded:
 
     retrieval: Retrieval
     answer: Answer | None
-    probability: float
-    threshold: float
+    judgement: Judgement
     earlier: tuple[ModelCall, ...] = ()
     notes: tuple[str, ...] = ()
     error: ErrorCode | None = None
@@ -34,8 +34,27 @@ class Grounded:
         return (*self.earlier, *(self.answer.calls if self.answer else ()))
 
     @property
+    def probability(self) -> float:
+        return self.judgement.probability
+
+    @property
+    def level(self) -> ConfidenceLevel | None:
+        """Return how an answer is offered; None where there is none, or people are asked."""
+        if self.answer is None or not self.answer.claims:
+            return None
+        return self.judgement.level(self.answer.missing)
+
+    @property
     def passes(self) -> bool:
-        return bool(self.answer and self.answer.claims) and self.probability >= self.threshold
+        """Tell whether it counts as answered; a guess does not."""
+        return self.level in {"sure", "partial"}
+
+    @property
+    def gate(self) -> str:
+        """Name what the gate decided, for the record."""
+        if self.level is None:
+            return "stopped"
+        return "passed" if self.passes else "unsure"
 
 
 def explained(trace: Trace, grounded: Grounded) -> Trace:
@@ -47,8 +66,9 @@ def explained(trace: Trace, grounded: Grounded) -> Trace:
         trace,
         passages=found_passages(passages),
         features=dict(answer.features) if answer else {},
-        threshold=grounded.threshold,
-        gate="passed" if grounded.passes else "stopped",
+        threshold=grounded.judgement.threshold,
+        gate=grounded.gate,
+        calibration=grounded.judgement.by,
         timings_ms={**trace.timings_ms, **timings},
         notes=(*trace.notes, *grounded.notes),
     )
@@ -83,6 +103,6 @@ def of_gate(judged: Grounded) -> Attributes:
     return {
         telemetry.EVALUATION_NAME: "gate",
         telemetry.EVALUATION_SCORE: judged.probability,
-        telemetry.EVALUATION_LABEL: "passed" if judged.passes else "stopped",
-        telemetry.GATE_THRESHOLD: judged.threshold,
+        telemetry.EVALUATION_LABEL: judged.gate,
+        telemetry.GATE_THRESHOLD: judged.judgement.threshold,
     }

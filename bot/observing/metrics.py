@@ -20,7 +20,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from bot.errors import StoreUnavailable
 from bot.escalations.repeating import pressed_below
-from bot.outcomes import answer_type
+from bot.outcomes import answer_type, confidence_level
 from bot.startup import Part
 from bot.types import Message, Outcome
 
@@ -51,7 +51,7 @@ class Metrics:
         self._answers = Counter(
             "frontdesk_answers",
             "Messages that got an outcome.",
-            ("platform", "intent", "answer_type"),
+            ("platform", "intent", "answer_type", "confidence_level"),
             registry=self._registry,
         )
         self._dropped = Counter(
@@ -135,7 +135,8 @@ class Metrics:
         if pressed_below(message):
             self._hand_overs.labels(platform).inc()
         else:
-            self._answers.labels(platform, trace.route.intent.value, answer_type(outcome)).inc()
+            kind, level = answer_type(outcome), confidence_level(outcome) or "none"
+            self._answers.labels(platform, trace.route.intent.value, kind, level).inc()
             self._seconds.labels(platform).observe(duration_ms / 1000)
         for call in trace.calls:
             self._model_calls.labels(call.model, call.purpose).inc()

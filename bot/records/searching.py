@@ -10,7 +10,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 from bot.escalations.types import State
 from bot.feedback import Reason, Vote
 from bot.outcomes import AnswerType
-from bot.types import Feedback, Intent, InteractionId, Platform, Status
+from bot.types import ConfidenceLevel, Feedback, Intent, InteractionId, Platform, Status
 
 Item = TypeVar("Item")
 
@@ -64,7 +64,8 @@ class AskedQuestion:
 
     ``case`` is the state of its escalation, also where a button below it asked for a person.
     ``answer_type`` and ``intent`` are None until there is an outcome. ``refused`` says why it was
-    not worked on (bot.outcomes.refusal_note), "" where it was.
+    not worked on (bot.outcomes.refusal_note), "" where it was. ``level`` is that of an
+    answer from the wiki, None where it was not recorded.
     """
 
     id: InteractionId
@@ -78,6 +79,7 @@ class AskedQuestion:
     answer_type: AnswerType | None = None
     intent: Intent | None = None
     confidence: float | None = None
+    level: ConfidenceLevel | None = None
     ups: int = 0
     downs: int = 0
     case: State | None = None

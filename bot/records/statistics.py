@@ -13,9 +13,18 @@ from bot.records.sums import Span
 from bot.types import Intent
 
 Kind = Literal[
-    "answered", "generic", "clarified", "escalated", "offered", "refused", "open", "silent"
+    "answered",
+    "unsure",
+    "generic",
+    "clarified",
+    "escalated",
+    "offered",
+    "refused",
+    "open",
+    "silent",
 ]
-"""What became of a question. answered: from the wiki. generic: small talk and general knowledge.
+"""What became of a question. answered: from the wiki, whole or in part. unsure: a guess was shown,
+and nobody gave it a thumb up; with one it is answered. generic: small talk and general knowledge.
 clarified: one question back. escalated: it went to a person. offered: a person was offered, and
 nobody took that. refused: beyond a limit, or during a pause. open: still being worked on. silent:
 nobody asked the bot, or they were told before; it counts as no question."""
@@ -101,9 +110,12 @@ class Figures:
 
     @property
     def without_person(self) -> float | None:
-        """The share answered from the wiki of what it was asked for; None without any."""
+        """The share answered from the wiki of what it was asked for; None without any.
+
+        A guess that nobody found helpful counts as not answered.
+        """
         answered = self.of("answered")
-        needed = answered + self.of("escalated") + self.of("offered")
+        needed = answered + self.of("unsure") + self.of("escalated") + self.of("offered")
         return answered / needed if needed else None
 
 
@@ -155,14 +167,16 @@ def dates(span: Span) -> tuple[date, ...]:
     return tuple(first + timedelta(days=n) for n in range((last - first).days + 1))
 
 
-def kind_of(answer_type: str, intent: str, *, handed: bool) -> Kind:
+def kind_of(answer_type: str, intent: str, *, handed: bool, unsure: bool = False) -> Kind:
     """Name what became of a question, from what the record keeps of its outcome.
 
     What is refused before it is routed has a general answer to an unknown intent. ``handed``:
-    people have the question on their list.
+    people have the question on their list. ``unsure``: a guess that nobody found helpful.
     """
     if handed:
         return "escalated"
+    if unsure and answer_type == "RAG":
+        return "unsure"
     if answer_type == "GENERIC" and intent == Intent.UNKNOWN:
         return "refused"
     return _KINDS.get(answer_type, "open")

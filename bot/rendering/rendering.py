@@ -195,4 +195,5 @@ def _footer(reply: Reply, *, private: bool) -> str:
     if reply.tone == "generic":
         return ""
     how = "Reply" if private else "Mention me with"
-    return f"Not what you need? {how} \u201chuman\u201d and I will ask a person."
+    why = "Something is missing?" if reply.missing else "Not what you need?"
+    return f"{why} {how} \u201chuman\u201d and I will ask a person."

@@ -5,15 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bot.types import FoundPassage, Reply, Source
+from bot.rendering.markdown import clip
+from bot.types import ConfidenceLevel, FoundPassage, Reply, Source
 from rag.types import Answer, Chunk, Citation, Claim, Passage
 
-_FOUND = "From the wiki:"
+FOUND = "From the wiki:"
+UNSURE = "This may be it, I'm not sure"
+"""What stands before an answer that is offered as a guess."""
+
+NOT_SAID = "The wiki doesn't say:"
+"""What stands before that which an answer lacks."""
+
 _REFUSED = "I can't help with that one. If it is about work, a person can: reply \u201chuman\u201d."
 _EXCERPT_CHARACTERS = 240
 _LEAST_EXCERPT = 80
 _END = re.compile(r"(?<=[.!?])(?=\s)|(?=\n)")
 _STRETCH_CHARACTERS = 800
+_MISSING_CHARACTERS = 300
 _SUGGESTIONS = 3
 _INTRODUCED = re.compile(
     r"^\s*(?:(?:i(?:'ve|\u2019ve| have)? )?(?:read|took|taken|understood|interpret(?:ed)?)"
@@ -28,18 +36,29 @@ _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
 _TABLE_RULE = re.compile(r"^[\s|:-]+$")
 
 
-def reply_of(answer: Answer, probability: float) -> Reply:
-    """Return the answer as a reply: quotes as what was found, or the model's checked claims."""
+def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure") -> Reply:
+    """Return the answer as a reply: quotes as what was found, or the model's checked claims.
+
+    Its text says in words what its ``level`` is, and what the pages do not say.
+    """
     numbered = _numbered(answer)
     marks = {source.chunk_id: number for number, source in enumerate(numbered, start=1)}
     extractive = answer.composer == "extractive"
     text = _quoted(answer.claims, marks) if extractive else _stated(answer, marks)
+    missing = clip(answer.missing or "", _MISSING_CHARACTERS) or None
     return Reply(
-        text=text,
+        text=_as_sure_as_it_is(text, level, missing),
         tone="found" if extractive else "answer",
         sources=numbered,
         confidence=probability,
+        confidence_level=level,
+        missing=missing,
     )
+
+
+def _as_sure_as_it_is(text: str, level: ConfidenceLevel, missing: str | None) -> str:
+    said = f"{UNSURE}:\n\n{text.removeprefix(FOUND).lstrip()}" if level == "unsure" else text
+    return f"{said}\n\n{NOT_SAID} {missing}" if missing else said
 
 
 def refusal_of(probability: float) -> Reply:
@@ -124,7 +143,7 @@ def _source(passage: Passage, quote: str, *, line: str = "") -> Source:
 
 
 def _quoted(claims: Sequence[Claim], marks: dict[str, int]) -> str:
-    lines = [_FOUND, ""]
+    lines = [FOUND, ""]
     for position, claim in enumerate(claims):
         following = claims[position + 1] if position + 1 < len(claims) else None
         last = following is None or _first(following) != _first(claim)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, case, exists, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, exists, func, not_, select
 
 from bot.records.statistics import HAND_OVER
 from bot.records.sums import Span
@@ -27,10 +27,13 @@ _WITHDRAWN = ("cancelling", "cancelled")
 _DAY_SECONDS = 86_400
 
 
-def kinds(dialect: str, tenant: str, span: Span, most: int) -> Select[str, str, str, bool, int]:
+def kinds(
+    dialect: str, tenant: str, span: Span, most: int
+) -> Select[str, str, str, bool, bool, int]:
     """How many questions of the newest had which kind of answer and intent, by day.
 
-    And whether they went to people themselves. Presses are none (bot.records.statistics.HAND_OVER).
+    And whether they went to people themselves, and whether their answer was a guess that nobody
+    found helpful. Presses are none (bot.records.statistics.HAND_OVER).
     """
     asked = (
         select(*_became(dialect))
@@ -39,7 +42,7 @@ def kinds(dialect: str, tenant: str, span: Span, most: int) -> Select[str, str, 
         .limit(most)
         .subquery()
     )
-    key = asked.c.day, asked.c.answer_type, asked.c.intent, asked.c.handed
+    key = asked.c.day, asked.c.answer_type, asked.c.intent, asked.c.handed, asked.c.unsure
     return select(*key, func.count()).group_by(*key)
 
 
@@ -61,7 +64,7 @@ def handed_over(tenant: str, since: datetime, most: int) -> Select[str]:
 
 def became(
     dialect: str, tenant: str, span: Span, ids: Sequence[str]
-) -> Select[str, str, str, bool]:
+) -> Select[str, str, str, bool, bool]:
     """What became of some questions, before a press below them."""
     return select(*_became(dialect)).where(*_asked(tenant, span), InteractionRow.id.in_(ids))
 
@@ -176,7 +179,17 @@ def first(tenant: str) -> Select[str]:
 
 def _became(
     dialect: str,
-) -> tuple[ColumnElement[str], ColumnElement[str], ColumnElement[str], ColumnElement[bool]]:
+) -> tuple[
+    ColumnElement[str],
+    ColumnElement[str],
+    ColumnElement[str],
+    ColumnElement[bool],
+    ColumnElement[bool],
+]:
+    guess = InteractionRow.confidence_level == "unsure"
+    helped = exists().where(
+        FeedbackRow.interaction_id == InteractionRow.id, FeedbackRow.vote == "up"
+    )
     own = EscalationRow.interaction_id == InteractionRow.id
     to_people = InteractionRow.answer_type == "ESCALATION_REQUIRED"
     return (
@@ -184,6 +197,7 @@ def _became(
         InteractionRow.answer_type.expression,
         InteractionRow.intent.expression,
         and_(to_people, exists().where(own)).label("handed"),
+        and_(guess, not_(helped)).label("unsure"),
     )
 
 

@@ -100,6 +100,7 @@ def asked(numbers: Sequence[int]) -> Select[*tuple[Any, ...]]:
             row.intent,
             row.answer_type,
             row.confidence,
+            row.confidence_level,
             case((_refused(row), row.outcome)).label("refused"),
             _votes("up").label("ups"),
             _votes("down").label("downs"),

@@ -163,6 +163,7 @@ def forget(interaction_id: str, message: str, at: datetime) -> Update:
             intent="",
             answer_type="",
             confidence=None,
+            confidence_level="",
             finished_at=at,
             owner=None,
             epoch=InteractionRow.epoch + 1,

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from bot.escalations.life import Reminders
-from bot.outcomes import answer_type, goes_to_people
+from bot.outcomes import answer_type, confidence_level, goes_to_people
 from bot.store.codec import Codec, storable
 from bot.types import (
     Activity,
@@ -45,6 +45,7 @@ class Rows:
             "intent": outcome.trace.route.intent.value,
             "answer_type": answer_type(outcome),
             "confidence": outcome.response.confidence,
+            "confidence_level": confidence_level(outcome) or "",
         }
 
     def interaction(self, row: Row[Any]) -> Interaction:

@@ -130,6 +130,7 @@ class StoredSearches:
             answer_type=_answer_type(row.answer_type),
             intent=Intent(row.intent) if row.intent else None,
             confidence=row.confidence,
+            level=row.confidence_level or None,
             ups=row.ups,
             downs=row.downs,
             case=case,

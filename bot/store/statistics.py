@@ -117,8 +117,8 @@ class StoredStatistics:
             return (await connection.execute(statement)).all()
 
 
-def _kind(answer_type: str, intent: str, handed: bool) -> Kind:  # noqa: FBT001 - a row
-    return kind_of(answer_type, intent, handed=bool(handed))
+def _kind(answer_type: str, intent: str, handed: bool, unsure: bool) -> Kind:  # noqa: FBT001 - a row
+    return kind_of(answer_type, intent, handed=bool(handed), unsure=bool(unsure))
 
 
 def _some(ids: Sequence[str]) -> Iterator[Sequence[str]]:

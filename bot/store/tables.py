@@ -49,9 +49,9 @@ class InteractionRow(Table):
     """One message and what became of it; ``number`` is the order of arrival.
 
     ``channel`` is ``platform:channel``. ``owner`` and ``epoch`` are the claim of the process that
-    works on it. ``intent``, ``answer_type`` and ``confidence`` repeat what ``outcome`` says, to be
-    searched and summed by; empty without one. A search reads its index alone, for the texts
-    between the columns are long.
+    works on it. ``intent``, ``answer_type``, ``confidence`` and ``confidence_level`` repeat what
+    ``outcome`` says, to be searched and summed by; empty without one. A search reads its index
+    alone, for the texts between the columns are long.
     """
 
     __tablename__ = "interactions"
@@ -75,6 +75,7 @@ class InteractionRow(Table):
             "channel",
             "id",
             "finished_at",
+            "confidence_level",
         ),
     )
 
@@ -102,6 +103,7 @@ class InteractionRow(Table):
     intent: Mapped[str] = mapped_column(String(16), server_default="")
     answer_type: Mapped[str] = mapped_column(String(24), server_default="")
     confidence: Mapped[float | None] = mapped_column(Float)
+    confidence_level: Mapped[str] = mapped_column(String(8), server_default="")
 
 
 class TurnRow(Table):

@@ -146,24 +146,47 @@ def _weighed(outcome: Outcome) -> str:
     if sure is None:
         return ""
     chance = f"I put the chance that I have the right answer at {sure.told}"
-    if isinstance(outcome.response, Reply):
-        return f"{chance}; I answer from {sure.needed_told} up."
+    match outcome.response:
+        case Reply(confidence_level="unsure"):
+            return f"{chance}. I answer from {sure.needed_told} up, so this is only a guess."
+        case Reply(confidence_level="partial"):
+            return f"{chance}; I answer from {sure.needed_told} up. It is a part of an answer."
+        case Reply():
+            return f"{chance}; I answer from {sure.needed_told} up."
+        case _:
+            pass
     return f"{chance}. I answer only from {sure.needed_told} up, so I'd rather not guess."
 
 
 def _missing(outcome: Outcome, weights: Sequence[Weight], *, private: bool) -> str:
     """Return what would have been enough, or what spoke most against an answer."""
     response = outcome.response
+    if isinstance(response, Reply):
+        return _lacks(response, weights)
     if not isinstance(response, Escalation):
         return ""
     enough = _ENOUGH if private else {**_ENOUGH, **_ENOUGH_FOR_ALL}
     known = enough.get(ruled_out(outcome)) or enough.get(response.reason)
     if known or sure_of(outcome) is None:
         return known or ""
+    return _held_back(weights)
+
+
+def _lacks(reply: Reply, weights: Sequence[Weight]) -> str:
+    """Return what an answer lacks; of a guess without that, what spoke most against it."""
+    if reply.missing:
+        return f"The wiki doesn't say: {_braceless(reply.missing)}"
+    return _held_back(weights) if reply.confidence_level == "unsure" else ""
+
+
+def _held_back(weights: Sequence[Weight]) -> str:
     against = _against(weights)
-    if not against:
-        return ""
-    return f"What held me back: {' and '.join(against)}."
+    return f"What held me back: {' and '.join(against)}." if against else ""
+
+
+def _braceless(text: str) -> str:
+    """Return a text that format() leaves as it is."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _against(weights: Sequence[Weight]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.gating.gate import Weight
+from bot.gating.gate_file import CAREFUL
 from bot.types import Outcome, Trace
 from bot.why.figures import Group, PassageRow, WeightRow, groups, passage_rows, weight_rows
 from bot.why.ports import Weighs
@@ -60,9 +61,9 @@ def weights_of(outcome: Outcome, gate: Weighs) -> Sequence[Weight]:
     """Return what each signal did to a judgement; none where that did not decide."""
     if sure_of(outcome) is None:
         return ()
-    return gate.weights(outcome.trace.features, _composer(outcome.trace))
+    return gate.weights(outcome.trace.features, outcome.trace.calibration or _usual(outcome.trace))
 
 
-def _composer(trace: Trace) -> str:
-    """Return who composed: the gate judges a model's answers by other signals."""
-    return "model" if any(call.purpose == "answer" for call in trace.calls) else "extractive"
+def _usual(trace: Trace) -> str:
+    """Name what judged where that was not recorded yet: a model's answers had another gate."""
+    return CAREFUL if any(call.purpose == "answer" for call in trace.calls) else "extractive"

@@ -17,6 +17,7 @@ from bot.escalations.reading import CLOSED, IndexReading, Readable, Sight
 from bot.gating.gate import load_gate
 from bot.ports import ReportStage
 from bot.readers import Reader
+from bot.rendering.wording import NOT_SAID
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
 from bot.store import Store
@@ -63,7 +64,10 @@ def told(question: str = "when is the bonus paid?") -> Outcome:
     """An answer that quotes the page."""
     route = Route(Intent.DOMAIN, 1.0, "rule", question)
     trace = Trace(route, (FOUND,), threshold=0.65, gate="passed", heard=())
-    return Outcome(Reply(f"From the wiki:\n\n> {WORDS} [1]", "found", (CITED,), 0.9), trace)
+    lacks = "whether the Canarytext is paid at once"
+    said = f"From the wiki:\n\n> {WORDS} [1]\n\n{NOT_SAID} {lacks}"
+    reply = Reply(said, "found", (CITED,), 0.9, confidence_level="partial", missing=lacks)
+    return Outcome(reply, trace)
 
 
 @pytest.fixture
@@ -295,18 +299,21 @@ async def test_lists_and_searches_show_no_option_of_a_closed_page(
 
 
 @pytest.mark.mended(id="attack-3")
-async def test_the_api_tells_that_a_page_was_closed(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("root", ["/api/v1", "/api/v2"])
+async def test_the_api_tells_that_a_page_was_closed(
+    store: Store, tmp_path: Path, root: str
+) -> None:
     pages = ReadsPages(PAGE)
     body = {"question": "when is the bonus paid?", "show_pipeline": True}
     key = {"Idempotency-Key": "once"}
     async with serving(store, settings_for(tmp_path), desk=Knows(), readable=pages) as client:
-        first = await (await client.post("/api/v1/ask", json=body, headers=key)).json()
-        path = f"/api/v1/interactions/{first['interaction_id']}?show_pipeline=true"
+        first = await (await client.post(f"{root}/ask", json=body, headers=key)).json()
+        path = f"{root}/interactions/{first['interaction_id']}?show_pipeline=true"
         assert "Canarytext" in await (await client.get(path)).text()
         pages.chunks.clear()
 
         told_again = await (await client.get(path)).json()
-        repeated = await (await client.post("/api/v1/ask", json=body, headers=key)).json()
+        repeated = await (await client.post(f"{root}/ask", json=body, headers=key)).json()
 
     for each in (told_again, repeated):
         assert "canary" not in str(each).lower()

@@ -9,6 +9,9 @@ import pytest
 
 from bot.desk import Desk
 from bot.escalations.handover import WISH, EscalationWording, wish_about
+from bot.gating.gate import Judgement
+from bot.gating.gate_file import calibration_name
+from bot.rendering.wording import FOUND, NOT_SAID, UNSURE
 from bot.startup import NOTHING_INDEXED
 from bot.types import (
     Clarification,
@@ -16,6 +19,7 @@ from bot.types import (
     Inquiry,
     Intent,
     Outcome,
+    Policy,
     Reply,
     Route,
     Stage,
@@ -81,6 +85,7 @@ class FirstLine:
     name: str = "extractive"
     composed: int = 0
     calls: tuple[ModelCall, ...] = ()
+    missing: str | None = None
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
         self.composed += 1
@@ -90,7 +95,8 @@ class FirstLine:
             return Composition(claims=(), refusal=self.refusal, dropped_claims=int(self.silent))
         best = passages[0].chunk
         line = best.text.splitlines()[0]
-        return Composition((Claim(line, (Citation(best.id, line),)),), calls=self.calls)
+        claim = Claim(line, (Citation(best.id, line),))
+        return Composition((claim,), calls=self.calls, missing=self.missing)
 
 
 @dataclass
@@ -115,11 +121,8 @@ class Greeter:
 class FixedGate:
     value: float
 
-    def probability(self, features: Mapping[str, float], composer: str) -> float:
-        return self.value
-
-    def threshold(self, composer: str) -> float:
-        return 0.65
+    def judge(self, features: Mapping[str, float], name: str) -> Judgement:
+        return Judgement(self.value, threshold=0.65, unsure_from=0.4, by=name)
 
 
 @dataclass
@@ -195,14 +198,70 @@ async def test_domain_and_unknown_go_the_same_way(bench: Bench, intent: Intent) 
     assert isinstance((await bench.ask()).response, Reply)
 
 
-async def test_an_unsure_answer_is_handed_over_with_pages_unconfirmed(bench: Bench) -> None:
+@pytest.mark.parametrize("private", [True, False])
+async def test_an_unsure_answer_is_shown_as_a_guess_and_goes_to_nobody(
+    bench: Bench, *, private: bool
+) -> None:
     bench.sure = 0.64
+
+    outcome = await bench.ask(private=private)
+
+    assert isinstance(outcome.response, Reply)
+    assert outcome.response.confidence_level == "unsure"
+    assert outcome.response.text.startswith(UNSURE)
+    assert outcome.response.sources
+    assert FOUND not in outcome.response.text
+    assert outcome.trace.gate == "unsure"
+
+
+async def test_a_part_of_an_answer_says_what_the_pages_lack(bench: Bench) -> None:
+    bench.composer.missing = "what the port is for"
+
+    response = (await bench.ask()).response
+
+    assert isinstance(response, Reply)
+    assert (response.confidence_level, response.missing) == ("partial", "what the port is for")
+    assert response.text.endswith(f"{NOT_SAID} what the port is for")
+
+
+async def test_a_sure_answer_lacks_nothing(bench: Bench) -> None:
+    response = (await bench.ask()).response
+
+    assert isinstance(response, Reply)
+    assert (response.confidence_level, response.missing) == ("sure", None)
+    assert NOT_SAID not in response.text
+
+
+@pytest.mark.parametrize(("sure", "missing"), [(0.5, None), (0.9, "when")], ids=["guess", "part"])
+async def test_overheard_only_a_sure_answer_is_said(
+    bench: Bench, sure: float, missing: str | None
+) -> None:
+    asked = replace(message("what is error 809", private=False), overheard=True)
+    assert not (await bench.handle(inquiry(asked))).silent
+
+    bench.sure, bench.composer.missing = sure, missing
+    assert (await bench.handle(inquiry(asked))).silent
+
+
+async def test_an_answer_is_judged_by_its_model_and_prompt(bench: Bench) -> None:
+    call = ModelCall("answer", "gpt-own-2026-08-06", "answer@7", 1, 1, 1.0)
+    composer = FirstLine(name="model", calls=(call,))
+    bench.others["gpt-own"] = replace(bench.way(composer), model="gpt-own")
+    asked = replace(inquiry(message("what is error 809")), policy=Policy(model="gpt-own"))
+
+    outcome = await bench.handle(asked)
+
+    assert outcome.trace.calibration == calibration_name("gpt-own", "answer@7")
+
+
+async def test_below_both_bounds_pages_are_handed_over_unconfirmed(bench: Bench) -> None:
+    bench.sure = 0.39
 
     response = (await bench.ask()).response
 
     assert isinstance(response, Escalation)
     assert response.reason == "low_confidence"
-    assert response.confidence == 0.64
+    assert response.confidence == 0.39
     assert [source.page_id for source in response.suggestions] == ["vpn.md"]
 
 

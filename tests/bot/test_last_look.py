@@ -216,3 +216,12 @@ async def test_what_was_kept_for_an_asker_is_looked_at_again_when_they_want_to_s
 
     assert (found.reply is None) == closed
     assert found.why_not == (CHANGED if closed else "")
+
+
+async def test_of_a_guess_all_that_was_found_is_looked_at_once_more() -> None:
+    bench = Bench([page(1), page(2), page(3)], Closed({"p2"}), sure=0.5)
+
+    outcome = await bench.ask()
+
+    assert bench.still.asked[0][0] == {"p1", "p2", "p3"}
+    assert "Page 2" not in repr(outcome)

@@ -11,8 +11,12 @@ import pytest
 
 from bot.config import Settings
 from bot.errors import SettingInvalid
+from bot.gating.gate import GATE_FILE, load_gate_file
+from bot.gating.gate_file import CAREFUL, calibration_name
 from bot.parts import open_parts
+from bot.startup import calibration
 from bot.types import NO_MODEL, Attached, Outcome, Policy, Reply, Stage
+from prompts import load_prompt
 from tests.bot.house import LIKELY, LOW, write_index
 from tests.bot.server import settings_for
 from tests.builders import inquiry, message
@@ -133,6 +137,33 @@ async def test_a_file_is_read_by_the_model_as_it_is_served(
     assert "end of it all" in json.dumps(server.seen[-1].body)
     assert isinstance(outcome.response, Reply)
     assert outcome.trace.calls[-1].prompt == "answer_attached@1"
+
+
+async def test_models_without_a_calibration_are_named_until_there_is_one(
+    settings: Settings,
+) -> None:
+    async with open_parts(settings) as parts:
+        named = parts.uncalibrated
+    shown = calibration(settings, named)
+
+    prompt = load_prompt("answer").id
+    assert (shown.state, f"large with {prompt}" in shown.detail) == ("absent", True)
+    assert f"small with {prompt}" in shown.detail
+
+    known = load_gate_file()
+    own = {calibration_name("large", prompt): known.calibrations["extractive"]}
+    with_own = known.model_copy(update={"calibrations": {**known.calibrations, **own}})
+    (settings.data_dir / GATE_FILE.name).write_text(with_own.model_dump_json())
+    async with open_parts(settings) as parts:
+        assert f"large with {prompt}" not in parts.uncalibrated
+        assert f"small with {prompt}" in parts.uncalibrated
+
+
+async def test_a_models_answer_is_judged_carefully_until_something_is_learned(
+    settings: Settings,
+) -> None:
+    assert (await asked(settings, Policy())).trace.calibration == CAREFUL
+    assert (await asked(settings, Policy(model=NO_MODEL))).trace.calibration != CAREFUL
 
 
 def test_no_model_can_be_called_none(tmp_path: Path) -> None:

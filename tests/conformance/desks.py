@@ -11,10 +11,15 @@ from bot.ports import AnswersInquiries, ReportStage
 from bot.routing.router import Router
 from bot.types import Escalation, FoundPassage, Inquiry, Outcome, Reply, Response, Stage
 from rag.pipeline import Pipeline
-from rag.types import Chunk
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.test_desk import WORDING, Bench, FirstLine, FixedGate, Greeter, ListIndex
 from tests.builders import chunk
+
+PAGE_809 = chunk("Error 809: the port is blocked.", chunk_id="c809", title="VPN guide", url=VPN.url)
+"""All that the real desk finds."""
+
+LACKS = "who opens the port"
+"""What a part of an answer lacks."""
 
 OpensDesk = Callable[[], AnswersInquiries]
 """Makes a desk of its own for every case."""
@@ -94,16 +99,36 @@ def reads() -> OpensDesk:
 
 def is_unsure() -> AnswersInquiries:
     """The real desk; what it finds does not convince the gate."""
-    return Bench(index=ListIndex([_page()]), sure=0.2).desk()
+    return Bench(index=ListIndex([PAGE_809]), sure=0.2).desk()
+
+
+def is_sure() -> AnswersInquiries:
+    """The real desk and router; what it finds convinces the gate."""
+    return _judged(0.9)
+
+
+def knows_a_part() -> AnswersInquiries:
+    """The real desk and router; what it finds convinces the gate, and lacks something."""
+    return _judged(0.9, LACKS)
+
+
+def guesses() -> AnswersInquiries:
+    """The real desk and router; what it finds is worth a guess."""
+    return _judged(0.5)
 
 
 def hands_over() -> AnswersInquiries:
     """The real desk and router; whatever it finds does not convince the gate."""
+    return _judged(0.2)
+
+
+def _judged(sure: float, missing: str | None = None) -> AnswersInquiries:
+    composer = FirstLine(missing=missing)
     return Desk(
         router=Router(None, None, None),
         generic=Greeter(),
-        pipeline=Pipeline(ListIndex([_page()]), None, FirstLine()),  # type: ignore[arg-type]  # only what the pipeline calls
-        gate=FixedGate(0.2),
+        pipeline=Pipeline(ListIndex([PAGE_809]), None, composer),  # type: ignore[arg-type]  # only what the pipeline calls
+        gate=FixedGate(sure),
         wording=WORDING,
     )
 
@@ -128,13 +153,9 @@ def breaks() -> OpensDesk:
 
 def without_a_model() -> AnswersInquiries:
     """The real desk; its index finds a page, its model is away."""
-    return Bench(index=ListIndex([_page()]), composer=FirstLine(fails=True)).desk()
+    return Bench(index=ListIndex([PAGE_809]), composer=FirstLine(fails=True)).desk()
 
 
 def without_an_index() -> AnswersInquiries:
     """The real desk; its index is away."""
     return Bench(index=ListIndex(broken=True)).desk()
-
-
-def _page() -> Chunk:
-    return chunk("Error 809: the port is blocked.", title="VPN guide", url=VPN.url)

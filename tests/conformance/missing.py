@@ -36,6 +36,8 @@ _SMALL = "the example is kept small"
 _UNADDRESSED = (
     "a follow-up without a mention, where that is allowed",
     "overheard and not sure: silent",
+    "overheard and only a guess: silent",
+    "overheard and only a part known: silent",
     "other bots are left alone",
 )
 _ANSWER_LOST = "a notice is told once although the platform's answer to it was lost"
@@ -62,7 +64,12 @@ _ORDERS = (
 _INSTALLING = ("a welcome where it is added, once", "removed: nothing is sent any more")
 _MARKED = "how sensitive it is, by the labels of its pages"
 _WHY = "why this answer"
-_BUTTONS = ("a person is asked for by a button", "an option is chosen by a button")
+_BUTTONS = (
+    "a person is asked for by a button",
+    "a person asked below a part of an answer sees what it lacks",
+    "a person is asked below a guess",
+    "an option is chosen by a button",
+)
 
 
 def _because(reasons: Mapping[str, tuple[str, ...]]) -> Mapping[str, str]:

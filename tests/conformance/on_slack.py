@@ -22,6 +22,7 @@ from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, PEOPLE, SHARED
 from tests.bot.house import until
 from tests.bot.offices import ReadsPages, office_over
+from tests.conformance.desks import PAGE_809
 from tests.conformance.platforms import (
     Client,
     Hands,
@@ -79,7 +80,7 @@ class OnSlack:
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         shelf = self._orders.shelf
-        office = office_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE))
+        office = office_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE, PAGE_809))
         slack.mount(app, self.channel, office)
 
     async def ask(self, question: Question) -> Receipt:

@@ -34,6 +34,7 @@ from tests.bot.adapters.teams.tenant.file_host import FileHost
 from tests.bot.adapters.teams.tenant.posts import MESSAGE_ENTITY, Sent, Written
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.offices import ReadsPages, office_over
+from tests.conformance.desks import PAGE_809
 from tests.conformance.platforms import By, Client, File, Hands, Platform, Question, Receipt, Vote
 from tests.conformance.teams_hands import TeamsButtons, TeamsCard, TeamsInstalling, TeamsOrders
 
@@ -97,7 +98,7 @@ class OnTeams:
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
         shelf = self._orders.shelf
-        office = office_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE))
+        office = office_over(store, inbox, shelf=shelf, readable=ReadsPages(PAGE, PAGE_809))
         teams.mount(app, self.channel, office)
 
     async def ask(self, question: Question) -> Receipt:

@@ -35,6 +35,24 @@ class PeopleSee:
 
 
 @dataclass(frozen=True)
+class Guesses:
+    """A question gets a guess; people are asked nothing."""
+
+    text: str
+    shown: tuple[Words, ...]
+    private: bool = False
+
+    async def __call__(self, scene: Scene) -> None:
+        question = Question(self.text, private=self.private)
+        await scene.ask(question)
+        await scene.expect_shown(question, self.shown)
+        case = await scene.people.store.escalations.get(scene.people.tenant, scene.inbox.kept[0])
+        scene.expect(case is None, "people have the question on their list")
+        cards = await _cards(scene)
+        scene.expect(not cards, f"people are shown {cards}")
+
+
+@dataclass(frozen=True)
 class Hears:
     """A question that went to people, what Anna does, and what its asker then reads of it.
 

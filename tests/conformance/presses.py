@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
+from bot.adapters.board.work import work_view
 from tests.conformance.platforms import Buttons, Card, Missing
 from tests.conformance.plays import FIRST
 from tests.conformance.scene import Scene, Words
+from tests.conformance.telling import ANNA
 
 OPTION = "Public holidays"
 
@@ -38,6 +41,28 @@ class AsksForPerson:
         state = (await scene.case(scene.inbox.kept[-1])).standing.state
         scene.expect(state == "open", f"the question is {state!r} to people")
         await scene.expect_shown(FIRST, (self.said,))
+
+
+@dataclass(frozen=True)
+class HandsOn:
+    """A person is asked for below an answer; the case says of it what people need to know."""
+
+    said: Words
+
+    async def __call__(self, scene: Scene) -> None:
+        await scene.ask(FIRST)
+        await _buttons(scene).ask_person(FIRST)
+        await scene.arrived(2)
+        case_id = scene.inbox.kept[-1]
+        view = await scene.people.shown(case_id)
+        page = work_view(view, ANNA, scene.people.now(), timedelta(minutes=30))
+        reasons = " ".join(page.finding.reasons) if page.finding else ""
+        scene.expect(_says(self.said, reasons), f"the board says {reasons!r}")
+        try:
+            cards = "\n".join(await scene.platform.people())
+        except Missing:
+            return
+        scene.expect(_says(self.said, cards), f"the card says {cards!r}")
 
 
 @dataclass(frozen=True)
@@ -81,6 +106,10 @@ class IsReplied:
         await scene.expect_shown(FIRST, self.shown)
         shown = await card.shown()
         scene.expect("Answered by Anna Lopez" in shown, f"the card says {shown!r}")
+
+
+def _says(words: Words, told: str) -> bool:
+    return words in told if isinstance(words, str) else bool(words.search(told))
 
 
 def _buttons(scene: Scene) -> Buttons:

@@ -16,7 +16,8 @@ from bot.ports import Channel
 from bot.store import Store
 from bot.types import InteractionId, PostedRef
 from rag.types import EVERYONE
-from tests.bot.offices import ReadsNothing
+from tests.bot.offices import ReadsPages
+from tests.conformance.desks import PAGE_809
 
 ANNA = Actor("anna.lopez", "Anna Lopez", "expert")
 
@@ -90,7 +91,7 @@ class People:
         return Casework(
             cases=self.store.escalations,
             interactions=self.store.interactions,
-            readable=ReadsNothing(),
+            readable=ReadsPages(PAGE_809),
         )
 
     def _news(self, owner: str, outbox: Outbox) -> News:

@@ -18,6 +18,7 @@ SHORTENED = (
 
 ASKED: Mapping[Kind, str] = {
     "answered": "Answered from the wiki",
+    "unsure": "A guess, no thumb up",
     "generic": "General",
     "clarified": "Asked back",
     "escalated": "Went to people",

@@ -11,6 +11,8 @@ from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.figures import Table, tables
 from bot.adapters.board.shown import ExchangeView, ResponseView, exchange_views, response_view, said
 from bot.escalations.reading import Sight
+from bot.gating.gate_file import judged_by
+from bot.outcomes import confidence_level
 from bot.types import Feedback, Interaction, Outcome, PostedRef
 
 Facts = tuple[tuple[str, str], ...]
@@ -100,14 +102,26 @@ def _decision(asked: Interaction, outcome: Outcome, sight: Sight) -> Iterable[tu
         pages = len({passage.page_id for passage in trace.passages})
         found = several(len(trace.passages), "passage")
         yield "Read", f"{found} from {several(pages, 'page')}"
-    if response.confidence is not None:
-        yield "Confidence", _confidence(response.confidence, trace.threshold)
+    yield from _judged(outcome, sight)
     if response.kind == "escalation":
         yield "Not answered because", words.REASONS[response.reason]
         if response.consent_needed:
             yield "Handed over", "Not at once: a person was offered"
     if response.kind == "reply" and response.refused:
         yield "Refused", "By a limit, a pause, or the model's safety filter; see the notes"
+
+
+def _judged(outcome: Outcome, sight: Sight) -> Iterable[tuple[str, str]]:
+    """Say how sure an answer was, who said so, and what it lacks."""
+    trace, response = outcome.trace, outcome.response
+    if response.confidence is not None:
+        yield "Confidence", _confidence(response.confidence, trace.threshold)
+    if trace.calibration:
+        yield "Judged by", judged_by(trace.calibration)
+    if level := confidence_level(outcome):
+        yield "Offered as", words.OFFERED[level]
+    if missing := sight.missing(response):
+        yield "The wiki doesn't say", missing
 
 
 def _confidence(confidence: float, threshold: float | None) -> str:

@@ -10,10 +10,10 @@ from bot.adapters.board.amounts import duration
 from bot.doors.naming import short_id
 from bot.escalations.types import Case, State
 from bot.feedback import Reason
-from bot.outcomes import AnswerType, answer_type, refusal_note
+from bot.outcomes import AnswerType, answer_type, confidence_level, refusal_note
 from bot.records.searching import AskedQuestion
 from bot.rendering.markdown import clip
-from bot.types import EscalationReason, Intent, Interaction, Status
+from bot.types import ConfidenceLevel, EscalationReason, Intent, Interaction, Status
 
 STATES: Mapping[State, str] = {
     "open": "Waiting",
@@ -37,6 +37,16 @@ BECAME: Mapping[AnswerType, str] = {
     "CLARIFICATION": "Asked back",
     "ESCALATION_REQUIRED": "Not answered",
     "SILENT": "Left alone",
+}
+LEVELS: Mapping[ConfidenceLevel, str] = {
+    "sure": "Answered from the wiki",
+    "partial": "Answered in part",
+    "unsure": "A guess was shown",
+}
+OFFERED: Mapping[ConfidenceLevel, str] = {
+    "sure": "Sure",
+    "partial": "Partial: something is missing",
+    "unsure": "Unsure: shown as a guess, nobody was asked",
 }
 REFUSED: Mapping[str, str] = {
     "pause": "Refused: paused",
@@ -99,6 +109,8 @@ def became(question: AskedQuestion) -> str:
         return _CASES[question.case]
     if question.refused:
         return _refused(question.refused)
+    if question.level is not None:
+        return LEVELS[question.level]
     return BECAME[question.answer_type] if question.answer_type else "No outcome"
 
 
@@ -109,7 +121,10 @@ def ended(asked: Interaction) -> str:
     if asked.outcome is None:
         return "No outcome"
     note = refusal_note(asked.outcome)
-    return _refused(note) if note else BECAME[answer_type(asked.outcome)]
+    if note:
+        return _refused(note)
+    level = confidence_level(asked.outcome)
+    return LEVELS[level] if level else BECAME[answer_type(asked.outcome)]
 
 
 def _refused(note: str) -> str:

@@ -19,6 +19,7 @@ from bot.escalations.offering import HISTORY
 from bot.escalations.types import Act, Actor, Case, CaseStep, State
 from bot.pages.markup import answer_html
 from bot.pages.plain import plain_html
+from bot.rendering.wording import NOT_SAID
 from bot.types import Source
 
 ACTS: tuple[Act, ...] = get_args(Act)
@@ -195,10 +196,13 @@ def _why(case: Case, finding: Finding) -> tuple[str, ...]:
         why.append(f"Before that, the question was: \u201c{words.one_line(finding.question)}\u201d")
     if finding.confidence is not None and finding.threshold is not None:
         enough = "is" if finding.confidence >= finding.threshold else "is not"
+        guess = " It was shown as a guess." if finding.gate == "unsure" else ""
         why.append(
             f"The chance of a right answer was put at {finding.confidence:.0%}. That {enough} "
-            f"enough: answers are given from {finding.threshold:.0%} up."
+            f"enough: answers are given from {finding.threshold:.0%} up.{guess}"
         )
+    if finding.missing:
+        why.append(f"{NOT_SAID} {finding.missing}")
     return tuple(why)
 
 

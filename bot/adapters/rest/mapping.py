@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from bot.adapters.rest import wire
 from bot.doors.problems import Problem, problem
 from bot.escalations.reading import Sight
-from bot.outcomes import AnswerType, answer_type
+from bot.outcomes import AnswerType, answer_type, confidence_level
 from bot.rendering.ages import warnings_of
 from bot.rendering.links import OWN_PAGES
 from bot.types import (
@@ -56,6 +56,7 @@ def answer_of(
 
     Without ``scored`` confidence and relevance are in whole per cent.
     """
+    outcome = in_version_1(outcome)
     status = _status(outcome, answer_type(outcome))
     return wire.Answer(
         interaction_id=interaction_id,
@@ -64,6 +65,21 @@ def answer_of(
         conversation_id=conversation_id,
         **_common(outcome, scored=scored),
     )
+
+
+def in_version_1(outcome: Outcome) -> Outcome:
+    """Return an outcome as version 1 tells it, which knows no guesses: they are not answered."""
+    response = outcome.response
+    if confidence_level(outcome) != "unsure" or not isinstance(response, Reply):
+        return outcome
+    handed = Escalation(
+        text=response.text,
+        reason="low_confidence",
+        question=outcome.trace.route.question,
+        suggestions=response.sources,
+        confidence=response.confidence,
+    )
+    return replace(outcome, response=handed, trace=replace(outcome.trace, gate="stopped"))
 
 
 def answer_v2_of(
@@ -87,6 +103,8 @@ def answer_v2_of(
         answer=_answer(outcome, _so(response) if _shown(response, status) else unsure),
         conversation_id=conversation_id,
         **_common(outcome, scored=scored),
+        confidence_level=confidence_level(outcome),
+        missing=response.missing if isinstance(response, Reply) else None,
         escalation_message=response.text if escalated else None,
         error=(_error(response) or "internal") if status == "error" else None,
         limit=None if limit is None else wire.LimitMet.model_validate(asdict(limit)),
@@ -135,11 +153,15 @@ class SeenAnswer:
         outcome = self.asked.outcome
         if outcome is None:
             return told
+        if not isinstance(told, wire.AnswerV2):
+            outcome = in_version_1(outcome)
         explained = self.seen.explained(self.asked, outcome)
         pipeline = told.pipeline and pipeline_of(explained, scored=self.scored)
         if not self.seen.tells(self.asked):
             closed = {"answer": self.seen.why_closed, "sources": [], "suggestions": []}
-            return told.model_copy(update={**closed, "warnings": [], "pipeline": pipeline})
+            missing = {"missing": None} if isinstance(told, wire.AnswerV2) else {}
+            update = {**closed, **missing, "warnings": [], "pipeline": pipeline}
+            return told.model_copy(update=update)
         response = outcome.response
         offered = () if isinstance(response, Reply) else self.seen.keeps(response.suggestions)
         suggestions = _sources(offered, _digits(scored=self.scored))

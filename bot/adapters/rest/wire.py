@@ -197,6 +197,14 @@ class LimitMet(BaseModel):
 class AnswerV2(AnswerBase):
     """What became of a question."""
 
+    confidence_level: Literal["sure", "partial", "unsure"] | None = Field(
+        description="How an answer from the wiki (`RAG`) is meant: `partial` lacks what `missing` "
+        "says, `unsure` is a guess below the threshold; `answer` says so in words, too. null for "
+        "all else, and for what was recorded before there were levels."
+    )
+    missing: str | None = Field(
+        description="What of the question the pages do not say, in a model's checked words."
+    )
     escalation_message: str | None = Field(
         description="What Slack and Teams say in full: `answer`, and what is done about a person. "
         "null unless `requires_escalation`."

@@ -14,10 +14,12 @@ from bot.adapters.web.cases import CaseView
 from bot.adapters.web.thumbs import VotesView, votes_view
 from bot.escalations.reading import Sight
 from bot.judging import can_be_judged
+from bot.outcomes import confidence_level
 from bot.pages.markup import answer_html, quote_html
 from bot.rendering.ages import freshness, warnings_of
 from bot.rendering.amounts import counted
 from bot.rendering.links import QUOTE_MARK, quotes_of
+from bot.rendering.wording import FOUND, UNSURE
 from bot.types import (
     Activity,
     Clarification,
@@ -42,7 +44,6 @@ _DOING: Mapping[Stage, str] = {
     Stage.FAILED: "This did not work \u2026",
 }
 _HEADINGS = {"found": "From the wiki", "answer": "Answer", "generic": ""}
-_FOUND = "From the wiki:"
 _WITHDRAWN = "This question was withdrawn."
 _GIVEN_UP = "This did not work. Please ask again."
 _LONG_QUESTION = 600
@@ -79,6 +80,7 @@ class ExchangeView:
     step: str = ""
     stage: str = ""
     tone: str = ""
+    level: str = ""
     heading: str = ""
     html: Markup = field(default_factory=Markup)
     options: tuple[str, ...] = ()
@@ -142,6 +144,7 @@ def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> E
         long=len(question) > _LONG_QUESTION,
         working=False,
         tone=_tone(response),
+        level=confidence_level(outcome) or "",
         heading=_heading(response),
         html=answer_html(_text(response), interaction.id, len(shown) if cited else 0),
         options=response.options if isinstance(response, Clarification) else (),
@@ -186,9 +189,15 @@ def _label(question: str) -> str:
 
 def _text(response: Response) -> str:
     """Return the words; what the heading above them says already is left out."""
-    if isinstance(response, Reply) and response.tone == "found":
-        return response.text.removeprefix(_FOUND).lstrip("\n")
-    return response.text
+    if not isinstance(response, Reply):
+        return response.text
+    if response.confidence_level == "unsure":
+        return response.text.removeprefix(f"{UNSURE}:").lstrip("\n")
+    return (
+        response.text.removeprefix(FOUND).lstrip("\n")
+        if response.tone == "found"
+        else response.text
+    )
 
 
 def _tone(response: Response) -> str:
@@ -203,6 +212,8 @@ def _tone(response: Response) -> str:
 
 def _heading(response: Response) -> str:
     match response:
+        case Reply(confidence_level="unsure"):
+            return UNSURE
         case Reply():
             return _HEADINGS[response.tone]
         case Clarification():

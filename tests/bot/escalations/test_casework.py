@@ -200,6 +200,23 @@ async def test_who_asked_for_a_person_is_explained_by_what_was_said_before(
     assert [(each.question, each.answer) for each in seen.before] == [("vpn?", "I'll ask.")]
 
 
+@pytest.mark.parametrize(("reader", "seen"), [(HR, "Who pays."), (COLLEAGUE, "")])
+async def test_people_see_what_an_answer_lacks_where_they_may_read_its_pages(
+    casework: Casework, store: Store, reader: frozenset[Principal], seen: str
+) -> None:
+    part = Reply(
+        "Restart [1].", "answer", BOTH, 0.9, confidence_level="partial", missing="Who pays."
+    )
+    first = await ask(store, "vpn?", outcome(part))
+    human = outcome(Escalation("Of course.", "asked_for_human", "VPN?"), searched=False)
+    case_id = await ask(store, "a human please", human, first, message_id="m2")
+
+    shown = await view(casework, case_id, reader)
+
+    assert shown.finding is not None
+    assert shown.finding.missing == seen
+
+
 @pytest.mark.mended(id="teams-1")
 async def test_people_see_only_what_a_question_leaned_on_and_what_that_did(
     casework: Casework, store: Store

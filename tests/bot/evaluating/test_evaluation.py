@@ -84,7 +84,7 @@ async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
 def gate_path(tmp_path: Path) -> Path:
     words = Feature(name="coverage_best", mean=0.5, scale=0.1, lowest=0, highest=1, coefficient=2.0)
     trusting = Calibration(label="covered", intercept=0, features=(words,), trained_on=())
-    file = GateFile(version=1, date=date(2026, 11, 22), calibrations={"extractive": trusting})
+    file = GateFile(version=2, date=date(2026, 11, 22), calibrations={"extractive": trusting})
     path = tmp_path / "gate.json"
     path.write_text(file.model_dump_json())
     return path
@@ -196,7 +196,7 @@ async def test_training_writes_a_file_that_the_gate_reads(subject: Subject, tmp_
     written = await train([TrainingSet("own", subject, path)], out)
 
     assert GateFile.model_validate_json(out.read_bytes()) == written
-    assert set(written.calibrations) == {"extractive", "model"}
+    assert set(written.calibrations) == {"extractive"}
     assert written.calibrations["extractive"].trained_on[0].right == 20
 
 

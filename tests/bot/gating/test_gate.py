@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.errors import SettingInvalid
-from bot.gating.gate import GATE_FILE, Gate, load_gate, veto
-from bot.gating.gate_file import Calibration, CertificateRecord, Feature, GateFile
+from bot.gating.gate import GATE_FILE, Gate, Judgement, load_gate, veto
+from bot.gating.gate_file import (
+    CAREFUL,
+    UNSURE_FROM,
+    Calibration,
+    CertificateRecord,
+    Feature,
+    GateFile,
+    calibration_name,
+)
 from rag.confidence import features
 from rag.ports import Composition
 from tests.rag.passages import passage
@@ -49,19 +57,22 @@ def feature(name: str, coefficient: float) -> Feature:
     return Feature(name=name, mean=0.5, scale=0.1, lowest=0.2, highest=0.9, coefficient=coefficient)
 
 
-def calibration(coefficient: float = 1.0, *, times_supported_share: bool = False) -> Calibration:
+def calibration(coefficient: float = 1.0) -> Calibration:
     return Calibration(
         label="right",
         intercept=0.0,
         features=(feature("vector_best", coefficient),),
         trained_on=(),
-        times_supported_share=times_supported_share,
     )
 
 
 def gate(**calibrations: Calibration) -> Gate:
-    named = {name.replace("_", "."): each for name, each in calibrations.items()}
-    return Gate(GateFile(version=1, date=date(2026, 11, 22), calibrations=named), 0.65)
+    return named_gate({name.replace("_", "."): each for name, each in calibrations.items()})
+
+
+def named_gate(calibrations: Mapping[str, Calibration]) -> Gate:
+    file = GateFile(version=2, date=date(2026, 11, 22), calibrations=dict(calibrations))
+    return Gate(file, 0.65)
 
 
 def test_the_probability_is_a_logistic_regression() -> None:
@@ -123,11 +134,46 @@ def test_keyword_search_alone_has_a_calibration_of_its_own() -> None:
     assert math.isclose(judge.probability(found, "extractive"), 1 / (1 + math.exp(-2)))
 
 
-def test_claims_that_failed_the_checks_lower_the_models_probability() -> None:
-    judge = gate(model=calibration(times_supported_share=True))
-    whole = judge.probability(SURE, "model")
+@pytest.mark.parametrize(
+    "name",
+    [calibration_name("gpt-other", "answer@2"), calibration_name("gpt-own", "answer@3")],
+    ids=["another model", "another prompt"],
+)
+def test_a_calibration_is_used_for_its_model_and_prompt_alone(name: str) -> None:
+    own = calibration_name("gpt-own", "answer@2")
+    judge = named_gate({own: calibration()})
 
-    assert math.isclose(judge.probability({**SURE, "supported_share": 0.5}, "model"), whole / 2)
+    assert judge.judge(SURE, own).by == own
+    assert judge.judge(SURE, name).by == CAREFUL
+    assert not judge.weights(SURE, name)
+
+
+def test_a_calibration_says_from_where_on_an_answer_is_a_guess() -> None:
+    judge = named_gate({"extractive": calibration().model_copy(update={"unsure_from": 0.2})})
+
+    assert judge.judge(SURE, "extractive").unsure_from == 0.2
+    assert judge.judge(SURE, calibration_name("gpt", "answer@2")).unsure_from == UNSURE_FROM
+
+
+@pytest.mark.parametrize(
+    ("probability", "missing", "level"),
+    [
+        (0.65, None, "sure"),
+        (0.65, "When.", "partial"),
+        (0.64, None, "unsure"),
+        (0.4, "When.", "unsure"),
+        (0.39, None, None),
+    ],
+)
+def test_the_level_follows_from_both_bounds_and_what_is_missing(
+    probability: float, missing: str | None, level: str | None
+) -> None:
+    assert Judgement(probability, threshold=0.65, unsure_from=0.4).level(missing) == level
+
+
+def test_without_a_second_bound_below_the_threshold_nothing_is_a_guess() -> None:
+    assert Judgement(0.3, threshold=0.3, unsure_from=0.4).level(None) == "sure"
+    assert Judgement(0.29, threshold=0.3, unsure_from=0.4).level(None) is None
 
 
 def test_the_threshold_is_the_configured_one_until_one_is_certified() -> None:
@@ -149,10 +195,10 @@ def test_the_threshold_is_the_configured_one_until_one_is_certified() -> None:
     assert judge.threshold("model") == 0.8
 
 
-def test_the_shipped_file_judges_both_composers_and_says_what_it_was_trained_on() -> None:
+def test_the_shipped_file_judges_quotes_and_says_what_it_was_trained_on() -> None:
     file = GateFile.model_validate_json(GATE_FILE.read_bytes())
 
-    assert {"extractive", "extractive.keyword", "model"} <= set(file.calibrations)
+    assert {"extractive", "extractive.keyword"} <= set(file.calibrations)
     for each in file.calibrations.values():
         assert all(0 < used.right < used.questions for used in each.trained_on)
         assert each.validation["auroc"] > 0.5
@@ -170,10 +216,12 @@ def test_whatever_the_features_it_is_a_probability(found: dict[str, float]) -> N
     judge = load_gate(0.65)
 
     assert 0.0 <= judge.probability(found, "extractive") <= 1.0
-    assert 0.0 <= judge.probability({**found, "supported_share": 1.0}, "model") <= 1.0
+    assert 0.0 <= judge.probability(found, calibration_name("gpt", "answer@1")) <= 1.0
 
 
-@pytest.mark.parametrize("content", ["", "{}", json.dumps({"version": 2, "date": "2026-11-22"})])
+@pytest.mark.parametrize(
+    "content", ["", "{}", json.dumps({"version": 3, "date": "2026-11-22", "calibrations": {}})]
+)
 def test_a_file_that_is_malformed_or_of_another_version_is_refused(
     tmp_path: Path, content: str
 ) -> None:
@@ -187,3 +235,18 @@ def test_a_file_that_is_malformed_or_of_another_version_is_refused(
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingInvalid, match=r"none\.json"):
         load_gate(0.65, tmp_path / "none.json")
+
+
+def test_a_file_of_version_1_keeps_what_it_learned_of_quotes(tmp_path: Path) -> None:
+    old = calibration().model_dump(mode="json") | {"times_supported_share": True}
+    path = tmp_path / "gate.json"
+    path.write_text(
+        json.dumps(
+            {"version": 1, "date": "2026-11-22", "calibrations": {"extractive": old, "model": old}}
+        )
+    )
+
+    judge = load_gate(0.65, path)
+
+    assert judge.knows("extractive")
+    assert not judge.knows("model")

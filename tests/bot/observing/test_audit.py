@@ -20,6 +20,7 @@ from bot.observing.tracing import interaction_span
 from bot.outcomes import unavailable
 from bot.types import FoundPassage, Intent, Message, Outcome, Reply, Route, Trace
 from rag.types import ModelCall
+from tests.bot.adapters.outcomes import VPN
 from tests.builders import message
 
 TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -77,6 +78,7 @@ def test_the_line_has_what_an_operator_asks_for() -> None:
         "confidence_score": 0.7,
         "threshold": 0.65,
         "answer_type": "GENERIC",
+        "confidence_level": None,
         "escalation_reason": None,
         "models": ["gpt"],
         "prompts": ["intent@1", "answer@3"],
@@ -96,6 +98,13 @@ def test_the_trace_is_named_when_there_is_one() -> None:
         (line,) = lines(asked)
 
     assert line["trace_id"] == TRACE_ID
+
+
+def test_the_line_says_how_sure_an_answer_was() -> None:
+    guess = Reply("It is [1].", "answer", (VPN,), 0.5, confidence_level="unsure")
+    (line,) = lines(message("Where?"), replace(OUTCOME, response=guess))
+
+    assert (line["answer_type"], line["confidence_level"]) == ("RAG", "unsure")
 
 
 def test_an_escalation_says_why() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from bot.gating.gate import Judgement
 from bot.observing.explaining import Grounded, explained, noted, of_gate, with_calls
 from bot.types import Intent, Trace
 from rag.pipeline import Retrieval
@@ -13,7 +14,7 @@ TRACE = Trace(route(Intent.DOMAIN, "q"), timings_ms={"route": 1.0})
 
 def test_an_answer_without_a_claim_never_passes() -> None:
     silent = Answer("q", (), FOUND, {"x": 1.0}, "extractive", timings_ms={"compose": 3.0})
-    judged = Grounded(RETRIEVAL, silent, 1.0, 0.5)
+    judged = Grounded(RETRIEVAL, silent, Judgement(1.0, 0.5))
     trace = explained(TRACE, judged)
 
     assert trace.gate == "stopped"
@@ -23,7 +24,7 @@ def test_an_answer_without_a_claim_never_passes() -> None:
 
 
 def test_what_could_not_be_composed_is_explained_by_what_was_found() -> None:
-    trace = explained(TRACE, Grounded(RETRIEVAL, None, 0.0, 1.0))
+    trace = explained(TRACE, Grounded(RETRIEVAL, None, Judgement(0.0, 1.0)))
 
     assert trace.notes == ("the answer could not be composed",)
     assert trace.timings_ms == {"route": 1.0, "search": 2.0}

@@ -41,7 +41,7 @@ def test_an_outcome_is_counted_with_its_time_and_what_it_cost() -> None:
     metrics.answered(message("?"), Outcome(Reply("Yes.", "generic"), trace), 1500)
 
     page = samples(metrics.page((), {}))
-    assert page["frontdesk_answers_total['DOMAIN', 'GENERIC', 'web']"] == 1
+    assert page["frontdesk_answers_total['DOMAIN', 'GENERIC', 'none', 'web']"] == 1
     assert page["frontdesk_answer_seconds_sum['web']"] == 1.5
     assert page["frontdesk_model_calls_total['answer', 'gpt-x']"] == 2
     assert page["frontdesk_model_tokens_total['gpt-x', 'in']"] == 200

@@ -13,11 +13,13 @@ from sqlalchemy.dialects import sqlite
 
 from bot.escalations.handover import WISH
 from bot.escalations.repeating import wish_id
+from bot.feedback import Vote, judgement
 from bot.records.searching import QuestionQuery
 from bot.records.statistics import (
     KINDS,
     Day,
     Figures,
+    Kind,
     Spread,
     Troubles,
     Waiting,
@@ -149,6 +151,39 @@ async def test_a_hand_over_by_button_counts_once(store: Store) -> None:
         ("b?", None),
         ("a?", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("votes", "kind"),
+    [((), "unsure"), (("down",), "unsure"), (("up",), "answered"), (("down", "up"), "answered")],
+)
+async def test_a_guess_is_answered_once_somebody_found_it_helpful(
+    store: Store, votes: tuple[Vote, ...], kind: Kind
+) -> None:
+    guess = Reply("It is [1].", "answer", (VPN,), 0.5, confidence_level="unsure")
+    part = Reply("It is [1].", "answer", (VPN,), 0.9, confidence_level="partial", missing="When.")
+    await asked_and(store, "a", guess, pressed=False)
+    await asked_and(store, "b", part, pressed=False)
+    listed = await store.searches.questions("default", QuestionQuery(), limit=20)
+    for number, vote in enumerate(votes):
+        await store.interactions.rate(judgement(listed.items[1].id, f"p{number}", vote))
+
+    week = last_days(datetime.now(UTC) + timedelta(minutes=1), 7)
+    figures = await store.statistics.figures("default", week)
+
+    assert [each.level for each in listed.items] == ["partial", "unsure"]
+    assert figures.of(kind) == (2 if kind == "answered" else 1)
+    assert figures.without_person == (1.0 if kind == "answered" else 0.5)
+
+
+async def test_a_guess_that_was_handed_on_counts_once(store: Store) -> None:
+    guess = Reply("It is [1].", "answer", (VPN,), 0.5, confidence_level="unsure")
+    await asked_and(store, "a", guess, pressed=True)
+    week = last_days(datetime.now(UTC) + timedelta(minutes=1), 7)
+
+    figures = await store.statistics.figures("default", week)
+
+    assert (figures.asked, figures.of("unsure"), figures.of("escalated")) == (1, 0, 1)
 
 
 async def fill_other(store: Store) -> None:

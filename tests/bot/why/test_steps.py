@@ -53,6 +53,8 @@ def not_answered(reason: EscalationReason, confidence: float | None = 0.2) -> Es
 
 EVERY_RESPONSE: list[Response] = [
     Reply("x", "found", confidence=0.8),
+    Reply("x", "answer", confidence=0.5, confidence_level="unsure"),
+    Reply("x", "answer", confidence=0.8, confidence_level="partial", missing="who pays"),
     Reply("x", "generic"),
     Reply("x", "generic", refused=True),
     Clarification("Which?"),
@@ -251,3 +253,12 @@ def test_what_held_it_back_speaks_of_whose_question_it_was() -> None:
 
     assert own == "What held me back: few words of your question are in the passages."
     assert others == own.replace("your", "the")
+
+
+def test_a_guess_and_a_part_are_told_as_such() -> None:
+    guess = Reply("x", "answer", confidence=0.5, confidence_level="unsure")
+    part = Reply("x", "answer", confidence=0.9, confidence_level="partial", missing="who {pays}")
+
+    assert "guess" in told(guess, has_claims=1.0)
+    assert "who {pays}" in told(part, has_claims=1.0)
+    assert "guess" not in told(part, has_claims=1.0)

@@ -6,17 +6,21 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from bot.rendering.wording import NOT_SAID, UNSURE
 from bot.types import Clarification, Reply
 from tests.bot.adapters.outcomes import ANSWER, LOCAL, VPN
 from tests.conformance import desks, hearing
 from tests.conformance.case import Case
 from tests.conformance.desks import says
 from tests.conformance.hearing import Shares
+from tests.conformance.people import Guesses
 from tests.conformance.plays import Asks, Marks, Whispers
 from tests.conformance.presses import OPTION, AsksWhy, Chooses
 
 LONG = "\n\n".join(f"Step {number}. " + "word " * 60 for number in range(1, 90))
 RESTART = "Restart the client [1]."
+_809 = "what is error 809?"
+BLOCKED = "the port is blocked"
 A_PERSON = re.compile(r"human|Ask a person")
 REMARKS = ("I could not read plan.docx.", "I read 2 pages of guide.pdf.")
 READ = (r"I could not read `?plan\.docx`?\.", r"I read 2 pages of `?guide\.pdf`?\.")
@@ -45,6 +49,26 @@ ANSWERS = (
         "quoted",
         says(replace(ANSWER, tone="found", text="From the wiki:\n\n> Restart the client. [1]")),
         Asks("vpn?", ("> Restart the client. [1]", "From the wiki")),
+    ),
+    Case(
+        "sure: nothing is said to be missing",
+        desks.is_sure,
+        Asks(_809, ("From the wiki", BLOCKED, "VPN guide"), absent=(UNSURE, NOT_SAID)),
+    ),
+    Case(
+        "partial: with what the wiki doesn't say",
+        desks.knows_a_part,
+        Asks(_809, (re.compile(f"{NOT_SAID}.*{desks.LACKS}"), BLOCKED), absent=(UNSURE,)),
+    ),
+    Case(
+        "unsure: said to be a guess, and nobody is asked",
+        desks.guesses,
+        Guesses(_809, (UNSURE, BLOCKED, "VPN guide")),
+    ),
+    Case(
+        "unsure in private: said to be a guess, and nobody is asked",
+        desks.guesses,
+        Guesses(_809, (UNSURE, BLOCKED, "VPN guide"), private=True),
     ),
     Case(
         "remarks below the answer",

@@ -20,5 +20,7 @@ CONVERSATIONS = (
         hearing.follows_up_unaddressed,
     ),
     Case("overheard and not sure: silent", desks.is_unsure, hearing.overhears_unsurely),
+    Case("overheard and only a guess: silent", desks.guesses, hearing.overhears_unsurely),
+    Case("overheard and only a part known: silent", desks.knows_a_part, hearing.overhears_unsurely),
     Case("other bots are left alone", repeats(), hearing.hears_no_bots),
 )

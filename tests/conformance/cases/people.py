@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from bot.rendering.wording import NOT_SAID
 from bot.types import Escalation
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED
 from tests.conformance import desks, hearing, people, presses
@@ -12,7 +13,7 @@ from tests.conformance.case import Case
 from tests.conformance.desks import says
 from tests.conformance.people import Hears, PeopleSee
 from tests.conformance.plays import Asks
-from tests.conformance.presses import AsksForPerson, IsReplied
+from tests.conformance.presses import AsksForPerson, HandsOn, IsReplied
 
 LONG = "\n\n".join(f"Step {number}. " + "word " * 60 for number in range(1, 90))
 UNCONFIRMED = re.compile(r"not confirmed|haven't confirmed")
@@ -105,6 +106,16 @@ PEOPLE = (
         "a person is asked for by a button",
         desks.then(ANSWER, ASKED_FOR),
         AsksForPerson(HANDED_OVER.text),
+    ),
+    Case(
+        "a person asked below a part of an answer sees what it lacks",
+        desks.knows_a_part,
+        HandsOn(re.compile(f"{NOT_SAID}.*{desks.LACKS}")),
+    ),
+    Case(
+        "a person is asked below a guess",
+        desks.guesses,
+        HandsOn(re.compile("guess")),
     ),
     Case(
         "claimed by a button: one has it, and the card says who",

@@ -34,6 +34,7 @@ from bot.escalations.view import CaseView
 from bot.rendering.links import reachable
 from bot.rendering.markdown import clip, disarm, split, unturned
 from bot.rendering.rendering import REASONS, SourceLine, offered, web_url
+from bot.rendering.wording import NOT_SAID
 from bot.types import Message
 
 BUTTONS: Mapping[Act, str] = {
@@ -75,7 +76,7 @@ class Ways:
 def card(message: Message, view: CaseView, ways: Ways, *, now: datetime) -> Forms:
     """Return the card of a case as it stands, with its buttons where Slack takes them."""
     question = _question(message, view, ways)
-    found = [*_pages(view.finding, ways, now), *_before(view.before)]
+    found = [*_missing(view.finding), *_pages(view.finding, ways, now), *_before(view.before)]
     state = "\n".join([_state(view), *_history(view.steps)])
     parts = [each for part in (question, *found) for each in split(part, SECTION_LIMIT)]
     blocks = (*map(section, _fitting(parts)), context(_cut(state)))
@@ -128,6 +129,11 @@ def _where(message: Message, ways: Ways) -> str:
     thread = f"<{ways.thread}|Open the thread>" if ways.thread else asked
     board = web_url(ways.board) if ways.board else None
     return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
+
+
+def _missing(finding: Finding | None) -> list[str]:
+    """Return what the answer that was given says that the pages lack."""
+    return [f"*{NOT_SAID}* {_line(finding.missing)}"] if finding and finding.missing else []
 
 
 def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[str]:

@@ -31,7 +31,8 @@ def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> Buttons:
         case Reply(refused=True) | Reply(tone="generic"):
             return NONE
         case Reply():
-            ask = button("Ask a person", ASK_PERSON, interaction_id)
+            wanted = outcome.response.confidence_level in {"partial", "unsure"}
+            ask = button("Ask a person", ASK_PERSON, interaction_id, primary=wanted)
             return Buttons(_thumbs(interaction_id), actions([ask, why]))
         case Clarification(options=options):
             return _choices(options, interaction_id)

@@ -24,6 +24,7 @@ from bot.rendering.ages import freshness
 from bot.rendering.links import reachable
 from bot.rendering.markdown import clip, split
 from bot.rendering.rendering import REASONS, SourceLine, offered, web_url
+from bot.rendering.wording import NOT_SAID
 from bot.types import Message, Source
 
 _QUESTION_LIMIT = 2_000
@@ -76,7 +77,7 @@ def case_card(
     last = [_state(view), *map(_step, acts(view.steps)[-_MOST_STEPS:])]
     below = buttons(view.case)
     room = ROOM - size(card([*first, *last], below))
-    found = [*_pages(view.finding, ways, now), *_before(view.before)]
+    found = [*_missing(view.finding), *_pages(view.finding, ways, now), *_before(view.before)]
     return card([*first, *_fitting(found, room), *last], below)
 
 
@@ -122,6 +123,14 @@ def _where(message: Message, ways: Ways) -> str:
 def _shared(message: Message) -> str:
     chat = kind_of(read_reference(message.reply_to)) == "groupChat"
     return "Asked in a group chat" if chat else "Asked in a channel"
+
+
+def _missing(finding: Finding | None) -> list[Json]:
+    """Return what the answer that was given says that the pages lack."""
+    if finding is None or not finding.missing:
+        return []
+    said = clip(uncoded(finding.missing), _LINE_LENGTH)
+    return [lines((NOT_SAID, _BOLD), (f" {said}", {}))]
 
 
 def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[Json]:

@@ -24,7 +24,8 @@ def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> tuple[Json, .
         case Reply(refused=True) | Reply(tone="generic"):
             return ()
         case Reply():
-            return (press("Ask a person", PERSON, interaction_id), why)
+            wanted = outcome.response.confidence_level in {"partial", "unsure"}
+            return (press("Ask a person", PERSON, interaction_id, first=wanted), why)
         case Clarification(options=options):
             return _choices(options, interaction_id)
         case Escalation(consent_needed=True):

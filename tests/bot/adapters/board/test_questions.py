@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from bot.adapters.board.words import LEVELS, OFFERED
 from bot.feedback import judgement
 from bot.outcomes import refused
 from bot.store import Store
@@ -55,6 +56,20 @@ async def test_the_list_says_what_became_of_each_question(desk: Desk, store: Sto
     assert "Waits for a person 20% sure" in words
     assert "Answered without the wiki" in words
     assert "Answered from the wiki 90% sure 1 thumbs up" in words
+
+
+async def test_the_list_and_the_record_say_how_sure_an_answer_was(desk: Desk, store: Store) -> None:
+    part = replace(SURE, confidence_level="partial", missing="who pays")
+    guess = replace(SURE, confidence=0.5, confidence_level="unsure")
+    recorded = await ask(store, "m1", "vpn says error 809", response=part)
+    await ask(store, "m2", "who approves travel", response=guess)
+
+    listed, shown = plain(await desk.get(LIST)), plain(await desk.get(f"{LIST}/{recorded.id}"))
+
+    assert LEVELS["partial"] in listed
+    assert LEVELS["unsure"] in listed
+    assert OFFERED["partial"] in shown
+    assert "who pays" in shown
 
 
 @pytest.mark.mended(id="ux-5")

@@ -205,3 +205,42 @@ def test_each_operation_of_version_1_has_a_successor() -> None:
         assert paths[operation.path][method]["deprecated"]
         assert "deprecated" not in successor
         assert successor["operationId"] != paths[operation.path][method]["operationId"]
+
+
+GUESS = replace(replies.ANSWERED, confidence=0.5, confidence_level="unsure")
+PART = replace(replies.ANSWERED, confidence_level="partial", missing="Who pays.")
+
+
+@pytest.mark.parametrize(
+    ("response", "level", "missing"),
+    [
+        (replace(replies.ANSWERED, confidence_level="sure"), "sure", None),
+        (PART, "partial", "Who pays."),
+        (GUESS, "unsure", None),
+        (replies.ANSWERED, None, None),
+        (replies.HELLO, None, None),
+        (replies.UNSURE, None, None),
+    ],
+    ids=["sure", "partial", "unsure", "recorded before", "generic", "escalated"],
+)
+def test_version_2_tells_how_an_answer_is_meant(
+    response: Response, level: str | None, missing: str | None
+) -> None:
+    told = answer_v2_of("i1", "c1", replies.outcome(response), "Not sure.")
+
+    assert (told.confidence_level, told.missing) == (level, missing)
+
+
+async def test_version_1_knows_no_guesses_and_hands_their_pages_on(
+    store: Store, tmp_path: Path
+) -> None:
+    async with serving(store, settings_for(tmp_path), desk=saying(GUESS)) as client:
+        _, told = await ask(client, V1)
+        path = f"{V1}/interactions/{told['interaction_id']}"
+        again = await (await client.get(path)).json()
+
+    for each in (told, again):
+        assert (each["answer_type"], each["status"]) == ("ESCALATION_REQUIRED", "unknown")
+        assert each["answer"] == NOT_FOUND_V1
+        assert (len(each["sources"]), len(each["suggestions"])) == (0, 1)
+        assert "confidence_level" not in each

@@ -10,6 +10,7 @@ import pytest
 from bot.adapters.web.view import ExchangeView, exchange_view
 from bot.escalations.reading import Sight
 from bot.rendering.links import quoted_lines
+from bot.rendering.wording import UNSURE
 from bot.types import (
     Activity,
     Escalation,
@@ -115,3 +116,17 @@ def test_a_long_question_is_named_by_its_beginning() -> None:
     asked = replace(answered(Reply("x", "found")), message=message("line\n" * 500))
 
     assert len(shown(asked).label) < 100
+
+
+def test_a_guess_is_said_once_to_be_one_and_offers_a_person_and_thumbs() -> None:
+    guess = Reply(
+        f"{UNSURE}:\n\n> {SOURCE.quote} [1]", "found", (SOURCE,), 0.5, confidence_level="unsure"
+    )
+
+    view = shown(answered(guess))
+
+    assert (view.heading, view.level) == (UNSURE, "unsure")
+    assert UNSURE not in view.html
+    assert SOURCE.quote in view.html
+    assert view.can_ask_person
+    assert view.rateable

@@ -60,7 +60,7 @@ def seen(
     return CaseView(
         case=case_of(asked, question=words, standing=owner, opened_at=NOW, changed_at=NOW),
         steps=tuple(steps),
-        finding=Finding(asked.interaction_id, words, "", None, None, sources, (), hidden),
+        finding=Finding(asked.interaction_id, words, "", None, None, sources, (), hidden, words),
         before=(exchange,) * 5,
     )
 
@@ -197,3 +197,11 @@ def test_nothing_on_a_card_turns_the_words_beside_it_around(turning: str) -> Non
 
     assert turning not in form.text
     assert not any(turning in block_text(block) for block in form.blocks)
+
+
+def test_what_an_answer_lacks_is_on_every_form_of_the_card() -> None:
+    view = seen()
+    assert view.finding is not None
+    lacking = replace(view, finding=replace(view.finding, missing="who pays for it"))
+
+    assert all("who pays for it" in text for text in written(question(), lacking))

@@ -56,6 +56,7 @@ def seen(
     sources: tuple[Source, ...] = (VPN,),
     hidden: int = 0,
     withheld: bool = False,
+    missing: str = "",
 ) -> CaseView:
     owner = Standing(state, "a", name) if state in {"claimed", "answered"} else Standing(state)
     actor = Actor("a", name, "expert")
@@ -74,7 +75,7 @@ def seen(
             changed_at=NOW,
         ),
         steps=tuple(steps),
-        finding=Finding(ASKED.interaction_id, words, "", None, None, sources, (), hidden),
+        finding=Finding(ASKED.interaction_id, words, "", None, None, sources, (), hidden, missing),
         before=(exchange,) * 5,
     )
 
@@ -100,7 +101,7 @@ def markdown_of(made: cards.Card) -> Iterator[str]:
 @given(HOSTILE, st.sampled_from(get_args(State)))
 def test_what_people_wrote_is_never_read_as_markdown(words: str, state: State) -> None:
     marked = f"{words}evil-words"
-    made = card(seen(state, marked, name=marked, sources=()))
+    made = card(seen(state, marked, name=marked, sources=(), missing=marked))
     assert not [line for line in markdown_of(made) if "evil-words" in line]
     assert "{{" not in json.dumps([each for each in cards.elements(made) if _is_run(each)])
 
@@ -246,3 +247,7 @@ def test_pages_of_an_answer_that_was_given_are_not_called_unconfirmed(
     shown = text(replace(view, finding=replace(view.finding, gate=gate)))
 
     assert ("not confirmed" in shown) is not confirmed
+
+
+def test_what_an_answer_lacks_is_on_the_card() -> None:
+    assert "who pays for it" in text(seen(missing="who pays for it"))
