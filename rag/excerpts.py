@@ -51,8 +51,8 @@ class Excerpt:
     @property
     def runs(self) -> tuple[Span, ...]:
         """What is quoted, as few stretches of text as there can be."""
-        header = (self.block.header,) if self.block.header else ()
-        return tuple(_merged([*self.block.above, *header, *self.entries]))
+        framed = (self.block.header, *self.entries, self.block.footer)
+        return tuple(_merged([*self.block.above, *(span for span in framed if span)]))
 
     @property
     def tall(self) -> bool:
@@ -66,11 +66,7 @@ class Excerpt:
     def text(self, decisive: Collection[Place] = ()) -> str:
         """Return it as Markdown, with decisive stretches in bold."""
         joint = " " if self.block.kind == "paragraph" else "\n"
-        shown = joint.join(_marked(run, decisive) for run in self.runs)
-        if self.block.header is None or self.block.kind != "code":
-            return shown
-        fence = self.block.header.quote.strip()
-        return f"{shown}\n{fence[: len(fence) - len(fence.lstrip(fence[0]))]}"
+        return joint.join(_marked(run, decisive) for run in self.runs)
 
 
 def words_of(spans: Iterable[Span]) -> int:

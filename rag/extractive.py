@@ -228,7 +228,8 @@ def _decisive(judged: _Judged, shown: Shown) -> list[int]:
         within = next((each for each in excerpts if each.holds(candidate.at)), None)
         if judged.score[i] < floor or len(found) == DECISIVE:
             break
-        if within and room[id(within)] and candidate.words <= LONGEST_MARK:
+        stands_out = candidate.words <= LONGEST_MARK and candidate.unit.kind != "code"
+        if within and room[id(within)] and stands_out:
             room[id(within)] -= 1
             found.append(i)
     return found

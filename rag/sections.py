@@ -19,6 +19,7 @@ SECTION_CHUNKS = 12
 
 _NUMBER = re.compile(r"\s*(\d{1,3})[.)]\s")
 _UNFINISHED = re.compile(r"[\w,;\u2013-]\s*$")
+_LONGEST_LABEL = 120
 _PieceKind = Literal["heading", "paragraph", "item", "row", "rule", "code"]
 
 
@@ -45,7 +46,8 @@ class Block:
 
     ``above`` are the headings and the sentence that introduce it, shown with it always.
     ``entries`` are what it may be cut between: sentences, items with all that is nested in them,
-    rows, or lines of code. ``header`` is a table's first row with its rule, or the opening fence.
+    rows, or lines of code. ``header`` is a table's first row with its rule, or the fence that opens
+    code, ``footer`` the one that closes it.
     ``numbers`` are those of the entries of ``steps`` as on the page, None for what continues one.
     """
 
@@ -53,6 +55,7 @@ class Block:
     entries: tuple[Span, ...]
     above: tuple[Span, ...] = ()
     header: Span | None = None
+    footer: Span | None = None
     numbers: tuple[int | None, ...] = ()
 
 
@@ -239,8 +242,8 @@ def _indent(block: Block) -> int:
 def _spans(block: Block | Span) -> tuple[Span, ...]:
     if isinstance(block, Span):
         return (block,)
-    header = (block.header,) if block.header else ()
-    return (*block.above, *header, *block.entries)
+    framed = (block.header, *block.entries, block.footer)
+    return (*block.above, *(span for span in framed if span))
 
 
 def _lengthened(block: Block, span: Span) -> Block:
@@ -288,23 +291,27 @@ def _is_repeat(table: Block, rule: Span) -> bool:
 
 
 def _add_code(shown: list[Block | Span], piece: _Piece) -> None:
-    text, chunk = piece.span.quote, piece.span.chunk
-    opening = Span(chunk, piece.span.start, piece.span.start + len(text.split("\n")[0]))
-    lines: list[Span] = []
-    at = opening.end + 1
-    body = text.split("\n")[1:]
-    if body and body[-1].strip().startswith(opening.quote.strip()[:3]):
-        body = body[:-1]
-    for line in body:
-        lines.append(Span(chunk, at, at + len(line)))
-        at += len(line) + 1
+    opening, *lines = _lines_of(piece.span)
+    before = shown[-1] if shown and isinstance(shown[-1], Block) else None
+    fence = opening.quote.strip()[:3]
+    closing = lines.pop() if lines and lines[-1].quote.strip().startswith(fence) else None
     if not any(line.quote.strip() for line in lines):
         return
-    before = shown[-1] if shown else None
-    if isinstance(before, Block) and before.kind == "code" and _continues(before, opening):
-        shown[-1] = replace(before, entries=(*before.entries, *lines))
+    if before and before.kind in {"list", "steps"} and opening.quote[:1].isspace():
+        shown[-1] = _lengthened(before, piece.span)
+    elif before and before.kind == "code" and _continues(before, opening):
+        shown[-1] = replace(before, entries=(*before.entries, *lines), footer=closing)
     else:
-        shown.append(Block("code", tuple(lines), header=opening))
+        shown.append(Block("code", tuple(lines), header=opening, footer=closing))
+
+
+def _lines_of(span: Span) -> list[Span]:
+    lines: list[Span] = []
+    at = span.start
+    for line in span.quote.split("\n"):
+        lines.append(Span(span.chunk, at, at + len(line)))
+        at += len(line) + 1
+    return lines
 
 
 def _continues(code: Block, opening: Span) -> bool:
@@ -345,7 +352,10 @@ def _introduced(shown: Sequence[Block | Span]) -> Iterator[Block]:
 
 
 def _leads(block: Block, following: Block) -> bool:
-    """Whether a paragraph ends with what announces the list, the table or the code after it."""
-    if block.kind != "paragraph" or following.kind == "paragraph":
+    """Whether a paragraph ends with what announces the block after it, or is a line above it."""
+    if block.kind != "paragraph":
         return False
-    return block.entries[-1].quote.rstrip("*_ ").endswith(":")
+    last = block.entries[-1].quote.rstrip("*_ ")
+    if len(block.entries) == 1 and len(last) <= _LONGEST_LABEL and last[-1:] not in ".!;,):":
+        return True
+    return following.kind != "paragraph" and last.endswith(":")

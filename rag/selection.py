@@ -66,12 +66,13 @@ def shown_of(ordered: Sequence[Section], scores: Scores) -> Shown:
     if not alone:
         return ()
     before = _cut(ordered[n], scores, ROOM_BEFORE_ANOTHER)
-    room = min(SECOND_ROOM, ROOM - sum(excerpt.words for excerpt in before))
+    used = sum(excerpt.words for excerpt in before)
+    room = min(SECOND_ROOM, ROOM - used)
     said = {entry.quote for excerpt in before for entry in excerpt.entries}
     floor = scores.best(ordered[n]) - BREADTH
     for section in ordered[n + 1 :]:
         if room >= LEAST_ROOM and scores.best(section) >= floor:
-            another = _cut(section, scores, room, said=said, longest=room)
+            another = _cut(section, scores, room, said=said, longest=LONGEST - used)
             if another:
                 return before, another
     return (alone,)
@@ -93,7 +94,8 @@ def _cut(
     blocks = section.blocks
     marks = [[scores.of(entry) for entry in block.entries] for block in blocks]
     kept: dict[int, Excerpt] = {}
-    for n in sorted(range(len(blocks)), key=lambda n: -max(marks[n])):
+    best = [max(scores.of(span) for span in (*b.above, *b.entries)) for b in blocks]
+    for n in sorted(range(len(blocks)), key=lambda n: -best[n]):
         if all(entry.quote in said for entry in blocks[n].entries):
             continue
         excerpt = _fitted(blocks[n], marks[n], room, longest, first=not kept)
