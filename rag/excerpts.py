@@ -17,6 +17,7 @@ LONGEST = 220
 """Words that are shown of one block at most."""
 
 MORE = "\u2026 more on the page"
+MORE_ROWS = "\u2026 more rows on the page"
 
 _KINDS: dict[str, PartKind] = {
     "paragraph": "paragraph",
@@ -139,6 +140,8 @@ def _left_out(block: Block, kept: Sequence[int]) -> str:
     """Return what to say of the entries that are not shown; "" when all are."""
     if len(kept) == len(block.entries):
         return ""
+    if block.kind == "table":
+        return MORE_ROWS
     left = [number for number in block.numbers[kept[-1] + 1 :] if number is not None]
     if block.kind != "steps" or not left:
         return MORE
@@ -181,6 +184,6 @@ def _bold(line: str) -> str:
         return line
     if bare.startswith("|"):
         cells = _CELL.split(bare)[1:-1]
-        return f"|{'|'.join(f' {_bold(cell)} ' if cell.strip() else cell for cell in cells)}|"
+        return f"|{'|'.join(f' {_bold(cell.strip())} ' for cell in cells)}|"
     lead = line[: len(line) - len(line.lstrip())]
     return f"{lead}{_BOLD}{bare.replace(_BOLD, '')}{_BOLD}"

@@ -61,7 +61,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands under one breadcrumb, without a gap, in page order."""
+    """The chunks of a page that stand under one breadcrumb, in page order."""
 
     chunks: tuple[Chunk, ...]
 
@@ -72,8 +72,13 @@ class Section:
     @property
     def blocks(self) -> tuple[Block, ...]:
         """Its blocks; text that two chunks repeat is in it once."""
-        pieces = (piece for chunk in self.chunks for piece in _pieces_of(chunk))
-        return tuple(_introduced(_grouped(pieces)))
+        return tuple(
+            block
+            for run in _runs(self.chunks)
+            for block in _introduced(
+                _grouped(piece for chunk in run for piece in _pieces_of(chunk))
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,42 +100,34 @@ def section_of(
     Of a longer one those nearest to the chunk are left. A page that no longer has the chunk gives
     the chunk alone.
     """
-    at = next((n for n, other in enumerate(page) if other.id == chunk.id), None)
+    same = [other for other in page if other.breadcrumb == chunk.breadcrumb]
+    at = next((n for n, other in enumerate(same) if other.id == chunk.id), None)
     if at is None:
         return (chunk,)
-    first = last = at
-    while first > 0 and page[first - 1].breadcrumb == chunk.breadcrumb:
-        first -= 1
-    while last + 1 < len(page) and page[last + 1].breadcrumb == chunk.breadcrumb:
-        last += 1
-    first = max(first, min(at - most // 2, last - most + 1))
-    return tuple(page[first : min(last + 1, first + most)])
+    first = max(0, min(at - most // 2, len(same) - most))
+    return tuple(same[first : first + most])
 
 
-def sections_of(chunks: Sequence[Chunk]) -> tuple[Section, ...]:
+def sections_of(chunks: Iterable[Chunk]) -> tuple[Section, ...]:
     """Return the sections that the chunks make, in the order in which each is first met."""
-    met = {chunk.id: place for place, chunk in reversed([*enumerate(chunks)])}
-    ordered = sorted(
-        {chunk.id: chunk for chunk in chunks}.values(),
-        key=lambda chunk: (chunk.space, chunk.page_id, chunk.ordinal),
-    )
-    runs: list[list[Chunk]] = []
-    for chunk in ordered:
-        if runs and _goes_on(runs[-1][-1], chunk):
-            runs[-1].append(chunk)
-        else:
-            runs.append([chunk])
-    runs.sort(key=lambda run: min(met[chunk.id] for chunk in run))
-    return tuple(Section(tuple(run)) for run in runs)
+    sections: dict[tuple[str, str, tuple[str, ...]], dict[str, Chunk]] = {}
+    for chunk in chunks:
+        key = (chunk.space, chunk.page_id, chunk.breadcrumb)
+        sections.setdefault(key, {}).setdefault(chunk.id, chunk)
+    ordered = (sorted(same.values(), key=lambda each: each.ordinal) for same in sections.values())
+    return tuple(Section(tuple(same)) for same in ordered)
 
 
-def _goes_on(one: Chunk, other: Chunk) -> bool:
-    return (one.space, one.page_id, one.breadcrumb, one.ordinal + 1) == (
-        other.space,
-        other.page_id,
-        other.breadcrumb,
-        other.ordinal,
-    )
+def _runs(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:
+    """Yield the chunks that follow each other on the page."""
+    run: list[Chunk] = []
+    for chunk in chunks:
+        if run and chunk.ordinal != run[-1].ordinal + 1:
+            yield run
+            run = []
+        run.append(chunk)
+    if run:
+        yield run
 
 
 def _pieces_of(chunk: Chunk) -> Iterator[_Piece]:

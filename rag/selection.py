@@ -105,9 +105,18 @@ def _cut(
         elif not kept and longest < LONGEST:
             return ()
     excerpts = [kept[n] for n in sorted(kept)]
-    if excerpts and len(excerpts) < len(blocks) and not excerpts[-1].more:
-        excerpts[-1] = replace(excerpts[-1], more=MORE)
-    return tuple(excerpts)
+    cut = len(excerpts) < len(blocks) or any(excerpt.more == MORE for excerpt in excerpts)
+    return _ended(excerpts) if cut else tuple(excerpts)
+
+
+def _ended(excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
+    """Return them with what says that there is more said once, at the end."""
+    if not excerpts:
+        return ()
+    *before, last = (
+        replace(excerpt, more="") if excerpt.more == MORE else excerpt for excerpt in excerpts
+    )
+    return (*before, replace(last, more=last.more or MORE))
 
 
 def _fitted(

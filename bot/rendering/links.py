@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import quote, urlencode
@@ -14,7 +13,6 @@ QUOTE_MARK = "#quote"
 """Where a stored page has the first of the quotes that its address names."""
 
 _CASES = "/board/escalations/"
-_ENDING_MARK = re.compile(r" \[(\d{1,2})\]$")
 _LONGEST_QUOTE = 150
 _MOST_ENCODED = 450
 """Of the quotes in an address. A message has room for several, and so has what signing in keeps."""
