@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rag.sections import Block, Span
 from rag.sentences import plain
@@ -62,7 +63,8 @@ class Excerpt:
 
     def holds(self, place: Place) -> bool:
         """Whether a stretch of a chunk is shown."""
-        return any(run.holds(*place) for run in self.runs)
+        spans = (*self.block.above, self.block.header, *self.entries)
+        return any(span.holds(*place) for span in spans if span)
 
     def text(self, decisive: Collection[Place] = ()) -> str:
         """Return it as Markdown, with decisive stretches in bold."""
@@ -72,7 +74,12 @@ class Excerpt:
 
 def words_of(spans: Iterable[Span]) -> int:
     """Return how many words a reader sees."""
-    return sum(len(plain(span.quote).split()) for span in spans)
+    return sum(_words(span.quote) for span in spans)
+
+
+@lru_cache(maxsize=8192)
+def _words(text: str) -> int:
+    return len(plain(text).split())
 
 
 def whole(block: Block) -> Excerpt:

@@ -105,7 +105,7 @@ class ExtractiveComposer:
                 return Composition(claims=())
             ranked = _ranked(question, passages, judged)
             sections = [section for _, section in ranked]
-            rest = _rest(question, passages, sections[:COMPLETED], judged)
+            rest = _rest(passages, sections[:COMPLETED], judged)
             if rest:
                 judged = await self._judge(question, vector, (*candidates, *rest))
             shown = shown_of(sections, judged.scores)
@@ -188,83 +188,82 @@ def _section_lead(ranked: Sequence[tuple[float, Section]]) -> float:
 
 
 def _rest(
-    question: str, passages: Sequence[Passage], sections: Sequence[Section], judged: _Judged
+    passages: Sequence[Passage], sections: Sequence[Section], judged: _Judged
 ) -> tuple[Candidate, ...]:
-    """Return what else the sections hold, as many candidates as may still be embedded."""
+    """Return what else the sections hold, in page order, as much as may still be embedded."""
     judged_chunks = {candidate.chunk.id for candidate in judged.candidates}
     room = MAX_CANDIDATES - len(judged.candidates)
-    more = [
-        Passage(chunk, 0.0, {})
-        for section in sections
-        for chunk in section.chunks
-        if chunk.id not in judged_chunks
-    ]
-    candidates = candidates_of(more, first_rank=len(passages))
-    return shortlist(candidates, coverage_of(question, candidates), room)
+    candidates: list[Candidate] = []
+    rank = len(passages)
+    for chunk in (chunk for section in sections for chunk in section.chunks):
+        if chunk.id not in judged_chunks and len(candidates) < room:
+            candidates += candidates_of([Passage(chunk, 0.0, {})], first_rank=rank)
+            rank += 1
+    return tuple(candidates[:room])
 
 
 def _composed(question: str, judged: _Judged, shown: Shown, lead: float) -> Composition:
-    if not shown:
+    excerpts = [excerpt for section in shown for excerpt in section]
+    held = [_held(excerpt, judged) for excerpt in excerpts]
+    units = [i for each in held for i in each]
+    if not units:
         return Composition(claims=())
-    decisive = _decisive(judged, shown)
+    decisive = _decisive(judged, excerpts, held)
     return Composition(
         claims=tuple(
-            _claim(excerpt, judged, decisive) for excerpts in shown for excerpt in excerpts
+            _claim(excerpt, judged, units, decisive)
+            for excerpt, units in zip(excerpts, held, strict=True)
         ),
-        signals={**_signals(question, judged, shown), "section_lead": lead},
+        signals={**_signals(question, judged, units), "section_lead": lead},
     )
 
 
-def _decisive(judged: _Judged, shown: Shown) -> list[int]:
+def _held(excerpt: Excerpt, judged: _Judged) -> list[int]:
+    """Return the candidates that an excerpt shows, the best first."""
+    shown = [i for i, each in enumerate(judged.candidates) if excerpt.holds(each.at)]
+    return sorted(shown, key=lambda i: -judged.score[i])
+
+
+def _decisive(
+    judged: _Judged, excerpts: Sequence[Excerpt], held: Sequence[Sequence[int]]
+) -> list[int]:
     """Return the lines to be marked: the best ones, and of one block never all."""
-    excerpts = [excerpt for section in shown for excerpt in section if excerpt.kind != "code"]
-    room = {id(excerpt): max(1, len(excerpt.entries) // 2) for excerpt in excerpts}
     if len(excerpts) == 1 and len(excerpts[0].entries) == 1:
         return []
-    floor = judged.score[_shown_units(judged, shown)].max(initial=0.0) - NEARLY
-    found: list[int] = []
-    for i in (int(i) for i in np.argsort(-judged.score, kind="stable")):
-        candidate = judged.candidates[i]
-        within = next((each for each in excerpts if each.holds(candidate.at)), None)
-        if judged.score[i] < floor or len(found) == DECISIVE:
-            break
-        stands_out = candidate.words <= LONGEST_MARK and candidate.unit.kind != "code"
-        if within and room[id(within)] and stands_out:
-            room[id(within)] -= 1
-            found.append(i)
-    return found
+    floor = max(judged.score[i] for units in held for i in units) - NEARLY
+    found = [
+        i
+        for excerpt, units in zip(excerpts, held, strict=True)
+        for i in [unit for unit in units if _stands_out(judged.candidates[unit])][
+            : max(1, len(excerpt.entries) // 2)
+        ]
+        if judged.score[i] >= floor and excerpt.kind != "code"
+    ]
+    return sorted(found, key=lambda i: -judged.score[i])[:DECISIVE]
 
 
-def _claim(excerpt: Excerpt, judged: _Judged, decisive: Sequence[int]) -> Claim:
+def _stands_out(candidate: Candidate) -> bool:
+    return candidate.words <= LONGEST_MARK and candidate.unit.kind != "code"
+
+
+def _claim(
+    excerpt: Excerpt, judged: _Judged, units: Sequence[int], decisive: Sequence[int]
+) -> Claim:
     """Return a block with its quotes: all that is shown, then the line of it that is best."""
-    held = [i for i, each in enumerate(judged.candidates) if excerpt.holds(each.at)]
     quotes = [Citation(run.chunk.id, run.quote) for run in excerpt.runs]
-    if held:
-        best = max(held, key=lambda i: judged.score[i])
+    for best in units[:1]:
         candidate = judged.candidates[best]
         quotes.append(Citation(candidate.chunk.id, candidate.quote, float(judged.score[best])))
-    marks = [judged.candidates[i].at for i in decisive]
+    marks = [judged.candidates[i].at for i in decisive if i in units]
     return Claim(excerpt.text(marks), tuple(quotes), excerpt.kind, excerpt.more)
 
 
-def _shown_units(judged: _Judged, shown: Shown) -> list[int]:
-    excerpts = [excerpt for section in shown for excerpt in section]
-    return [
-        i
-        for i, candidate in enumerate(judged.candidates)
-        if any(excerpt.holds(candidate.at) for excerpt in excerpts)
-    ]
-
-
-def _signals(question: str, judged: _Judged, shown: Shown) -> dict[str, float]:
+def _signals(question: str, judged: _Judged, units: Sequence[int]) -> dict[str, float]:
     """Return what the gate may know of what is shown; absent where there was no embedder.
 
     Those of the quotes are of the shown lines that are nearly as good as the best; the words of a
     whole section would hide that no line of it answers.
     """
-    units = _shown_units(judged, shown)
-    if not units:
-        return {}
     best = max(units, key=lambda i: judged.score[i])
     good = [i for i in units if judged.score[i] >= judged.score[best] - BREADTH]
     page = judged.candidates[best].chunk.page_id
@@ -277,14 +276,14 @@ def _signals(question: str, judged: _Judged, shown: Shown) -> dict[str, float]:
     typed = not wanted or any(judged.typed[i] for i in good)
     signals = {
         "best_quote_score": float(judged.score[best]),
-        "best_quote_coverage": float(judged.coverage[units].max()),
+        "best_quote_coverage": float(judged.coverage[list(units)].max()),
         "quotes_coverage": _together(question, judged, good),
         "section_coverage": _together(question, judged, units),
         "lead_over_other_pages": float(judged.score[best]) - max(others, default=0.0),
         "answer_type_missing": 0.0 if typed else 1.0,
     }
     if judged.cosine.any():
-        signals["best_quote_cosine"] = float(judged.cosine[units].max())
+        signals["best_quote_cosine"] = float(judged.cosine[list(units)].max())
     return signals
 
 

@@ -14,7 +14,7 @@ from rag.types import Chunk
 
 BlockKind = Literal["paragraph", "list", "steps", "table", "code"]
 
-SECTION_CHUNKS = 12
+SECTION_CHUNKS = 8
 """A section is read up to this length, around what was found of it."""
 
 _NUMBER = re.compile(r"\s*(\d{1,3})[.)]\s")
@@ -69,9 +69,8 @@ class Section:
     def page_id(self) -> str:
         return self.chunks[0].page_id
 
-    @property
     def blocks(self) -> tuple[Block, ...]:
-        """Its blocks; text that two chunks repeat is in it once."""
+        """Return its blocks; text that two chunks repeat is in it once."""
         return tuple(
             block
             for run in _runs(self.chunks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rag.excerpts import LONGEST, MORE, Excerpt, fitting, whole, words_of
 from rag.sections import Block, Section, Span
@@ -61,51 +62,68 @@ def shown_of(ordered: Sequence[Section], scores: Scores) -> Shown:
         ordered: the sections, best first.
         scores: of what is in them.
     """
-    found = ((n, _cut(section, scores, ROOM)) for n, section in enumerate(ordered))
+    laid = [_Laid(section, scores) for section in ordered]
+    found = ((n, _cut(section, ROOM)) for n, section in enumerate(laid))
     n, alone = next(((n, cut) for n, cut in found if cut), (0, ()))
     if not alone:
         return ()
-    before = _cut(ordered[n], scores, ROOM_BEFORE_ANOTHER)
+    before = _cut(laid[n], ROOM_BEFORE_ANOTHER)
     used = sum(excerpt.words for excerpt in before)
     room = min(SECOND_ROOM, ROOM - used)
     said = {entry.quote for excerpt in before for entry in excerpt.entries}
-    floor = scores.best(ordered[n]) - BREADTH
-    for section in ordered[n + 1 :]:
-        if room >= LEAST_ROOM and scores.best(section) >= floor:
-            another = _cut(section, scores, room, said=said, longest=LONGEST - used)
+    for section in laid[n + 1 :]:
+        if room >= LEAST_ROOM and section.best >= laid[n].best - BREADTH:
+            another = _cut(section, room, said=said, longest=LONGEST - used)
             if another:
                 return before, another
     return (alone,)
 
 
+class _Laid:
+    """A section with its blocks, each with the scores of its entries; read when first needed."""
+
+    def __init__(self, section: Section, scores: Scores) -> None:
+        self._section = section
+        self._scores = scores
+        self.best = scores.best(section)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        return self._section.blocks()
+
+    @cached_property
+    def marks(self) -> list[list[float]]:
+        return [[self._scores.of(entry) for entry in block.entries] for block in self.blocks]
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The places of the blocks, the best first."""
+        above = [max(map(self._scores.of, b.above), default=0.0) for b in self.blocks]
+        best = [max(*each, over) for each, over in zip(self.marks, above, strict=True)]
+        return sorted(range(len(best)), key=lambda n: -best[n])
+
+
 def _cut(
-    section: Section,
-    scores: Scores,
-    room: int,
-    *,
-    said: Collection[str] = (),
-    longest: int = LONGEST,
+    section: _Laid, room: int, *, said: Collection[str] = (), longest: int = LONGEST
 ) -> tuple[Excerpt, ...]:
     """Return the blocks of a section that answer best, as many as there is room for.
 
     What was ``said`` is not repeated. The best block may take up to ``longest`` words where it
     makes no sense in part; where even those are too few for it nothing of the section is shown.
     """
-    blocks = section.blocks
-    marks = [[scores.of(entry) for entry in block.entries] for block in blocks]
     kept: dict[int, Excerpt] = {}
-    best = [max(scores.of(span) for span in (*b.above, *b.entries)) for b in blocks]
-    for n in sorted(range(len(blocks)), key=lambda n: -best[n]):
-        if all(entry.quote in said for entry in blocks[n].entries):
+    for n in section.order:
+        block = section.blocks[n]
+        if all(entry.quote in said for entry in block.entries):
             continue
-        excerpt = _fitted(blocks[n], marks[n], room, longest, first=not kept)
+        excerpt = _fitted(block, section.marks[n], room, longest, first=not kept)
         if excerpt is not None:
             kept[n] = excerpt
             room -= excerpt.words
         elif not kept and longest < LONGEST:
             return ()
     excerpts = [kept[n] for n in sorted(kept)]
-    cut = len(excerpts) < len(blocks) or any(excerpt.more == MORE for excerpt in excerpts)
+    cut = len(excerpts) < len(section.order) or any(each.more == MORE for each in excerpts)
     return _ended(excerpts) if cut else tuple(excerpts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 Kind = Literal["sentence", "item", "row", "code"]
@@ -79,10 +80,12 @@ def is_heading(text: str) -> bool:
     return len(shown.split()) <= _HEADING_WORDS and not _TELLING.search(shown)
 
 
+@lru_cache(maxsize=4096)
 def split(text: str) -> tuple[Unit, ...]:
     """Return the units of a passage in reading order; they never overlap.
 
-    Headings and rules are no units. Any text is valid.
+    Headings and rules are no units. Any text is valid. Remembered, for the same pages are asked for
+    again and again.
     """
     units: list[Unit] = []
     lead: int | None = None

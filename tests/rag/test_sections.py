@@ -15,7 +15,7 @@ def chunks(*texts: str) -> tuple[Chunk, ...]:
 
 
 def blocks(*texts: str) -> tuple[Block, ...]:
-    return Section(chunks(*texts)).blocks
+    return Section(chunks(*texts)).blocks()
 
 
 def fitted(block: Block, best: int = 0, room: int = LONGEST) -> Excerpt:
