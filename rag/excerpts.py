@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag.sections import Block, Span
+from rag.blocks import Block, Span
 from rag.sentences import plain
 from rag.types import PartKind
 

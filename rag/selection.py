@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from rag.blocks import Block, Span
 from rag.excerpts import LONGEST, MORE, Excerpt, fitting, whole, words_of
-from rag.sections import Block, Section, Span
+from rag.sections import Section
 
 ROOM = 130
 """Words of a section that is shown alone; a list of steps that needs more gets LONGEST."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rag.blocks import Block
 from rag.excerpts import LONGEST, MORE, MORE_ROWS, MOST_ROWS, Excerpt, fitting, whole
-from rag.sections import Block, Section, section_of, sections_of
+from rag.sections import Section, section_of, sections_of
 from rag.types import Chunk
 from tests.rag.passages import passage
 
