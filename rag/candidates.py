@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.sentences import Unit, plain, split
+from rag.sentences import Unit, is_heading, plain, split
 from rag.types import Chunk, Passage
 from rag.words import stems
 
@@ -22,10 +21,6 @@ MAX_QUOTE_WORDS = 80
 
 MAX_CANDIDATES = 60
 """How many units are embedded for one question at most; bounds the time of an answer."""
-
-_HEADING_WORDS = 6
-_TELLING = re.compile(r"[\d@]|#\w|[.!?:;]\W*$")
-"""What a heading rarely has: a number, an address, a channel, a mark at its end."""
 
 BREADCRUMB_SHARE = 0.5
 """What a word counts for that stands in the breadcrumb alone."""
@@ -51,16 +46,21 @@ class Candidate:
     breadcrumb: frozenset[str]
 
     @property
+    def at(self) -> tuple[str, int, int]:
+        """Its chunk's id, and where in its text it stands."""
+        return self.chunk.id, self.unit.start, self.unit.end
+
+    @property
     def words(self) -> int:
         return len(self.shown.split())
 
 
-def candidates_of(passages: Sequence[Passage]) -> tuple[Candidate, ...]:
+def candidates_of(passages: Sequence[Passage], first_rank: int = 0) -> tuple[Candidate, ...]:
     """Return every unit of the passages that can be quoted, in the order of the passages."""
     best = max((passage.score for passage in passages), default=0.0)
     return tuple(
         candidate
-        for rank, passage in enumerate(passages)
+        for rank, passage in enumerate(passages, start=first_rank)
         for candidate in _of_passage(rank, passage, best)
     )
 
@@ -84,11 +84,13 @@ def coverage_of(question: str, candidates: Sequence[Candidate]) -> Floats:
     )
 
 
-def shortlist(candidates: Sequence[Candidate], coverage: Floats) -> list[int]:
-    """Return the positions worth embedding, at most MAX_CANDIDATES, in their order."""
+def shortlist(
+    candidates: Sequence[Candidate], coverage: Floats, most: int
+) -> tuple[Candidate, ...]:
+    """Return the candidates worth embedding, at most ``most``, in their order."""
     passage = np.array([candidate.passage_score for candidate in candidates], dtype=np.float64)
-    best = np.argsort(-(coverage + passage), kind="stable")[:MAX_CANDIDATES]
-    return sorted(int(i) for i in best)
+    best = np.argsort(-(coverage + passage), kind="stable")[:most]
+    return tuple(candidates[i] for i in sorted(int(i) for i in best))
 
 
 def _of_passage(rank: int, passage: Passage, best: float) -> list[Candidate]:
@@ -116,9 +118,8 @@ def _of_passage(rank: int, passage: Passage, best: float) -> list[Candidate]:
 
 def _quotable(unit: Unit, shown: str) -> bool:
     """Leave out what is too long, and headings that stand in the text as lines of their own."""
-    length = len(shown.split())
-    is_heading = unit.kind == "sentence" and length <= _HEADING_WORDS and not _TELLING.search(shown)
-    return length <= MAX_QUOTE_WORDS and not is_heading
+    heading = unit.kind == "sentence" and is_heading(shown)
+    return len(shown.split()) <= MAX_QUOTE_WORDS and not heading
 
 
 def _introduced(unit: Unit, shown: Sequence[str]) -> str:

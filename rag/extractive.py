@@ -1,8 +1,8 @@
-"""Answers without a model: the sentences, list items and rows themselves, quoted in order."""
+"""Answers without a model: the best section as it stands on the page, decisive lines marked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,21 +10,37 @@ import numpy as np
 
 from rag import telemetry
 from rag.answer_types import asked, gives
-from rag.candidates import MAX_QUOTE_WORDS, Candidate, Floats, candidates_of, coverage_of, shortlist
+from rag.candidates import (
+    MAX_CANDIDATES,
+    Candidate,
+    Floats,
+    candidates_of,
+    coverage_of,
+    shortlist,
+)
+from rag.excerpts import Excerpt
 from rag.ports import Composition, Embedder
 from rag.remembering import RememberingEmbedder
+from rag.sections import Section, sections_of
+from rag.selection import BREADTH, Scores, Shown, shown_of
 from rag.telemetry import Attributes, describe, span
-from rag.types import Citation, Claim, Passage
+from rag.types import Citation, Claim, Passage, Vectors
 from rag.words import stems
 
-MAX_WORDS = MAX_QUOTE_WORDS
-"""An answer is never longer, counted as a reader counts."""
+SECTION_COVERAGE = 0.3
+"""What it counts for a section to hold all of the question's words."""
 
-TABLE_WORDS = 45
-"""A table up to this size is quoted whole."""
+COMPLETED = 2
+"""How many of the best sections are scored to their end; more are hardly ever shown."""
 
-BREADTH = 0.4
-"""How far below the best candidate's score another may lie and still be quoted."""
+DECISIVE = 3
+"""How many lines of an answer are marked at most."""
+
+NEARLY = 0.15
+"""How far below the best line's score another may lie and still be marked."""
+
+LONGEST_MARK = 40
+"""Words of a line that is marked at most: what is longer does not stand out."""
 
 SPEECHLESS = 0.15
 """Cosine below which a text that shares no word with the question says nothing about it."""
@@ -51,9 +67,17 @@ class _Judged:
     typed: Floats
     score: Floats
 
+    @property
+    def scores(self) -> Scores:
+        units: dict[str, list[tuple[int, int, float]]] = {}
+        for candidate, score in zip(self.candidates, self.score, strict=True):
+            place = (candidate.unit.start, candidate.unit.end, float(score))
+            units.setdefault(candidate.chunk.id, []).append(place)
+        return Scores(units)
+
 
 class ExtractiveComposer:
-    """Quotes what answers the question; asserts nothing of its own.
+    """Quotes the section that answers the question; asserts nothing of its own.
 
     Args:
         embedder: None means that words alone decide.
@@ -67,25 +91,33 @@ class ExtractiveComposer:
         self._weights = weights or Weights()
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
-        """Return at most 80 words of quotes. Raises ModelUnavailable from the embedder."""
+        """Return what is shown of the best section, or of two. Raises ModelUnavailable.
+
+        Passages without score and signals were not found: they complete the sections of others.
+        """
         with span(telemetry.GENERATION, _asked(passages)):
-            judged = await self._judge(question, passages)
-            if not judged.candidates or _speechless(judged):
+            found = [passage for passage in passages if passage.score or passage.signals]
+            candidates = candidates_of(found)
+            candidates = shortlist(candidates, coverage_of(question, candidates), MAX_CANDIDATES)
+            vector = await self._embedded(question)
+            judged = await self._judge(question, vector, candidates)
+            if not candidates or _speechless(judged):
                 return Composition(claims=())
-            chosen = _choose(judged)
+            ranked = _ranked(question, passages, judged)
+            sections = [section for _, section in ranked]
+            rest = _rest(passages, sections[:COMPLETED], judged)
+            if rest:
+                judged = await self._judge(question, vector, (*candidates, *rest))
+            shown = shown_of(sections, judged.scores)
         with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
-            composition = Composition(
-                claims=tuple(_claim(i, judged) for i in _reading_order(chosen, judged)),
-                signals=_signals(question, judged, chosen),
-            )
+            composition = _composed(question, judged, shown, _section_lead(ranked))
             describe(current, telemetry.of_claims(composition))
             return composition
 
-    async def _judge(self, question: str, passages: Sequence[Passage]) -> _Judged:
-        candidates = candidates_of(passages)
-        kept = shortlist(candidates, coverage_of(question, candidates))
-        candidates = tuple(candidates[i] for i in kept)
-        cosine = await self._cosine(question, candidates)
+    async def _judge(
+        self, question: str, vector: Vectors | None, candidates: tuple[Candidate, ...]
+    ) -> _Judged:
+        cosine = await self._cosine(vector, candidates)
         coverage = coverage_of(question, candidates)
         wanted = asked(question)
         typed = np.array([float(gives(candidate.shown, wanted)) for candidate in candidates])
@@ -99,10 +131,12 @@ class ExtractiveComposer:
         smooth = _with_neighbours(candidates, score, weights.neighbour)
         return _Judged(candidates, cosine, coverage, typed, smooth)
 
-    async def _cosine(self, question: str, candidates: Sequence[Candidate]) -> Floats:
-        if self._embedder is None or not candidates:
+    async def _embedded(self, question: str) -> Vectors | None:
+        return await self._embedder.embed_query(question) if self._embedder else None
+
+    async def _cosine(self, vector: Vectors | None, candidates: Sequence[Candidate]) -> Floats:
+        if self._embedder is None or vector is None or not candidates:
             return np.zeros(len(candidates))
-        vector = await self._embedder.embed_query(question)
         vectors = await self._embedder.embed([candidate.in_context for candidate in candidates])
         return np.asarray(vectors @ vector, dtype=np.float64)
 
@@ -126,86 +160,112 @@ def _with_neighbours(candidates: Sequence[Candidate], score: Floats, share: floa
     return smooth
 
 
-def _choose(judged: _Judged) -> list[int]:
-    """Take the best candidates, each with what introduces it, while there is room."""
-    places = {candidate.place: i for i, candidate in enumerate(judged.candidates)}
-    floor = judged.score.max() - BREADTH
-    chosen: list[int] = []
-    room = MAX_WORDS
-    for i in (int(i) for i in np.argsort(-judged.score, kind="stable")):
-        if judged.score[i] < floor:
-            break
-        for group in _groups(i, judged.candidates, places):
-            new = _unsaid(group, chosen, judged.candidates)
-            needed = sum(judged.candidates[n].words for n in new)
-            if needed <= room:
-                chosen += new
-                room -= needed
-                break
-    return chosen
+def _ranked(
+    question: str, passages: Sequence[Passage], judged: _Judged
+) -> list[tuple[float, Section]]:
+    """Return the sections, best first: by their best sentence and by the question's words."""
+    scores = judged.scores
+    held: dict[str, frozenset[str]] = {}
+    for candidate in judged.candidates:
+        known = held.get(candidate.chunk.id, candidate.breadcrumb)
+        held[candidate.chunk.id] = known | candidate.stems
+    wanted = frozenset(stems(question))
+
+    def worth(section: Section) -> float:
+        words = frozenset[str]().union(*(held.get(chunk.id, ()) for chunk in section.chunks))
+        return scores.best(section) + SECTION_COVERAGE * _share(wanted, words)
+
+    sections = sections_of([passage.chunk for passage in passages])
+    ranked = [(worth(section), section) for section in sections]
+    return sorted(ranked, key=lambda each: each[0], reverse=True)
 
 
-def _groups(
-    i: int, candidates: Sequence[Candidate], places: Mapping[tuple[int, int], int]
-) -> list[list[int]]:
-    """Return what to quote for a candidate, the fullest first.
+def _section_lead(ranked: Sequence[tuple[float, Section]]) -> float:
+    """Return by how much the best section is ahead of the best one of another page."""
+    best, first = ranked[0]
+    others = (worth for worth, section in ranked if section.page_id != first.page_id)
+    return best - next(others, 0.0)
 
-    A small table is quoted whole, since its rows explain each other; a row of a larger one comes
-    with its header, never without.
+
+def _rest(
+    passages: Sequence[Passage], sections: Sequence[Section], judged: _Judged
+) -> tuple[Candidate, ...]:
+    """Return what else the sections hold, in page order, as much as may still be embedded."""
+    judged_chunks = {candidate.chunk.id for candidate in judged.candidates}
+    room = MAX_CANDIDATES - len(judged.candidates)
+    candidates: list[Candidate] = []
+    rank = len(passages)
+    for chunk in (chunk for section in sections for chunk in section.chunks):
+        if chunk.id not in judged_chunks and len(candidates) < room:
+            candidates += candidates_of([Passage(chunk, 0.0, {})], first_rank=rank)
+            rank += 1
+    return tuple(candidates[:room])
+
+
+def _composed(question: str, judged: _Judged, shown: Shown, lead: float) -> Composition:
+    excerpts = [excerpt for section in shown for excerpt in section]
+    held = [_held(excerpt, judged) for excerpt in excerpts]
+    units = [i for each in held for i in each]
+    if not units:
+        return Composition(claims=())
+    decisive = _decisive(judged, excerpts, held)
+    return Composition(
+        claims=tuple(
+            _claim(excerpt, judged, units, decisive)
+            for excerpt, units in zip(excerpts, held, strict=True)
+        ),
+        signals={**_signals(question, judged, units), "section_lead": lead},
+    )
+
+
+def _held(excerpt: Excerpt, judged: _Judged) -> list[int]:
+    """Return the candidates that an excerpt shows, the best first."""
+    shown = [i for i, each in enumerate(judged.candidates) if excerpt.holds(each.at)]
+    return sorted(shown, key=lambda i: -judged.score[i])
+
+
+def _decisive(
+    judged: _Judged, excerpts: Sequence[Excerpt], held: Sequence[Sequence[int]]
+) -> list[int]:
+    """Return the lines to be marked: the best ones, and of one block never all."""
+    if len(excerpts) == 1 and len(excerpts[0].entries) == 1:
+        return []
+    floor = max(judged.score[i] for units in held for i in units) - NEARLY
+    found = [
+        i
+        for excerpt, units in zip(excerpts, held, strict=True)
+        for i in [unit for unit in units if _stands_out(judged.candidates[unit])][
+            : max(1, len(excerpt.entries) // 2)
+        ]
+        if judged.score[i] >= floor and excerpt.kind != "code"
+    ]
+    return sorted(found, key=lambda i: -judged.score[i])[:DECISIVE]
+
+
+def _stands_out(candidate: Candidate) -> bool:
+    return candidate.words <= LONGEST_MARK and candidate.unit.kind != "code"
+
+
+def _claim(
+    excerpt: Excerpt, judged: _Judged, units: Sequence[int], decisive: Sequence[int]
+) -> Claim:
+    """Return a block with its quotes: all that is shown, then the line of it that is best."""
+    quotes = [Citation(run.chunk.id, run.quote) for run in excerpt.runs]
+    for best in units[:1]:
+        candidate = judged.candidates[best]
+        quotes.append(Citation(candidate.chunk.id, candidate.quote, float(judged.score[best])))
+    marks = [judged.candidates[i].at for i in decisive if i in units]
+    return Claim(excerpt.text(marks), tuple(quotes), excerpt.kind, excerpt.more)
+
+
+def _signals(question: str, judged: _Judged, units: Sequence[int]) -> dict[str, float]:
+    """Return what the gate may know of what is shown; absent where there was no embedder.
+
+    Those of the quotes are of the shown lines that are nearly as good as the best; the words of a
+    whole section would hide that no line of it answers.
     """
-    introduced = _with_introduction(i, candidates, places)
-    candidate = candidates[i]
-    if (candidate.place[0], candidate.unit.header) not in places:
-        return [introduced, [i]]
-    rows = [n for n, other in enumerate(candidates) if _same_table(candidate, other)]
-    table = [*introduced[:-1], *rows]
-    small = sum(candidates[n].words for n in table) <= TABLE_WORDS
-    return [table, introduced] if small else [introduced]
-
-
-def _same_table(one: Candidate, other: Candidate) -> bool:
-    return one.place[0] == other.place[0] and one.unit.header == other.unit.header
-
-
-def _with_introduction(
-    i: int, candidates: Sequence[Candidate], places: Mapping[tuple[int, int], int]
-) -> list[int]:
-    """Return a candidate with its list's lead-in and its table's header, where they are known."""
-    candidate = candidates[i]
-    before = (candidate.unit.lead, candidate.unit.header)
-    found = [(candidate.place[0], at) for at in before if at is not None]
-    return [*(places[place] for place in found if place in places), i]
-
-
-def _unsaid(
-    group: Sequence[int], chosen: Sequence[int], candidates: Sequence[Candidate]
-) -> list[int]:
-    said = {candidates[i].shown for i in chosen}
-    return [i for i in group if i not in chosen and candidates[i].shown not in said]
-
-
-def _reading_order(chosen: Sequence[int], judged: _Judged) -> list[int]:
-    """Order by page, the page of the best quote first, and within a page as it is written."""
-    pages: dict[str, int] = {}
-    for i in chosen:
-        pages.setdefault(judged.candidates[i].chunk.page_id, len(pages))
-
-    def place(i: int) -> tuple[int, int, int]:
-        candidate = judged.candidates[i]
-        return pages[candidate.chunk.page_id], candidate.chunk.ordinal, candidate.unit.start
-
-    return sorted(chosen, key=place)
-
-
-def _claim(i: int, judged: _Judged) -> Claim:
-    candidate = judged.candidates[i]
-    cited = Citation(candidate.chunk.id, candidate.quote, float(judged.score[i]))
-    return Claim(text=candidate.quote, citations=(cited,))
-
-
-def _signals(question: str, judged: _Judged, chosen: Sequence[int]) -> dict[str, float]:
-    """Return what the gate may know of the quotes; absent where there was no embedder."""
-    best = chosen[0]
+    best = max(units, key=lambda i: judged.score[i])
+    good = [i for i in units if judged.score[i] >= judged.score[best] - BREADTH]
     page = judged.candidates[best].chunk.page_id
     others = [
         float(judged.score[i])
@@ -213,23 +273,25 @@ def _signals(question: str, judged: _Judged, chosen: Sequence[int]) -> dict[str,
         if candidate.chunk.page_id != page
     ]
     wanted = asked(question)
-    typed = not wanted or any(judged.typed[i] for i in chosen)
+    typed = not wanted or any(judged.typed[i] for i in good)
     signals = {
         "best_quote_score": float(judged.score[best]),
-        "best_quote_coverage": float(judged.coverage.max()),
-        "quotes_coverage": _together(question, judged, chosen),
+        "best_quote_coverage": float(judged.coverage[list(units)].max()),
+        "quotes_coverage": _together(question, judged, good),
+        "section_coverage": _together(question, judged, units),
         "lead_over_other_pages": float(judged.score[best]) - max(others, default=0.0),
         "answer_type_missing": 0.0 if typed else 1.0,
     }
     if judged.cosine.any():
-        signals["best_quote_cosine"] = float(judged.cosine.max())
+        signals["best_quote_cosine"] = float(judged.cosine[list(units)].max())
     return signals
 
 
-def _together(question: str, judged: _Judged, chosen: Sequence[int]) -> float:
-    """Return which share of the question's words the quotes and their breadcrumbs hold."""
-    wanted = frozenset(stems(question))
-    said = frozenset[str]().union(
-        *(judged.candidates[i].stems | judged.candidates[i].breadcrumb for i in chosen)
-    )
-    return len(wanted & said) / len(wanted) if wanted else 0.0
+def _together(question: str, judged: _Judged, units: Sequence[int]) -> float:
+    """Return which share of the question's words the lines and their breadcrumbs hold."""
+    said = (judged.candidates[i].stems | judged.candidates[i].breadcrumb for i in units)
+    return _share(frozenset(stems(question)), frozenset[str]().union(*said))
+
+
+def _share(wanted: frozenset[str], held: frozenset[str]) -> float:
+    return len(wanted & held) / len(wanted) if wanted else 0.0

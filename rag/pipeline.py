@@ -20,16 +20,21 @@ from rag.ports import (
     Index,
     KnowsVocabulary,
     ReadsAttached,
+    ReadsPages,
     Vocabulary,
 )
+from rag.sections import section_of
 from rag.telemetry import Attributes, describe, span
-from rag.types import Answer, Passage, Principal, Question, Vectors
+from rag.types import Answer, Chunk, Passage, Principal, Question, Vectors
 from rag.words import content_words
 
 log = structlog.get_logger(__name__)
 
-NEIGHBOURS_OF = 2
-"""How many of the best passages are read together with the text around them."""
+SECTIONS_FOR_MODEL = 2
+"""Of how many of the best passages a model reads the whole section."""
+
+MOST_ADDED = 12
+"""How many chunks those sections add for a model at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +157,7 @@ class Pipeline:
         return Answer(
             question=retrieval.question,
             claims=composition.claims,
-            passages=context,
+            passages=_read(context, composition),
             features=judged,
             composer=self._composer.name,
             calls=composition.calls,
@@ -175,17 +180,32 @@ class Pipeline:
         return await self._composer.compose(question, passages)
 
     async def _widen(self, passages: tuple[Passage, ...], scope: Scope) -> tuple[Passage, ...]:
-        """Add the text around the best passages, so that procedures are read whole."""
-        if self._composer.name != "model":
+        """Add what else is in the sections of the best passages, so that they are read whole.
+
+        A model reads the best two, up to a bound; without one any of them may be shown.
+        """
+        if not isinstance(self._index, ReadsPages):
             return passages
+        model = self._composer.name == "model"
+        best = passages[:SECTIONS_FOR_MODEL] if model else passages
+        pages = await self._pages(self._index, best, scope)
+        whole = [
+            chunk for passage in best for chunk in section_of(passage.chunk, pages[_page(passage)])
+        ]
         seen = {passage.chunk.id for passage in passages}
-        around = []
-        for passage in passages[:NEIGHBOURS_OF]:
-            for chunk in await self._index.neighbours(passage.chunk.id, scope.readers):
-                if chunk.id not in seen:
-                    seen.add(chunk.id)
-                    around.append(Passage(chunk=chunk, score=0.0, signals={}))
-        return (*passages, *around)
+        added = {chunk.id: chunk for chunk in whole if chunk.id not in seen}
+        around = list(added.values())[: MOST_ADDED if model else None]
+        return (*passages, *(Passage(chunk=chunk, score=0.0, signals={}) for chunk in around))
+
+    async def _pages(
+        self, index: ReadsPages, passages: Sequence[Passage], scope: Scope
+    ) -> Mapping[tuple[str, str], tuple[Chunk, ...]]:
+        """Return the chunks of the passages' pages, as far as they may be read, each page once."""
+        wanted = list(dict.fromkeys(map(_page, passages)))
+        found = await asyncio.gather(
+            *(index.page(scope.tenant, space, page, scope.readers) for space, page in wanted)
+        )
+        return dict(zip(wanted, found, strict=True))
 
     async def _vocabulary(self, question: str, scope: Scope) -> Vocabulary | None:
         if not isinstance(self._index, KnowsVocabulary):
@@ -206,6 +226,22 @@ async def _both(
         if isinstance(vocabulary, BaseException):
             raise vocabulary
     return composition, vocabulary
+
+
+def _page(passage: Passage) -> tuple[str, str]:
+    return passage.chunk.space, passage.chunk.page_id
+
+
+def _read(context: Sequence[Passage], composition: Composition) -> tuple[Passage, ...]:
+    """Return what an answer rests on: what was found or sent to a model, and what is quoted."""
+    if composition.calls:
+        return tuple(context)
+    cited = {citation.chunk_id for claim in composition.claims for citation in claim.citations}
+    return tuple(
+        passage
+        for passage in context
+        if passage.score or passage.signals or passage.chunk.id in cited
+    )
 
 
 def _searched(wanted: int) -> Attributes:

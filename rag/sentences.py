@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 Kind = Literal["sentence", "item", "row", "code"]
@@ -35,6 +36,10 @@ _ABBREVIATION = re.compile(
     r"|fri|sat|sun)|\b[a-z]|\b(?:[a-z]\.)+[a-z])\.$",
     re.IGNORECASE,
 )
+_HEADING_WORDS = 6
+_TELLING = re.compile(r"[\d@]|#\w|[.!?:;]\W*$")
+"""What a heading rarely has: a number, an address, a channel, a mark at its end."""
+
 _LINK = re.compile(r"!?\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 _MARKS = re.compile(r"\*\*|__|`|^\s*>\s?|\{:[^}]*\}", re.MULTILINE)
 
@@ -55,7 +60,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class TextBlock:
     """Lines that belong together; ``indent`` counts for list items alone."""
 
     kind: Literal["paragraph", "item", "row", "rule", "code", "heading"]
@@ -69,16 +74,24 @@ def plain(text: str) -> str:
     return _MARKS.sub("", _LINK.sub(r"\1", text)).replace("|", " ").strip()
 
 
+def is_heading(text: str) -> bool:
+    """Whether a paragraph is a heading that stands in the text as a line of its own."""
+    shown = plain(text)
+    return len(shown.split()) <= _HEADING_WORDS and not _TELLING.search(shown)
+
+
+@lru_cache(maxsize=4096)
 def split(text: str) -> tuple[Unit, ...]:
     """Return the units of a passage in reading order; they never overlap.
 
-    Headings and rules are no units. Any text is valid.
+    Headings and rules are no units. Any text is valid. Remembered, for the same pages are asked for
+    again and again.
     """
     units: list[Unit] = []
     lead: int | None = None
     header: int | None = None
     items: list[tuple[int, int]] = []
-    for block in _blocks(text):
+    for block in blocks_of(text):
         if block.kind not in {"row", "rule"}:
             header = None
         if block.kind == "item":
@@ -107,10 +120,10 @@ def _introduces(text: str, units: list[Unit]) -> int | None:
     return None
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def blocks_of(text: str) -> Iterator[TextBlock]:
     """Group the lines of a passage; blank lines end paragraphs and items."""
     lines = iter(_lines(text))
-    open_block: _Block | None = None
+    open_block: TextBlock | None = None
     for start, line in lines:
         end = start + len(line)
         kind = _kind(line)
@@ -123,25 +136,25 @@ def _blocks(text: str) -> Iterator[_Block]:
         if kind == "fence":
             yield _fenced(line, end, lines, len(text))
         elif kind in {"row", "rule", "heading"}:
-            yield _Block(kind, start, end)
+            yield TextBlock(kind, start, end)
     if open_block:
         yield open_block
 
 
-def _fenced(opening: str, start: int, lines: Iterator[tuple[int, str]], length: int) -> _Block:
+def _fenced(opening: str, start: int, lines: Iterator[tuple[int, str]], length: int) -> TextBlock:
     """Read on to the closing fence; one that is never closed runs to the end."""
     mark = opening.strip()[:3]
     for at, line in lines:
         if line.strip().startswith(mark):
-            return _Block("code", start, at)
-    return _Block("code", start, length)
+            return TextBlock("code", start, at)
+    return TextBlock("code", start, length)
 
 
-def _opened(line: str, start: int, end: int) -> _Block:
+def _opened(line: str, start: int, end: int) -> TextBlock:
     item = _ITEM.match(line)
     if item:
-        return _Block("item", start + item.end(), end, len(item[1].expandtabs(4)))
-    return _Block("paragraph", start, end)
+        return TextBlock("item", start + item.end(), end, len(item[1].expandtabs(4)))
+    return TextBlock("paragraph", start, end)
 
 
 def _kind(line: str) -> _LineKind:
@@ -157,13 +170,13 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-def _item_units(text: str, block: _Block) -> list[Unit]:
+def _item_units(text: str, block: TextBlock) -> list[Unit]:
     if len(plain(text[block.start : block.end]).split()) <= LONG_ITEM_WORDS:
         return _trimmed(text, "item", block)
     return [replace(unit, kind="item") for unit in _sentences(text, block)]
 
 
-def _code_units(text: str, block: _Block, lead: int | None) -> list[Unit]:
+def _code_units(text: str, block: TextBlock, lead: int | None) -> list[Unit]:
     body = text[block.start : block.end]
     if body.strip("\n").count("\n") < SHORT_CODE_LINES:
         return _trimmed(text, "code", block, lead=lead)
@@ -171,13 +184,13 @@ def _code_units(text: str, block: _Block, lead: int | None) -> list[Unit]:
         unit
         for start, line in _lines(body)
         for unit in _trimmed(
-            text, "code", _Block("code", block.start + start, block.start + start + len(line))
+            text, "code", TextBlock("code", block.start + start, block.start + start + len(line))
         )
     ]
 
 
 def _trimmed(
-    text: str, kind: Kind, block: _Block, *, lead: int | None = None, header: int | None = None
+    text: str, kind: Kind, block: TextBlock, *, lead: int | None = None, header: int | None = None
 ) -> list[Unit]:
     """Return the block as one unit without the white space around it, or nothing."""
     body = text[block.start : block.end]
@@ -186,12 +199,12 @@ def _trimmed(
     return [Unit(kind, start, end, lead, header)] if start < end else []
 
 
-def _sentences(text: str, block: _Block) -> list[Unit]:
+def _sentences(text: str, block: TextBlock) -> list[Unit]:
     units: list[Unit] = []
     start = block.start
     for match in _SENTENCE_END.finditer(text, block.start, block.end):
         if _ABBREVIATION.search(text[start : match.end()]):
             continue
-        units += _trimmed(text, "sentence", _Block("paragraph", start, match.end()))
+        units += _trimmed(text, "sentence", TextBlock("paragraph", start, match.end()))
         start = match.end()
-    return units + _trimmed(text, "sentence", _Block("paragraph", start, block.end))
+    return units + _trimmed(text, "sentence", TextBlock("paragraph", start, block.end))

@@ -157,11 +157,15 @@ PartKind = Literal["paragraph", "step", "table", "code"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement of an answer and the quotes that support it; never without one."""
+    """One statement of an answer and the quotes that support it; never without one.
+
+    ``more`` says in our own words what of the page is left out there: it is no quote.
+    """
 
     text: str
     citations: tuple[Citation, ...]
     kind: PartKind = "paragraph"
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import quote, urlencode
 
@@ -14,7 +13,6 @@ QUOTE_MARK = "#quote"
 """Where a stored page has the first of the quotes that its address names."""
 
 _CASES = "/board/escalations/"
-_ENDING_MARK = re.compile(r" \[(\d{1,2})\]$")
 _LONGEST_QUOTE = 150
 _MOST_ENCODED = 450
 """Of the quotes in an address. A message has room for several, and so has what signing in keeps."""
@@ -57,27 +55,12 @@ def at_quote(url: str, chunk_id: str, quotes: Sequence[str]) -> str:
     return f"{url}?{marked}{QUOTE_MARK}" if "&" in marked else url
 
 
-def quoted_lines(text: str) -> Mapping[int, Sequence[str]]:
-    """Return the lines that an answer quotes from each source; a mark ends a source's lines."""
-    quoted: dict[int, list[str]] = {}
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if not line.startswith("> "):
-            continue
-        mark = _ENDING_MARK.search(line)
-        lines.append(line[2 : mark.start() if mark else None])
-        if mark:
-            quoted.setdefault(int(mark.group(1)), []).extend(lines)
-            lines = []
-    return quoted
-
-
 def quotes_of(response: Response) -> Sequence[Sequence[str]]:
-    """Return for each source of a response the lines of it that are quoted."""
+    """Return for each source of a response what of it answers: a line where one is known."""
+    if isinstance(response, Reply) and response.tone == "found":
+        return [[source.line or source.quote] for source in response.sources]
     sources = response.sources if isinstance(response, Reply) else response.suggestions
-    found = isinstance(response, Reply) and response.tone == "found"
-    lines = quoted_lines(response.text) if found else {}
-    return [lines.get(number, [each.quote]) for number, each in enumerate(sources, start=1)]
+    return [[source.quote] for source in sources]
 
 
 def board_case(case_id: InteractionId, public_url: str | None) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import groupby
 
-from bot.rendering.markdown import clip
+from bot.rendering.markdown import clip, closes
 from bot.types import ConfidenceLevel, FoundPassage, Reply, Source
 from rag.types import Answer, Chunk, Citation, Claim, Passage
 
@@ -34,6 +35,9 @@ _INTRODUCED = re.compile(
 
 _TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
 _TABLE_RULE = re.compile(r"^[\s|:-]+$")
+_BAR = re.compile(r"(?<!\\)\|")
+_FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})")
+_QUOTE = ">"
 
 
 def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure") -> Reply:
@@ -42,14 +46,14 @@ def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure"
     Its text says in words what its ``level`` is, and what the pages do not say.
     """
     numbered = _numbered(answer)
-    marks = {source.chunk_id: number for number, source in enumerate(numbered, start=1)}
+    marks = {chunk_id: number for chunk_id, (number, _) in numbered.items()}
     extractive = answer.composer == "extractive"
     text = _quoted(answer.claims, marks) if extractive else _stated(answer, marks)
     missing = clip(answer.missing or "", _MISSING_CHARACTERS) or None
     return Reply(
         text=_as_sure_as_it_is(text, level, missing),
         tone="found" if extractive else "answer",
-        sources=numbered,
+        sources=tuple(dict(numbered.values()).values()),
         confidence=probability,
         confidence_level=level,
         missing=missing,
@@ -89,18 +93,32 @@ def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
     )
 
 
-def _numbered(answer: Answer) -> tuple[Source, ...]:
-    """One source a cited passage, in the order of first citation."""
+def _numbered(answer: Answer) -> Mapping[str, tuple[int, Source]]:
+    """Return the number and the source of each cited passage, in the order of first citation.
+
+    Passages of one section, which quotes show as one, are one source.
+    """
     by_id = {passage.chunk.id: passage for passage in answer.passages}
-    cited: dict[str, list[Citation]] = {}
+    cited: dict[Hashable, list[Citation]] = {}
     for claim in answer.claims:
         for citation in claim.citations:
-            cited.setdefault(citation.chunk_id, []).append(citation)
-    return tuple(_cited(by_id[chunk_id], citations) for chunk_id, citations in cited.items())
+            chunk = by_id[citation.chunk_id].chunk
+            of_section = (chunk.space, chunk.page_id, chunk.breadcrumb, chunk.document_page)
+            key = of_section if answer.composer == "extractive" else chunk.id
+            cited.setdefault(key, []).append(citation)
+    return {
+        citation.chunk_id: (number, source)
+        for number, citations in enumerate(cited.values(), start=1)
+        for source in [_cited(by_id, citations)]
+        for citation in citations
+    }
 
 
-def _cited(passage: Passage, citations: Sequence[Citation]) -> Source:
-    best = [each.quote for each in sorted(citations, key=lambda each: each.score, reverse=True)]
+def _cited(passages: Mapping[str, Passage], citations: Sequence[Citation]) -> Source:
+    """Return the source of quotes: the passage of the best one, and what of it is quoted."""
+    ranked = sorted(citations, key=lambda each: each.score, reverse=True)
+    passage = passages[ranked[0].chunk_id]
+    best = [each.quote for each in ranked if each.chunk_id == passage.chunk.id]
     return _source(passage, _around(passage.chunk.text, best), line=best[0])
 
 
@@ -143,14 +161,53 @@ def _source(passage: Passage, quote: str, *, line: str = "") -> Source:
 
 
 def _quoted(claims: Sequence[Claim], marks: dict[str, int]) -> str:
-    lines = [FOUND, ""]
-    for position, claim in enumerate(claims):
-        following = claims[position + 1] if position + 1 < len(claims) else None
-        last = following is None or _first(following) != _first(claim)
-        mark = f" [{marks[_first(claim)]}]" if last else ""
-        lines += [f"> {line}" for line in readable(claim.text).splitlines() if line.strip()]
-        lines[-1] += mark
+    """Return quotes as quotations, a mark at the end of each source's."""
+    lines = [FOUND]
+    for number, of_source in groupby(claims, key=lambda claim: marks[_first(claim)]):
+        lines += ["", *_quotation(list(of_source), f"[{number}]")]
     return "\n".join(lines)
+
+
+def _quotation(claims: Sequence[Claim], mark: str) -> Iterator[str]:
+    """Yield the lines of one source's quotes; code stands between them as code.
+
+    What is left out is said below the quotation, for these words are not the page's.
+    """
+    *before, last = claims
+    for claim in before:
+        yield from _lines_of(claim)
+        yield f"\n{_our_words(claim)}\n" if claim.more else _QUOTE
+    *lines, end = _lines_of(last)
+    yield from lines
+    yield from (f"{end} {mark}",) if end.startswith(_QUOTE) else (end, "", mark)
+    if last.more:
+        yield f"\n{_our_words(last)}"
+
+
+def _our_words(claim: Claim) -> str:
+    return f"_{claim.more}_"
+
+
+def _lines_of(claim: Claim) -> Iterator[str]:
+    """Yield a quote line by line; fenced code in it is taken out of the quotation.
+
+    No platform knows code within a quotation.
+    """
+    fence = indent = ""
+    for line in claim.text.strip("\n").split("\n"):
+        opening = _FENCE.match(line)
+        if fence and closes(line, fence):
+            fence = ""
+            yield f"{line.strip()}\n"
+        elif fence:
+            yield line.removeprefix(indent)
+        elif opening:
+            indent, fence = opening.groups()
+            yield f"\n{line.strip()}"
+        elif not (_TABLE_ROW.match(line) and _TABLE_RULE.match(line)):
+            yield f"{_QUOTE} {readable(line)}".rstrip()
+    if fence:
+        yield f"{fence}\n"
 
 
 def _stated(answer: Answer, marks: dict[str, int]) -> str:
@@ -177,10 +234,12 @@ def readable(quote: str) -> str:
         row = _TABLE_ROW.match(line)
         if row and _TABLE_RULE.match(line):
             continue
-        shown.append(
-            " \u00b7 ".join(cell.strip() for cell in row.group(1).split("|")) if row else line
-        )
+        shown.append(" \u00b7 ".join(map(_cell, _BAR.split(row.group(1)))) if row else line)
     return "\n".join(shown)
+
+
+def _cell(cell: str) -> str:
+    return cell.strip().replace("\\|", "|")
 
 
 def _excerpt(text: str) -> str:

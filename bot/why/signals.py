@@ -60,9 +60,14 @@ SIGNALS: Mapping[str, Signal] = {
     "composer_best_quote_coverage": Signal("Question's words in the best line", against=_LINES),
     "composer_best_quote_cosine": Signal("Same meaning, best line", against=_LINES),
     "composer_quotes_coverage": Signal(
-        "Question's words in all quoted lines",
+        "Question's words in the best quoted lines",
         against="the lines found leave words of {asked} open",
     ),
+    "composer_section_coverage": Signal(
+        "Question's words in all that is shown",
+        against="what is shown leaves words of {asked} open",
+    ),
+    "composer_section_lead": Signal("Lead of the best section over other pages", "number", _RIVALS),
     "composer_lead_over_other_pages": Signal(
         "Lead of the best line over other pages", "number", _RIVALS
     ),

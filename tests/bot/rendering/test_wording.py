@@ -46,10 +46,48 @@ def test_quotes_are_offered_as_what_was_found_and_marked_once_a_passage() -> Non
         "From the wiki:",
         "",
         "> Open the client.",
+        ">",
         "> Error 809 means the port is blocked. [1]",
+        "",
         "> 443 \u00b7 VPN [2]",
     ]
     assert reply.tone == "found"
+
+
+def test_code_stands_fenced_between_quotations() -> None:
+    steps = "1. Run:\n   ```sh\n   | vpn |\n   ```\n2. Wait."
+    reply = reply_of(answer("extractive", claim(steps, "c1")), 0.7)
+
+    assert reply.text.splitlines()[2:] == [
+        "> 1. Run:",
+        "",
+        "```sh",
+        "| vpn |",
+        "```",
+        "",
+        "> 2. Wait. [1]",
+    ]
+
+
+def test_what_is_left_out_is_said_outside_of_the_quotation() -> None:
+    cut = replace(claim("1. Open.", "c1"), more="steps 2 to 9")
+    lines = reply_of(answer("extractive", cut, claim("Call.", "c1")), 0.7).text.splitlines()
+
+    (said,) = (line for line in lines if "steps 2 to 9" in line)
+    assert not said.startswith(">")
+    assert lines[-1] == "> Call. [1]"
+
+
+def test_a_section_in_several_passages_is_one_source_at_its_best_line() -> None:
+    rest = passage(chunk("Then call 5500.", chunk_id="c9", ordinal=1), fused=0.0)
+    both = Claim(
+        "All of it.",
+        (Citation("c1", VPN.chunk.text), Citation("c9", "Then call 5500.", 0.9)),
+    )
+    quoted = Answer("q", (both,), (VPN, rest), {}, "extractive")
+
+    (source,) = reply_of(quoted, 0.7).sources
+    assert (source.chunk_id, source.line) == ("c9", "Then call 5500.")
 
 
 def test_a_models_claims_carry_the_marks_of_all_their_sources() -> None:

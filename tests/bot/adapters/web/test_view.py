@@ -9,7 +9,6 @@ import pytest
 
 from bot.adapters.web.view import ExchangeView, exchange_view
 from bot.escalations.reading import Sight
-from bot.rendering.links import quoted_lines
 from bot.rendering.wording import UNSURE
 from bot.types import (
     Activity,
@@ -25,10 +24,6 @@ from bot.types import Intent as Intents
 from tests.bot.adapters.web.stand_in import SOURCE
 from tests.builders import NOON, chunk, message, route
 
-TWO_PAGES = (
-    "From the wiki:\n\n> Open it.\n> Close it. [1]\n> Code \u00b7 Cure\n> 809 \u00b7 Wait [2]"
-)
-
 
 def answered(response: Response) -> Interaction:
     asked = message("vpn?")
@@ -42,18 +37,14 @@ def shown(interaction: Interaction, activity: Activity | None = None) -> Exchang
     return exchange_view(interaction, Sight({page.id: page}), activity=activity)
 
 
-def test_each_source_has_the_lines_before_its_mark() -> None:
-    assert quoted_lines(TWO_PAGES) == {
-        1: ["Open it.", "Close it."],
-        2: ["Code \u00b7 Cure", "809 \u00b7 Wait"],
-    }
+def test_an_opened_source_shows_and_leads_to_the_line_that_answers() -> None:
+    line, row = replace(SOURCE, line="Open it."), replace(SOURCE, line="| 809 | Wait |")
+    view = shown(
+        answered(Reply("From the wiki:\n\n> Open it.\n> Close it. [1]", "found", (line, row)))
+    )
 
-
-def test_an_opened_source_shows_and_leads_to_every_line_that_is_quoted() -> None:
-    view = shown(answered(Reply(TWO_PAGES, "found", (SOURCE, replace(SOURCE)))))
-
-    assert "Open it.<br />\nClose it." in view.sources[0].quote
-    assert parse_qs(urlsplit(view.sources[0].href).query)["quote"] == ["Open it.", "Close it."]
+    assert parse_qs(urlsplit(view.sources[0].href).query)["quote"] == ["Open it."]
+    assert "Close it." not in view.sources[0].quote
     assert "<td>809</td>" in view.sources[1].quote
 
 

@@ -1,0 +1,138 @@
+"""A section's blocks are what its author wrote as one thing, whatever chunks it is cut into."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rag.blocks import Block
+from rag.excerpts import LONGEST, MORE, MORE_ROWS, MOST_ROWS, Excerpt, fitting, whole
+from rag.sections import Section, section_of, sections_of
+from rag.types import Chunk
+from tests.rag.passages import passage
+
+
+def chunks(*texts: str) -> tuple[Chunk, ...]:
+    return tuple(passage(text, ordinal=n).chunk for n, text in enumerate(texts))
+
+
+def blocks(*texts: str) -> tuple[Block, ...]:
+    return Section(chunks(*texts)).blocks()
+
+
+def fitted(block: Block, best: int = 0, room: int = LONGEST) -> Excerpt:
+    scores = [float(n == best) for n in range(len(block.entries))]
+    excerpt = fitting(block, scores, room)
+    assert excerpt is not None
+    return excerpt
+
+
+def test_a_section_is_all_chunks_of_its_breadcrumb_in_page_order() -> None:
+    intro, body, tail = chunks("Intro.", "Body.", "Tail.")
+    inner = replace(body, breadcrumb=(*body.breadcrumb, "Inner"))
+
+    assert section_of(tail, (intro, inner, tail)) == (intro, tail)
+    assert [section.chunks for section in sections_of([tail, inner, intro])] == [
+        (intro, tail),
+        (inner,),
+    ]
+
+
+def test_a_long_section_is_read_around_what_was_found() -> None:
+    page = chunks(*(f"Part {n}." for n in range(20)))
+
+    assert page[15] in section_of(page[15], page, most=4)
+    assert len(section_of(page[19], page, most=4)) == 4
+
+
+def test_steps_cut_between_chunks_are_one_list_with_its_lead_in() -> None:
+    (block,) = blocks("Do this:\n\n1. Open.\n2. Press.", "3. Wait.")
+
+    assert (block.kind, block.numbers) == ("steps", (1, 2, 3))
+    assert whole(block).text() == "Do this:\n\n1. Open.\n2. Press.\n3. Wait."
+
+
+def test_code_between_two_steps_belongs_to_the_first_of_them() -> None:
+    text = "1. Make a key.\n   ```\n   keygen\n   ```\n2. Send it."
+    (block,) = blocks(text)
+
+    assert whole(block).text() == text
+
+
+def test_a_sub_list_stays_with_its_item() -> None:
+    (block,) = blocks("- Team:\n  - Ann\n  - Bob\n- Rest")
+
+    assert [entry.quote for entry in block.entries] == ["- Team:\n  - Ann\n  - Bob", "- Rest"]
+
+
+def test_a_table_cut_between_chunks_has_its_header_once() -> None:
+    header = "| Day | Room |\n| --- | --- |\n"
+    (block,) = blocks(f"{header}| Mon | 1 |", f"{header}| Tue | 2 |")
+
+    assert whole(block).text() == f"{header}| Mon | 1 |\n| Tue | 2 |"
+
+
+def test_code_cut_between_chunks_is_fenced_once() -> None:
+    (block,) = blocks("```sh\none\n```", "```sh\ntwo\n```")
+
+    assert whole(block).text() == "```sh\none\ntwo\n```"
+
+
+def test_a_sentence_that_two_chunks_repeat_is_shown_once() -> None:
+    (block,) = blocks("Open it. Then wait.", "Then wait. Then go.")
+
+    assert whole(block).text() == "Open it. Then wait. Then go."
+
+
+def test_a_label_stands_above_what_follows_it() -> None:
+    (block,) = blocks("Was there personal or customer data on it at all?\n\nTell us at once.")
+
+    assert [span.quote for span in block.above] == [
+        "Was there personal or customer data on it at all?"
+    ]
+
+
+def test_steps_too_long_to_show_say_which_are_missing_by_their_own_numbers() -> None:
+    steps = "\n".join(f"{n}. {'word ' * 30}" for n in range(3, 15))
+    (block,) = blocks(steps)
+
+    excerpt = fitted(block, best=11)
+
+    assert excerpt.entries[0] == block.entries[0]
+    assert excerpt.words <= LONGEST
+    left = block.numbers[len(excerpt.entries)]
+    assert f"{left} to 14" in excerpt.more
+
+
+def test_of_a_long_table_the_rows_that_match_are_shown_below_the_header() -> None:
+    rows = "\n".join(f"| {n} | room |" for n in range(40))
+    (block,) = blocks(f"| Number | Place |\n| --- | --- |\n{rows}")
+
+    shown = fitted(block, best=31)
+
+    assert shown.text().startswith("| Number | Place |\n")
+    assert "| 31 | room |" in shown.text()
+    assert (len(shown.entries), shown.more) == (MOST_ROWS, MORE_ROWS)
+
+
+def test_a_table_without_a_row_is_not_shown() -> None:
+    assert blocks("| Number | Place |\n| --- | --- |") == ()
+
+
+def test_a_long_paragraph_is_cut_around_the_sentence_that_answers() -> None:
+    sentences = [f"Sentence {n} has some more words in it." for n in range(30)]
+    (block,) = blocks(" ".join(sentences))
+
+    shown = fitted(block, best=20, room=50)
+
+    assert sentences[20] in shown.text()
+    assert shown.text() in block.entries[0].chunk.text
+    assert shown.more == MORE
+
+
+def test_a_marked_row_stays_a_row() -> None:
+    (block,) = blocks("| Port | Use |\n| --- | --- |\n| 443 | VPN |")
+    row = block.entries[0]
+
+    marked = whole(block).text([(row.chunk.id, row.start, row.end)])
+
+    assert marked.splitlines()[-1] == "| **443** | **VPN** |"
