@@ -164,6 +164,7 @@ class Pipeline:
             refusal=composition.refusal,
             dropped_claims=composition.dropped_claims,
             reading=composition.reading,
+            missing=composition.missing,
         )
 
     async def _composed(

@@ -1,0 +1,73 @@
+"""Whether two texts deny the same: a small rule for English and German. Pure.
+
+It sees the words that deny, not the meaning: "you may" against "it is possible" is no case for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rag.words import stems
+
+_DENIES = re.compile(
+    r"\b(?:no(?!\.)|not|never|none|nobody|nothing|nowhere|neither|nor|without|cannot"
+    r"|[a-z]+n['\u2019]t"
+    r"|nicht|nichts|kein(?:e[mnrs]?)?|nie|niemals|niemand|ohne|weder)\b",
+    re.IGNORECASE,
+)
+_DENIES_TOO = re.compile(
+    r"\b(?:only|except\w*|exclud\w*|exclusi\w*|unless|instead|rather than|other than|avoid\w*"
+    r"|prohibit\w*|forbid\w*|forbidden|refus\w*|reject\w*|declin\w*|fail\w*|lack\w*|miss(?:es|ing)"
+    r"|unable|exempt\w*|free|stop\w*|prevent\w*|block\w*|disallow\w*|bar(?:s|red)|void|too \w+"
+    r"|ineligib\w*|outside|expire\w*|end(?:s|ed)|(?:un|in|im|ir|dis)[a-z]{4,}|[a-z]+less|nur"
+    r"|au\u00dfer\w*|ausgeschlossen|ausgenommen|statt\w*|verboten|untersagt|frei|un[a-z\u00e4\u00f6\u00fc]{4,})\b",
+    re.IGNORECASE,
+)
+"""What may be said with a plain denial in other words."""
+
+_IS_NO_DENIAL = re.compile(
+    r"\b(?:not only|not just|nicht nur|no problem"
+    r"|(?:no|not) (?:more|less|fewer|later|earlier|longer|sooner|other) than"
+    r"|not (?:be(?:fore|en)|until)|nicht (?:vor|bis)\b|whether or not)\b",
+    re.IGNORECASE,
+)
+"""What limits or widens and can as well be said without a denial."""
+
+_ANSWERS = re.compile(r"\A\s*(?:yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-]*", re.IGNORECASE)
+_CLAUSE_ENDS = re.compile(r"[,.;:!?()\n]|\b(?:but|until|unless|if|aber|sondern|bis|wenn)\b")
+_DENIED_WORDS = 3
+_LEAST_DENIED_WORDS = 2
+
+
+def denies(text: str) -> bool:
+    """Whether a text denies anything in so many words; a "no" that answers a question does not."""
+    return _DENIES.search(_plain(text)) is not None
+
+
+def turned_round(said: str, quoted: str, headings: str = "") -> bool:
+    """Whether a statement denies what its source does not, or states what its source denies.
+
+    ``headings`` are what the source stands under: they may carry the denial.
+    """
+    if denies(said):
+        source = f"{quoted}\n{headings}"
+        return not (denies(source) or _DENIES_TOO.search(source))
+    if _DENIES_TOO.search(said):
+        return False
+    words = set(stems(said))
+    return any(words.issuperset(denied) for denied in _denied(quoted))
+
+
+def _denied(text: str) -> Iterator[list[str]]:
+    """Return the words that each denial is about: the first ones after it in its clause."""
+    plain = _plain(text)
+    for match in _DENIES.finditer(plain):
+        clause = _CLAUSE_ENDS.split(plain[match.end() :], maxsplit=1)[0]
+        words = stems(clause)[:_DENIED_WORDS]
+        if len(words) >= _LEAST_DENIED_WORDS:
+            yield words
+
+
+def _plain(text: str) -> str:
+    return _IS_NO_DENIAL.sub(" ", _ANSWERS.sub("", text))
