@@ -235,7 +235,7 @@ def _signals(
     checks: Sequence[Checked],
     claims: Sequence[Claim],
 ) -> dict[str, float]:
-    """Return the features for the gate; within 0 and 1 but ``sources_distinct``, ``pages_distinct``.
+    """Return the features for the gate; within 0 and 1 but the two that count sources.
 
     ``lines_found_share``: of the numbers cited, those that a line has. Of the parts that were kept:
     ``figures_quoted``, the share whose figures all stand in the very lines; ``words_supported``,

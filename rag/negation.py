@@ -18,10 +18,13 @@ _DENIES = re.compile(
 )
 _DENIES_TOO = re.compile(
     r"\b(?:only|except\w*|exclud\w*|exclusi\w*|unless|instead|rather than|other than|avoid\w*"
-    r"|prohibit\w*|forbid\w*|forbidden|refus\w*|reject\w*|declin\w*|fail\w*|lack\w*|miss(?:es|ing)"
-    r"|unable|exempt\w*|free|stop\w*|prevent\w*|block\w*|disallow\w*|bar(?:s|red)|void|too \w+"
-    r"|ineligib\w*|outside|expire\w*|end(?:s|ed)|(?:un|in|im|ir|dis)[a-z]{4,}|[a-z]+less|nur"
-    r"|au\u00dfer\w*|ausgeschlossen|ausgenommen|statt\w*|verboten|untersagt|frei|un[a-z\u00e4\u00f6\u00fc]{4,})\b",
+    r"|prohibit\w*|forbid\w*|refus\w*|reject\w*|declin\w*|fail\w*|lack\w*|miss(?:es|ing)"
+    r"|exempt\w*|free|stop\w*|prevent\w*|block\w*|bar(?:s|red)|void|too \w+|outside|expire\w*"
+    r"|end(?:s|ed)|[a-z]{3,}less|non-?[a-z]+|un(?!der|i[tqov]|til|less)[a-z]{4,}"
+    r"|in(?:valid|complete|correct|eligib|activ|suffici|accessib|compatib|dependen)\w*"
+    r"|im(?:possib|proper)\w*|ir(?:regular|relevant)\w*"
+    r"|dis(?:abl|allow|connect|contin|qualif|approv)\w*"
+    r"|nur|au\u00dfer\w*|ausgeschlossen|ausgenommen|statt\w*|verboten|untersagt|frei)\b",
     re.IGNORECASE,
 )
 """What may be said with a plain denial in other words."""
@@ -50,10 +53,10 @@ def turned_round(said: str, quoted: str, headings: str = "") -> bool:
 
     ``headings`` are what the source stands under: they may carry the denial.
     """
+    source = f"{quoted}\n{headings}"
     if denies(said):
-        source = f"{quoted}\n{headings}"
         return not (denies(source) or _DENIES_TOO.search(source))
-    if _DENIES_TOO.search(said):
+    if any(word.lower() not in source.lower() for word in _DENIES_TOO.findall(said)):
         return False
     words = set(stems(said))
     return any(words.issuperset(denied) for denied in _denied(quoted))

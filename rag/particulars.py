@@ -1,7 +1,7 @@
 """What of a text must be word for word in its sources: figures, dates, codes, addresses. Pure.
 
-The vocabulary of dates is English, that of numbers in words English and German; digits are understood
-in any script.
+The vocabulary of dates is English, that of numbers in words English and German; digits are
+understood in any script.
 """
 
 from __future__ import annotations

@@ -43,15 +43,15 @@ _SPEAKS = (
     r"\b(?:meldet|melden) sich\b|\bruf(?:t|en) (?:sie|dich) (?:zur\u00fcck|an)\b",
     r"\bwird sich\b[^.!?]{0,40}\bmelden\b",
 )
-_SECRET = (
+_PRIVATE = (
     r"(?:passwords?|passphrases?|pass ?codes?|pins?|otps?|credentials?|log-?in data|codes?"
     r"|tokens?|secrets?|keys?|seed phrase|card (?:numbers?|details)|bank (?:details|account)|ssn"
     r"|social security number|passw\u00f6rter|passwort\w*|kennw\u00f6rter|kennwort\w*|zugangsdaten"
     r"|anmeldedaten|tans?|\w*codes?|kreditkarte\w*|kontodaten|bankdaten)"
 )
-_YOUR_SECRET = (
+_ASKED_FOR = (
     r"(?:your|the|an?|any|all|every|my|me|us|dein\w*|ihre?\w*|das|die|den)"
-    rf"(?:\s+[\w-]+){{0,3}}?\s+{_SECRET}"
+    rf"(?:\s+[\w-]+){{0,3}}?\s+{_PRIVATE}"
 )
 _GIVE = (
     r"(?:send|give|tell|share|provide|text|e-?mail|message|reply|respond|answer|forward"
@@ -61,15 +61,15 @@ _GIVE = (
 )
 _HERE = r"(?:here|chat|reply|this (?:message|thread|conversation)|bot|hier)"
 _MONEY = (
-    r"(?:\d|money|amounts?|fees?|invoices?|euros?|dollars?|pounds?|account|\u20ac|\$|\u00a3|iban"
+    r"(?:money|amounts?|fees?|invoices?|euros?|eur|usd|dollars?|pounds?|accounts?|[\u20ac$\u00a3]|iban"
     r"|betrag|geld|rechnung\w*|konto|geb\u00fchr\w*)"
 )
 _PAY = r"(?:pay|transfer|wire|remit|\u00fcberweis\w*|bezahl\w*|zahl\w*)"
 _ASKS = (
-    rf"\b{_GIVE}\b[^.!?]{{0,60}}\b{_YOUR_SECRET}\b",
-    rf"\b{_YOUR_SECRET}\b[^.!?]{{0,40}}\b{_GIVE}\b",
-    rf"\b{_YOUR_SECRET}\b[^.!?]{{0,50}}\b{_HERE}\b",
-    rf"\b{_HERE}\b[^.!?]{{0,50}}\b{_YOUR_SECRET}\b",
+    rf"\b{_GIVE}\b[^.!?]{{0,60}}\b{_ASKED_FOR}\b",
+    rf"\b{_ASKED_FOR}\b[^.!?]{{0,40}}\b{_GIVE}\b",
+    rf"\b{_ASKED_FOR}\b[^.!?]{{0,50}}\b{_HERE}\b",
+    rf"\b{_HERE}\b[^.!?]{{0,50}}\b{_ASKED_FOR}\b",
     rf"(?:\A|[.!?:;] |\bplease |\bbitte ){_PAY}\b[^.!?]{{0,60}}{_MONEY}",
     r"\b(?:gift cards?|bitcoins?|geschenkkarten?|gutscheincodes?)\b",
 )
