@@ -66,7 +66,7 @@ def marked(lines: Sequence[Line], kind: PartKind) -> Claim | None:
         return None
     title = _unquoted(plain_text(said[0].chunk.title))[:_LONGEST_TITLE]
     quote = _unquoted(_words(said))[:_LONGEST_QUOTE]
-    shown = "step" if kind == "step" else "paragraph"
+    shown: PartKind = "step" if kind == "step" else "paragraph"
     return Claim(f"The page \u201c{title}\u201d says: \u201c{quote}\u201d", citations(said), shown)
 
 
