@@ -13,7 +13,10 @@ from itertools import pairwise
 
 from rag.words import stems
 
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+|(?<=[\u3002\uff01\uff1f])|\n")
+_BY_CHARACTERS = re.compile("[\u0590-\u1cff\u3040-\u9fff\uac00-\ud7af]+")
+"""Scripts without spaces between words, or whose vowels are marks: two characters are one word."""
+
 _LEAST_WORDS = 3
 """A shorter sentence is judged with the others alone: "At once." may share no word with a page."""
 
@@ -26,7 +29,7 @@ def supported(said: str, source: str) -> float:
 
     Numbers do not count, which are compared as such; a statement without words has 1.
     """
-    known = frozenset(stems(source))
+    known = _worded(source)
     beginnings = frozenset(each[:_BEGINNING] for each in known if len(each) >= _BEGINNING)
     shares = [_share(each, known, beginnings) for each in [said, *_long_sentences(said)]]
     return min(shares)
@@ -49,7 +52,9 @@ def _share(said: str, known: Collection[str], beginnings: Collection[str]) -> fl
 
 
 def _worded(said: str) -> frozenset[str]:
-    return frozenset(each for each in stems(said) if not each.isnumeric())
+    words = (word for word in stems(_BY_CHARACTERS.sub(" ", said)) if not word.isnumeric())
+    pairs = (pairwise(run) for run in _BY_CHARACTERS.findall(said))
+    return frozenset([*words, *(first + second for each in pairs for first, second in each)])
 
 
 def _stands_in(word: str, known: Collection[str], beginnings: Collection[str]) -> bool:
