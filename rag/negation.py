@@ -37,7 +37,7 @@ _IS_NO_DENIAL = re.compile(
 )
 """What limits or widens and can as well be said without a denial."""
 
-_ANSWERS = re.compile(r"\A\s*(?:yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-]*", re.IGNORECASE)
+_ANSWERS = re.compile(r"\A\s*(?:yes|no|ja|nein)\s*[,.:;!\u2013\u2014-]+", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"[,.;:!?()\n]|\b(?:but|until|unless|if|aber|sondern|bis|wenn)\b")
 _DENIED_WORDS = 3
 _LEAST_DENIED_WORDS = 2

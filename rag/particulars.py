@@ -116,13 +116,13 @@ def _is_version(token: str) -> bool:
 
 def _has_code(code: str, source: str) -> bool:
     """Whether a code is in a lower-case source, its parts joined in any way, but not as a part."""
-    if re.search(rf"(?<![^\W_]){re.escape(code.casefold())}(?![^\W_])", source):
-        return True
-    runs = _RUN.findall(code.casefold())
-    lead = re.match(r"[\W_]*", code)
-    start = re.escape(lead[0] if lead else "")
-    pattern = rf"(?<![^\W_]){start}" + r"[\W_]{1,3}".join(runs) + r"(?![^\W_])"
-    return re.search(pattern, source) is not None
+    found = re.match(r"[\W_]*", code)
+    lead = found[0] if found else ""
+    # What begins with a sign is no end of a longer word: \teams in host\teams.
+    start = re.escape(lead) or r"(?<![^\W_])"
+    rest = code.casefold()[len(lead) :]
+    loosely = r"[\W_]{1,3}".join(_RUN.findall(rest))
+    return re.search(rf"{start}(?:{re.escape(rest)}|{loosely})(?![^\W_])", source) is not None
 
 
 def _stands_in(address: str, source: str) -> bool:

@@ -42,8 +42,9 @@ async def test_nothing_that_an_attacker_wants_works_in_anything_that_slack_is_se
         obeyed = siege.model.obeyed
 
     assert wrong_in(sent) == []
-    assert SECRET not in written(sent)
-    answered = {n for n in range(len(OWN)) if page_of(n) in written(sent)}
+    told = written(sent)
+    assert SECRET not in told
+    answered = {n for n in range(len(OWN)) if page_of(n) in told}
     assert obeyed > len(OWN)
     assert {"chat.postMessage", "views.open"} <= {request.method for request in sent}
     assert len(answered) == len(OWN), "every hostile page was cited, so every one was tried"
