@@ -55,7 +55,7 @@ def turned_round(said: str, quoted: str, headings: str = "") -> bool:
     """
     source = f"{quoted}\n{headings}"
     if denies(said):
-        return not (denies(source) or _DENIES_TOO.search(source))
+        return not (denies(source) or _DENIES_TOO.search(quoted))
     if any(word.lower() not in source.lower() for word in _DENIES_TOO.findall(said)):
         return False
     words = set(stems(said))
@@ -63,11 +63,13 @@ def turned_round(said: str, quoted: str, headings: str = "") -> bool:
 
 
 def _denied(text: str) -> Iterator[list[str]]:
-    """Return the words that each denial is about: the first ones after it in its clause."""
+    """Return the words that each denial is about: those after it in its clause, else before it."""
     plain = _plain(text)
     for match in _DENIES.finditer(plain):
-        clause = _CLAUSE_ENDS.split(plain[match.end() :], maxsplit=1)[0]
-        words = stems(clause)[:_DENIED_WORDS]
+        words = stems(_CLAUSE_ENDS.split(plain[match.end() :], maxsplit=1)[0])[:_DENIED_WORDS]
+        if len(words) < _LEAST_DENIED_WORDS:
+            before = stems(_CLAUSE_ENDS.split(plain[: match.start()])[-1])
+            words = [*before[-_DENIED_WORDS:], *words]
         if len(words) >= _LEAST_DENIED_WORDS:
             yield words
 
