@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rag.words import stems
 
 _DENIES = re.compile(
-    r"\b(?:no(?!\.)|not|never|none|nobody|nothing|nowhere|neither|nor|without|cannot"
+    r"\b(?:no(?!\.\s?\d)|not|never|none|nobody|nothing|nowhere|neither|nor|without|cannot"
     r"|[a-z]+n['\u2019]t"
     r"|nicht|nichts|kein(?:e[mnrs]?)?|nie|niemals|niemand|ohne|weder)\b",
     re.IGNORECASE,
