@@ -85,6 +85,13 @@ class Settings(SearchSettings):
 
     # Answering
     top_k: int = Field(5, alias="RAG_TOP_K", ge=1, le=20, description="Passages to answer from.")
+    model_top_k: int = Field(
+        12,
+        alias="RAG_MODEL_TOP_K",
+        ge=1,
+        le=40,
+        description="Passages for a model to answer from, as far as 4,000 tokens take them.",
+    )
     confidence_threshold: float = Field(
         0.65,
         ge=0,

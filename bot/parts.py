@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from bot.config import Settings
@@ -23,7 +24,7 @@ from prompts import load_prompt
 from rag.assembly import open_embedder, open_installed_embedder, open_search_index
 from rag.errors import ModelUnavailable
 from rag.extractive import ExtractiveComposer
-from rag.grounded import GroundedComposer, approximate_tokens
+from rag.grounded import GroundedComposer, approximate_tokens, utc_today
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 
@@ -61,12 +62,16 @@ async def open_parts(
     *,
     fills: bool = False,
     still: StillReadable | None = None,
+    today: Callable[[], date] = utc_today,
+    superseded: Collection[str] = (),
 ) -> AsyncIterator[Parts]:
     """Open index, embedder and model, and make the desk of them.
 
     ``observe`` may wrap the composer; evaluation records by it what the gate holds back.
     ``fills``: this process writes pages itself, so that also an index in Azure is made where there
     is none; whoever only answers has no right to that, and needs none.
+    ``today`` is the day that a model is told, which evaluation fixes; ``superseded`` are the labels
+    of pages that it is warned of.
 
     Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
     cannot work.
@@ -76,7 +81,8 @@ async def open_parts(
         index = await _index(settings, embedder, closing, fills=fills)
         model = _model(settings, settings.openai_model, closing)
         near = await _near(settings, embedder, closing)
-        ways = _Ways(settings, index, embedder, near, load_classifier())
+        context = _Context(today, superseded)
+        ways = _Ways(settings, index, embedder, near, load_classifier(), context)
         configured = ways.made(model, observe)
         others = {NO_MODEL: ways.made(None)}
         for name in settings.openai_channel_models:
@@ -163,6 +169,14 @@ def _model(settings: Settings, name: str | None, closing: AsyncExitStack) -> Cha
 
 
 @dataclass(frozen=True, slots=True)
+class _Context:
+    """What a model is told beside question and pages; see ``open_parts``."""
+
+    today: Callable[[], date]
+    superseded: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
 class _Ways:
     """What every way of answering has in common; ``near`` is an embedder in this process."""
 
@@ -171,22 +185,24 @@ class _Ways:
     embedder: Embedder | None
     near: Embedder | None
     classifier: IntentClassifier | None
+    context: _Context
 
     def made(
         self, model: ChatModel | None, observe: Callable[[Composer], Composer] = _as_it_is
     ) -> Way:
         """Return the way that answers with a model, or without one."""
         mode = self.settings.router if model else "cascade"
-        composer = observe(_composer(model, self.near))
+        composer = observe(_composer(model, self.near, self.context))
+        top_k = self.settings.model_top_k if model else self.settings.top_k
         return Way(
             router=Router(self.near, self.classifier, model, mode=mode),
             generic=GenericAnswers(model),
-            pipeline=Pipeline(self.index, self.embedder, composer, top_k=self.settings.top_k),
+            pipeline=Pipeline(self.index, self.embedder, composer, top_k=top_k),
             model=model.name if model else "",
         )
 
 
-def _composer(model: ChatModel | None, embedder: Embedder | None) -> Composer:
+def _composer(model: ChatModel | None, embedder: Embedder | None, context: _Context) -> Composer:
     if model is None:
         return ExtractiveComposer(embedder)
     count_tokens = approximate_tokens if embedder is None else embedder.count_tokens
@@ -195,6 +211,8 @@ def _composer(model: ChatModel | None, embedder: Embedder | None) -> Composer:
         load_prompt(_ANSWER),
         attached_prompt=load_prompt(_ANSWER_ATTACHED),
         count_tokens=count_tokens,
+        today=context.today,
+        superseded=context.superseded,
     )
 
 

@@ -1,157 +1,151 @@
-"""Checks what a model says against the passages that it cites. Pure.
+"""Checks what a model says against the lines that it cites. Pure.
 
-What is shown of a passage is always its own bytes; what is shown of the model is plain text whose
-figures, dates, codes and addresses stand in the passages it quotes.
+What is shown of a page is always its own text; what is shown of the model is plain text that says
+what its lines say: their figures, their words, and no denial more or less.
 """
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.language import looks_english
+from rag.negation import turned_round
+from rag.numbered import Line, Numbered
 from rag.particulars import unsupported
-from rag.plain_text import plain_text, visible
-from rag.types import Chunk, Citation, Claim
+from rag.plain_text import plain_text
+from rag.pretending import pretends
+from rag.quoting import citations, code, in_own_words, marked, table
+from rag.supporting import literal, supported
+from rag.types import Chunk, Claim, PartKind
 
 LONGEST_CLAIM = 600
-"""Characters of one claim; a longer one is no claim."""
+"""Characters of one part; a longer one is none."""
 
-_MARKS = re.compile(
-    r"[*`]|!?\[(?=[^\[\]]*\]\()"
-    r"|(?<=[^\[\]])\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)"
+MOST_LINES = 20
+"""What one part may cite; the rest is left out, so that nothing rests on a whole page."""
+
+WORDS_FLOOR = 0.5
+"""Share of a part's words that stand in its lines or next to them, below which it is dropped."""
+
+_ENUMERATION = re.compile(
+    r"\A(?:(?:step|schritt)\s+\d{1,2}\s*[.):]|\d{1,2}[.)]|[-*+\u2022])\s+", re.IGNORECASE
 )
-"""Emphasis marks, and what of a Markdown link is not its label."""
-
-_SINGLE = dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u2032\u00b4"), "'")
-_DOUBLE = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"), '"')
-_QUOTE_MARKS = _SINGLE | _DOUBLE
-_ENUMERATION = re.compile(r"\A(?:(?:step\s+)?\d{1,2}[.):]|[-*+\u2022])\s+", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]+")
-_SHORTEST_WORD_BYTES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """A quote as it is stored; ``exact`` when the model copied it byte for byte."""
-
-    chunk_id: str
-    quote: str
-    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A claim that passed, and its quotes as they were found; ``claim`` is None when it failed."""
+    """What became of a part.
+
+    ``kept``: it passed every check; else ``claim`` is None, or the page's own words in its place.
+    ``words`` and ``literal`` are the shares of its words in and next to the lines, and of its
+    pairs of words in the lines (rag.supporting); ``figures``: all its figures are in the lines
+    themselves.
+    """
 
     claim: Claim | None
-    located: tuple[Located, ...]
+    kept: bool = False
+    lines: tuple[Line, ...] = ()
+    words: float = 0.0
+    literal: float = 0.0
+    figures: bool = False
 
 
-def locate(quote: str, text: str) -> str | None:
-    """Return the part of ``text`` that a quote means, byte for byte as stored, or None.
-
-    Looked for as it is first; then by the same characters in another white space, with other
-    quotation marks or compatibility forms (ligatures), with or without emphasis marks, link
-    targets and characters that no reader sees. Case, spelling and figures must be the same.
-    """
-    wanted = quote.strip()
-    if wanted in text:
-        return wanted or None
-    folded, places = _folded(text)
-    needle = _folded(wanted)[0].strip()
-    start = folded.find(needle) if needle else -1
-    if start < 0:
-        return None
-    return _with_marks(text, places[start], places[start + len(needle) - 1] + 1)
-
-
-def says_something(quote: str) -> bool:
-    """Whether a quote is long enough to support anything: two words, a figure, or a long word."""
-    words = _WORD.findall(quote)
-    return (
-        len(words) > 1
-        or any(word.isnumeric() for word in words)
-        or any(len(word.encode()) >= _SHORTEST_WORD_BYTES for word in words)
-    )
-
-
-def check_claim(
-    text: str, quotes: Sequence[tuple[str, str]], chunks: Mapping[str, Chunk]
+def check_part(
+    text: str, kind: PartKind, numbers: Sequence[int], shown: Numbered, question: str
 ) -> Checked:
-    """Check a claim and its (chunk id, quote) pairs; only passages of ``chunks`` count.
+    """Check one part of an answer against the lines that it cites by number.
 
-    A quote that is in another of the passages than the one named is cited from there. The claim
-    fails when no quote is found, when nothing is left of its text, and when it has a figure, date,
-    code or address that none of its passages has.
+    Tables and code are shown as they are stored, whatever the text. A step that fails is replaced
+    by its lines' own words, for a procedure with a hole is worse than none; anything else that
+    fails is dropped. What only the page may say (rag.pretending) comes as a marked quotation.
     """
-    located = tuple(
-        found for chunk_id, quote in quotes if (found := _locate_in(chunk_id, quote, chunks))
+    found = {number: line for number in numbers if (line := shown.line(number))}
+    cited = dict(list(found.items())[:MOST_LINES])
+    lines = tuple(cited.values())
+    if not lines:
+        return Checked(None)
+    stored = _stored(kind, lines)
+    if stored is not None:
+        return Checked(stored, kept=True, lines=lines, words=1.0, literal=1.0, figures=True)
+    said = _one_line(text)
+    if said and pretends(said):
+        return Checked(marked(lines, kind), lines=lines)
+    return _compared(said, kind, _Source.of(cited, shown, question))
+
+
+def _stored(kind: PartKind, lines: Sequence[Line]) -> Claim | None:
+    if kind == "table":
+        return table(lines)
+    return code(lines) if kind == "code" else None
+
+
+def _compared(said: str, kind: PartKind, source: _Source) -> Checked:
+    own = in_own_words(source.lines) if kind == "step" else None
+    if not said or len(said) > LONGEST_CLAIM or unsupported(said, source.figures):
+        return Checked(own, lines=source.lines)
+    words = supported(said, f"{source.near}\n{source.question}")
+    checked = Checked(
+        Claim(said, citations(source.lines), kind if kind == "step" else "paragraph"),
+        kept=True,
+        lines=source.lines,
+        words=words,
+        literal=literal(said, source.quoted),
+        figures=not unsupported(said, [source.quoted]),
     )
-    shown = _one_line(text)
-    if not located or not shown or len(shown) > LONGEST_CLAIM:
-        return Checked(None, located)
-    cited = [chunks[chunk_id] for chunk_id in dict.fromkeys(one.chunk_id for one in located)]
-    if unsupported(shown, [searchable(chunk) for chunk in cited]):
-        return Checked(None, located)
-    citations = tuple(dict.fromkeys(Citation(one.chunk_id, one.quote) for one in located))
-    return Checked(Claim(shown, citations), located)
+    if source.translated:
+        return checked
+    turned = turned_round(said, source.quoted, source.headings)
+    return Checked(own, lines=source.lines) if turned or words < WORDS_FLOOR else checked
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a part may rest on: ``quoted`` are its lines, ``near`` also what stands around them."""
+
+    lines: tuple[Line, ...]
+    quoted: str
+    headings: str
+    near: str
+    figures: tuple[str, ...]
+    question: str
+    translated: bool
+
+    @classmethod
+    def of(cls, cited: dict[int, Line], shown: Numbered, question: str) -> _Source:
+        lines = tuple(cited.values())
+        quoted = "\n".join(line.stored for line in lines)
+        above = "\n".join(each.stored for line in lines for each in line.above)
+        headings = "\n".join([above, *(searchable_head(line.chunk) for line in lines)])
+        beside = [each for number in cited for each in shown.beside(number)]
+        near = "\n".join([quoted, headings, *(each.stored for each in beside)])
+        # The next sentence of a paragraph goes on with it; the next row or step is another fact.
+        going_on = [each.stored for each in beside if each.unit.kind == "sentence"]
+        return cls(
+            lines=lines,
+            quoted=quoted,
+            headings=headings,
+            near=near,
+            figures=(quoted, headings, *going_on),
+            question=question,
+            # Only a question in another language than the page excuses the words: a page must not
+            # escape the rule by having its model answer in another language.
+            translated=not looks_english(question) and looks_english(near),
+        )
+
+
+def searchable_head(chunk: Chunk) -> str:
+    """Return what stands over a chunk's text: its headings, and when and by whom it was changed."""
+    changed = chunk.updated_at.date().isoformat() if chunk.updated_at else ""
+    return "\n".join((*chunk.breadcrumb, chunk.title, chunk.section, changed, chunk.updated_by))
 
 
 def searchable(chunk: Chunk) -> str:
     """Return everything a passage says: where it stands, and its text."""
-    return "\n".join((*chunk.breadcrumb, chunk.title, chunk.section, chunk.text))
+    return f"{searchable_head(chunk)}\n{chunk.text}"
 
 
 def _one_line(text: str) -> str:
     shown = " ".join(plain_text(text).split())
     return plain_text(_ENUMERATION.sub("", shown))
-
-
-def _locate_in(chunk_id: str, quote: str, chunks: Mapping[str, Chunk]) -> Located | None:
-    named = [chunk_id] if chunk_id in chunks else []
-    for candidate in (*named, *(other for other in chunks if other != chunk_id)):
-        stored = locate(quote, chunks[candidate].text)
-        if stored is not None and says_something(stored):
-            exact = candidate == chunk_id and stored == quote
-            return Located(candidate, stored, exact)
-    return None
-
-
-def _folded(text: str) -> tuple[str, list[int]]:
-    """Return the text as it is compared, and where each of its characters comes from."""
-    characters: list[str] = []
-    places: list[int] = []
-    marks = _marked_places(text)
-    for place, character in enumerate(text):
-        if place in marks:
-            continue
-        for folded in _folded_character(character):
-            if folded == " " and characters and characters[-1] == " ":
-                continue
-            characters.append(folded)
-            places.append(place)
-    return "".join(characters), places
-
-
-@functools.lru_cache(maxsize=4096)
-def _folded_character(character: str) -> str:
-    if character.isspace():
-        return " "
-    return visible(character).translate(_QUOTE_MARKS)
-
-
-def _with_marks(text: str, start: int, end: int) -> str:
-    """Return ``text[start:end]`` with the marks that touch it, so that none is halved."""
-    marks = _marked_places(text)
-    while start - 1 in marks:
-        start -= 1
-    while end in marks:
-        end += 1
-    return text[start:end]
-
-
-def _marked_places(text: str) -> frozenset[int]:
-    spans = (range(*match.span()) for match in _MARKS.finditer(text))
-    return frozenset(place for span in spans for place in span)

@@ -1,54 +1,58 @@
-"""Answers from numbered passages by one structured call, and keeps only what code can check."""
+"""Answers from numbered lines by one structured call, and keeps only what code can check."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import UTC, date, datetime
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from prompts import PromptFile
 from rag import telemetry
-from rag.citations import Checked, check_claim, searchable
+from rag.citations import Checked, check_part, searchable
+from rag.numbered import Numbered, numbered
 from rag.particulars import unsupported
 from rag.plain_text import addresses, plain_text, visible
 from rag.ports import ChatModel, Composition, Prompt
+from rag.pretending import pretends
 from rag.prompting import to_prompt
 from rag.telemetry import describe, span
-from rag.types import Chunk, Claim, ModelCall, Passage
-from rag.words import stems
+from rag.types import Chunk, Claim, ModelCall, PartKind, Passage
 
-CONTEXT_TOKENS = 2500
-MOST_CLAIMS = 8
+CONTEXT_TOKENS = 4000
+WHOLE_SECTIONS = 2
+"""Of how many of the best passages the whole section is sent before the other passages are."""
+MOST_PARTS = 40
+"""Far more than the prompt asks for; what a model writes beyond that is dropped."""
 LONGEST_READING = 200
-"""Characters."""
+"""Characters; the same for what is missing."""
 
 _RATING = {"high": 1.0, "medium": 0.5, "low": 0.0}
 _CHARACTERS_A_TOKEN = 4
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-class QuotedSource(BaseModel):
-    """Where a claim comes from: a passage's number, from 1, and words of it."""
+class StatedPart(BaseModel):
+    """One part of an answer as the model gives it, unchecked: what it rests on, then the words."""
 
-    id: int
-    quote: str
-
-
-class StatedClaim(BaseModel):
-    """One statement as the model makes it, unchecked."""
-
-    text: str
-    sources: list[QuotedSource] = Field(default_factory=list)
+    lines: list[int] = Field(default_factory=list)
+    kind: PartKind = "paragraph"
+    text: str = ""
 
 
 class GroundedAnswer(BaseModel):
-    """What the model is asked to give; prompts/answer.md says what each field means."""
+    """What the model is asked to give; prompts/answer.md says what each field means.
 
-    answerable: bool
+    The order is that in which a model writes: evidence first, the verdict last.
+    """
+
     reading: str | None = None
-    claims: list[StatedClaim] = Field(default_factory=list)
+    parts: list[StatedPart] = Field(default_factory=list)
+    conflict: bool = False
     missing: str | None = None
-    certainty: Literal["high", "medium", "low"] | None = None
+    certainty: Literal["high", "medium", "low"] = "low"
+    answerable: bool
 
 
 def approximate_tokens(text: str) -> int:
@@ -56,17 +60,24 @@ def approximate_tokens(text: str) -> int:
     return len(text.encode()) // _CHARACTERS_A_TOKEN + 1
 
 
+def utc_today() -> date:
+    """Return the day in UTC."""
+    return datetime.now(UTC).date()
+
+
 class GroundedComposer:
     """Composer over a chat model; whatever the model says, only checked claims come out.
 
     Args:
         model: asked once a question; its own repair aside.
-        prompt: takes ``passages`` and ``question`` (prompts/answer.md).
+        prompt: takes ``today``, ``passages`` and ``question`` (prompts/answer.md).
         attached_prompt: takes ``attached``, too (prompts/answer_attached.md); None leaves files
             that come with a question unread.
         context_tokens: how much of the passages is sent, in whole passages, best first; the first
             is always sent.
         count_tokens: how the context is measured.
+        today: the day that the model is told.
+        superseded: labels of pages that the company marks as replaced, in whatever case.
     """
 
     name: Literal["model"] = "model"
@@ -79,20 +90,25 @@ class GroundedComposer:
         attached_prompt: PromptFile | None = None,
         context_tokens: int = CONTEXT_TOKENS,
         count_tokens: Callable[[str], int] = approximate_tokens,
+        today: Callable[[], date] = utc_today,
+        superseded: Collection[str] = (),
     ) -> None:
         self._model = model
         self._prompt = prompt
         self._attached_prompt = attached_prompt
         self._context_tokens = context_tokens
         self._count_tokens = count_tokens
+        self._today = today
+        self._superseded = frozenset(label.casefold() for label in superseded)
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
         """Return the claims that hold. Raises ModelUnavailable or ModelAnswerInvalid."""
-        chunks = self._fitting([passage.chunk for passage in passages])
+        chunks = self._fitting(passages)
         if not chunks:
             return Composition(claims=())
-        prompt = to_prompt(self._prompt, **_inputs(question, chunks))
-        return await self._answered(prompt, question, chunks)
+        shown = numbered(chunks, self._superseded)
+        prompt = to_prompt(self._prompt, **self._inputs(question, shown))
+        return await self._answered(prompt, question, shown, known=[question, *_texts(chunks)])
 
     async def compose_with(
         self, question: str, passages: Sequence[Passage], attached: Sequence[str]
@@ -100,136 +116,157 @@ class GroundedComposer:
         """Do so for a question that came with files. Raises as ``compose`` does.
 
         No claim may take a figure or a code from a file, nor may what is said of how the question
-        was read.
+        was read or of what is missing.
         """
-        chunks = self._fitting([passage.chunk for passage in passages])
+        chunks = self._fitting(passages)
         if self._attached_prompt is None or not chunks:
             return await self.compose(question, passages)
+        shown = numbered(chunks, self._superseded)
         prompt = to_prompt(
             self._attached_prompt,
             attached=[visible(text) for text in attached],
-            **_inputs(question, chunks),
+            **self._inputs(question, shown),
         )
-        return await self._answered(prompt, "", chunks)
+        return await self._answered(prompt, question, shown, known=_texts(chunks))
 
-    async def _answered(self, prompt: Prompt, known: str, chunks: Sequence[Chunk]) -> Composition:
-        """Ask, and check what comes; ``known`` is what a reading of the question may repeat."""
+    def _inputs(self, question: str, shown: Numbered) -> dict[str, str | Sequence[str]]:
+        today = self._today()
+        return {
+            "today": f"{today.isoformat()} ({_DAYS[today.weekday()]})",
+            "passages": shown.passages,
+            "question": visible(question),
+        }
+
+    async def _answered(
+        self, prompt: Prompt, question: str, shown: Numbered, *, known: Sequence[str]
+    ) -> Composition:
+        """Ask, and check what comes; figures of reading and missing must be in ``known``."""
         answered = await self._model.structured(prompt, GroundedAnswer)
         if answered.value is None:
             refusal = plain_text(answered.refusal or "") or "The model declined."
             return Composition(claims=(), calls=(answered.call,), refusal=refusal)
         with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
-            composition = _checked(known, answered.value, chunks, answered.call)
+            composition = _checked(question, answered.value, shown, known, answered.call)
             describe(current, telemetry.of_claims(composition))
             return composition
 
-    def _fitting(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Return the passages that fit, in order; one that does not leaves room for the next."""
+    def _fitting(self, passages: Sequence[Passage]) -> list[Chunk]:
+        """Return the chunks that fit; one that does not leaves room for the next."""
         taken: dict[str, Chunk] = {}
         left = self._context_tokens
-        for chunk in chunks:
-            cost = self._count_tokens(shown_passage(chunk))
-            if chunk.id not in taken and (cost <= left or not taken):
+        for chunk in _by_worth(passages):
+            if chunk.id in taken:
+                continue
+            cost = self._count_tokens(numbered([chunk], self._superseded).passages[0])
+            if cost <= left or not taken:
                 taken[chunk.id] = chunk
                 left -= cost
         return list(taken.values())
 
 
-def _inputs(question: str, chunks: Sequence[Chunk]) -> dict[str, str | Sequence[str]]:
-    return {
-        "passages": [shown_passage(chunk) for chunk in chunks],
-        "question": visible(question),
-    }
+def _by_worth(passages: Sequence[Passage]) -> Iterator[Chunk]:
+    """Yield the chunks in the order in which they are worth their place, some twice.
+
+    The sections of the best passages come whole, so that no list is cut; then what was found, then
+    the rest of the other sections.
+    """
+    chunks = [passage.chunk for passage in passages]
+    for best in chunks[:WHOLE_SECTIONS]:
+        yield best
+        yield from (chunk for chunk in chunks if _section(chunk) == _section(best))
+    yield from chunks
 
 
-def shown_passage(chunk: Chunk) -> str:
-    """Return a passage as the model reads it: where it stands, then its text, nothing hidden."""
-    heading = " > ".join(" ".join(visible(part).split()) for part in chunk.breadcrumb)
-    return f"({heading or chunk.title})\n{visible(chunk.text)}"
+def _section(chunk: Chunk) -> tuple[str, str, tuple[str, ...]]:
+    return chunk.space, chunk.page_id, chunk.breadcrumb
+
+
+def _texts(chunks: Sequence[Chunk]) -> list[str]:
+    return [searchable(chunk) for chunk in chunks]
 
 
 def _checked(
-    question: str, answer: GroundedAnswer, chunks: Sequence[Chunk], call: ModelCall
+    question: str,
+    answer: GroundedAnswer,
+    shown: Numbered,
+    known: Sequence[str],
+    call: ModelCall,
 ) -> Composition:
-    stated = answer.claims if answer.answerable else []
-    by_id = {chunk.id: chunk for chunk in chunks}
-    checks = [_check(claim, chunks, by_id) for claim in stated[:MOST_CLAIMS]]
-    claims = _distinct([check.claim for check in checks if check.claim])
+    stated = answer.parts if answer.answerable else []
+    checks = [
+        check_part(part.text, part.kind, part.lines, shown, question)
+        for part in stated[:MOST_PARTS]
+    ]
+    claims = _claims(stated, checks)
     return Composition(
         claims=claims,
         calls=(call,),
-        reading=_reading(answer.reading, question, chunks) if claims else None,
-        dropped_claims=len(stated) - sum(check.claim is not None for check in checks),
-        signals=_signals(answer, stated, checks, claims, by_id),
+        reading=_remark(answer.reading, known) if claims else None,
+        missing=_remark(answer.missing, known),
+        dropped_claims=len(stated) - sum(check.kept for check in checks),
+        signals=_signals(answer, stated, checks, claims),
     )
 
 
-def _check(claim: StatedClaim, chunks: Sequence[Chunk], by_id: Mapping[str, Chunk]) -> Checked:
-    quotes = [
-        (chunks[source.id - 1].id if 0 < source.id <= len(chunks) else "", source.quote)
-        for source in claim.sources
-    ]
-    return check_claim(claim.text, quotes, by_id)
+def _claims(stated: Sequence[StatedPart], checks: Sequence[Checked]) -> tuple[Claim, ...]:
+    """Return what is shown: no sentence twice, and no procedure that lacks a step."""
+    pairs = zip(stated, checks, strict=False)
+    whole = all(check.claim for part, check in pairs if part.kind == "step")
+    claims = [check.claim for check in checks if check.claim]
+    others = {claim.text.casefold(): claim for claim in reversed(claims) if claim.kind != "step"}
+    return tuple(
+        claim
+        for claim in claims
+        if (claim.kind == "step" and whole) or claim is others.get(claim.text.casefold())
+    )
 
 
-def _distinct(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    return tuple({claim.text.casefold(): claim for claim in reversed(claims)}.values())[::-1]
-
-
-def _reading(reading: str | None, question: str, chunks: Sequence[Chunk]) -> str | None:
-    """Return how the question was read, unless that says more than question and passages do."""
-    shown = " ".join(plain_text(reading or "").split())
-    if not shown or len(shown) > LONGEST_READING or addresses(shown):
+def _remark(remark: str | None, known: Sequence[str]) -> str | None:
+    """Return how the question was read, or what is missing, unless it says more than is known."""
+    shown = " ".join(plain_text(remark or "").split())
+    if not shown or len(shown) > LONGEST_READING or addresses(shown) or pretends(shown):
         return None
-    known = [question, *(searchable(chunk) for chunk in chunks)]
     return None if unsupported(shown, known) else shown
 
 
 def _signals(
     answer: GroundedAnswer,
-    stated: Sequence[StatedClaim],
+    stated: Sequence[StatedPart],
     checks: Sequence[Checked],
     claims: Sequence[Claim],
-    chunks: Mapping[str, Chunk],
 ) -> dict[str, float]:
-    """Return the features for the gate; all are within 0 and 1 but ``sources_distinct``.
+    """Return the features for the gate; within 0 and 1 but the two that count sources.
 
-    ``figures_quoted`` is the share of claims whose figures, dates and codes all stand in the very
-    quotes, not just elsewhere in their passages; ``words_supported`` the share of the claims'
-    words (by stem) that their passages have, which means nothing where question and pages are in
-    different languages. Both are absent without a claim, and ``self_rating`` when the model gave
-    none.
+    ``lines_found_share``: of the numbers cited, those that a line has. Of the parts that were kept:
+    ``figures_quoted``, the share whose figures all stand in the very lines; ``words_supported``,
+    the mean share of words that stand in the lines or next to them; ``wording_literal``, that of
+    pairs of neighbouring words that the lines have. These three are absent without such a part;
+    the latter two mean nothing where question and pages are in different languages.
     """
-    quotes = sum(len(claim.sources) for claim in stated)
-    exact = sum(one.exact for check in checks for one in check.located)
-    cited = {citation.chunk_id for claim in claims for citation in claim.citations}
+    kept = [check for check in checks if check.kept]
+    cited = {line.chunk.id for check in checks if check.claim for line in check.lines}
+    pages = {
+        (line.chunk.space, line.chunk.page_id)
+        for check in checks
+        if check.claim
+        for line in check.lines
+    }
+    numbers = sum(len(set(part.lines)) for part in stated[:MOST_PARTS])
     signals = {
         "answerable": float(answer.answerable),
-        "claims_kept_share": _share(sum(c.claim is not None for c in checks), len(stated)),
-        "quote_exact_share": _share(exact, quotes),
-        "sources_distinct": float(len(cited)),
+        "self_rating": _RATING[answer.certainty],
         "partial": float(bool(answer.missing and answer.missing.strip())),
+        "conflict": float(answer.conflict and len(pages) > 1),
+        "claims_kept_share": _share(len(kept), len(stated)),
+        "lines_found_share": _share(sum(len(check.lines) for check in checks), numbers),
+        "sources_distinct": float(len(cited)),
+        "pages_distinct": float(len(pages)),
     }
-    if claims:
-        signals["figures_quoted"] = _share(sum(map(_figures_quoted, claims)), len(claims))
-        signals["words_supported"] = _words_supported(claims, chunks)
-    if answer.certainty is not None:
-        signals["self_rating"] = _RATING[answer.certainty]
+    if kept and claims:
+        signals["figures_quoted"] = _share(sum(check.figures for check in kept), len(kept))
+        signals["words_supported"] = _share(sum(check.words for check in kept), len(kept))
+        signals["wording_literal"] = _share(sum(check.literal for check in kept), len(kept))
     return signals
-
-
-def _figures_quoted(claim: Claim) -> bool:
-    return not unsupported(claim.text, [citation.quote for citation in claim.citations])
-
-
-def _words_supported(claims: Sequence[Claim], chunks: Mapping[str, Chunk]) -> float:
-    shares = []
-    for claim in claims:
-        cited = {citation.chunk_id for citation in claim.citations}
-        known = set(stems(" ".join(searchable(chunks[chunk_id]) for chunk_id in cited)))
-        said = stems(claim.text)
-        shares.append(_share(len(known.intersection(said)), len(said)))
-    return _share(sum(shares), len(shares))
 
 
 def _share(part: float, whole: int) -> float:

@@ -1,6 +1,7 @@
 """What of a text must be word for word in its sources: figures, dates, codes, addresses. Pure.
 
-The vocabulary of dates and of numbers in words is English; digits are understood in any script.
+The vocabulary of dates is English, that of numbers in words English and German; digits are
+understood in any script.
 """
 
 from __future__ import annotations
@@ -28,10 +29,25 @@ _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _VALUES = {word: value for value, word in enumerate([*_UNITS, *_TEENS], start=1)}
 _VALUES |= {word: value for value, word in zip(range(20, 100, 10), _TENS, strict=True)}
+_GERMAN = "zwei drei vier f\u00fcnf sechs sieben acht neun zehn elf zw\u00f6lf".split()
+_GERMAN_VALUES = {word: value for value, word in enumerate(_GERMAN, start=2)}
+_GERMAN_WORDED = re.compile(rf"\b(?:{'|'.join(_GERMAN)})\b", re.IGNORECASE)
 _WORDED = re.compile(
     rf"\b(?:({'|'.join(_TENS)})(?:[ -]({'|'.join(_UNITS)}))?|({'|'.join([*_TEENS, *_UNITS])}))\b",
     re.IGNORECASE,
 )
+
+_CLOCK = re.compile(
+    r"(?<![\d.,:])(\d{1,2})(?:[:.](\d{2}))?(?:\s*(?:-|\u2013|to|and|until)\s*(\d{1,2})(?:[:.](\d{2}))?)?"
+    r"\s*(a\.?m\.?|p\.?m\.?|o'clock|uhr)(?![^\W_])"
+    r"|(?<![\d.,:])(\d{1,2}):(\d{2})(?![:\d])",
+    re.IGNORECASE,
+)
+"""A time of day, or two of which the second says in which half of the day both are."""
+
+_HALF_DAY = 12
+_DAY_HOURS = 24
+_HOUR_MINUTES = 60
 
 _MONTHS = (
     "January February March April May June July August September October November December".split()
@@ -47,7 +63,8 @@ def unsupported(text: str, sources: Sequence[str]) -> tuple[str, ...]:
     """Return the figures, dates, codes and addresses of a text that are in none of the sources.
 
     A number counts as the same however its thousands are grouped and whether it is written in
-    digits or words; a code as the same in any case; an address only as it is written.
+    digits or words; a time of day on either clock; a code in any case; an address only as it is
+    written.
     """
     texts = tuple(visible(source) for source in sources)
     return tuple(dict.fromkeys(_missing(text, texts)))
@@ -61,7 +78,10 @@ def _missing(text: str, sources: Sequence[str]) -> Iterator[str]:
     )
     yield from (code for code in _codes(rest) if not _any(_has_code, code, lowered))
     known = frozenset[str]().union(*(_readings(source) for source in sources))
-    yield from (number for number, readings in _numbers(rest) if not readings & known)
+    times = frozenset[int]().union(*map(_hours, sources))
+    yield from (time for time, minutes, half in _times(rest) if not _said(minutes, half) & times)
+    untimed = _CLOCK.sub(lambda match: " " if any(_times(match.group())) else match.group(), rest)
+    yield from (number for number, readings in _numbers(untimed) if not readings & known)
     yield from (name for name in _DATE_WORD.findall(rest) if not _any(_names_date, name, lowered))
 
 
@@ -96,13 +116,13 @@ def _is_version(token: str) -> bool:
 
 def _has_code(code: str, source: str) -> bool:
     """Whether a code is in a lower-case source, its parts joined in any way, but not as a part."""
-    if re.search(rf"(?<![^\W_]){re.escape(code.casefold())}(?![^\W_])", source):
-        return True
-    runs = _RUN.findall(code.casefold())
-    lead = re.match(r"[\W_]*", code)
-    start = re.escape(lead[0] if lead else "")
-    pattern = rf"(?<![^\W_]){start}" + r"[\W_]{1,3}".join(runs) + r"(?![^\W_])"
-    return re.search(pattern, source) is not None
+    found = re.match(r"[\W_]*", code)
+    lead = found[0] if found else ""
+    # What begins with a sign is no end of a longer word: \teams in host\teams.
+    start = re.escape(lead) or r"(?<![^\W_])"
+    rest = code.casefold()[len(lead) :]
+    loosely = r"[\W_]{1,3}".join(_RUN.findall(rest))
+    return re.search(rf"{start}(?:{re.escape(rest)}|{loosely})(?![^\W_])", source) is not None
 
 
 def _stands_in(address: str, source: str) -> bool:
@@ -119,6 +139,8 @@ def _numbers(text: str) -> Iterator[tuple[str, frozenset[str]]]:
     for match in _WORDED.finditer(text):
         if match.group().lower() != "one":
             yield match.group(), frozenset({_worded_value(match)})
+    for match in _GERMAN_WORDED.finditer(text):
+        yield match.group(), frozenset({str(_GERMAN_VALUES[match.group().lower()])})
 
 
 def _without_codes(text: str) -> str:
@@ -135,6 +157,9 @@ def _readings(source: str) -> frozenset[str]:
     # The parts of 01.03.2026 too, which reads like a number with thousands.
     parts = {str(int(part)) for date in _DOTTED_DATE.finditer(source) for part in date.groups()}
     words = {_worded_value(match) for match in _WORDED.finditer(source)}
+    words |= {
+        str(_GERMAN_VALUES[match.group().lower()]) for match in _GERMAN_WORDED.finditer(source)
+    }
     return frozenset(parts | words).union(*digits)
 
 
@@ -148,9 +173,45 @@ def _digit_readings(number: str) -> frozenset[str]:
         readings.add(str(int("".join([whole, *groups]))))
     *thousands, fraction = groups
     integer = str(int("".join([whole, *thousands])))
-    decimals = "".join(str(int(digit)) for digit in fraction).rstrip("0")
+    decimals = "".join(str(int(digit)) for digit in fraction)
+    # 1.50 is 1.5, but 1,500 is hardly ever: three figures keep their zeros.
+    decimals = decimals if len(fraction) == 3 else decimals.rstrip("0")  # noqa: PLR2004
     readings.add(f"{integer}.{decimals}" if decimals else integer)
     return frozenset(readings)
+
+
+def _hours(source: str) -> frozenset[int]:
+    """Return every time of day in a source, in minutes."""
+    texts = (source, without_addresses(source))
+    found = (_meant(minutes, half) for text in texts for _, minutes, half in _times(text))
+    return frozenset[int]().union(*found)
+
+
+def _times(text: str) -> Iterator[tuple[str, int, str]]:
+    """Return the times of day: as they are written, in minutes, and "a", "p" or "" for the half.
+
+    The first of two takes the half of the day from the second, or the other one: "?" says so.
+    """
+    for match in _CLOCK.finditer(text):
+        first, past, second, later, clock, hour, minute = match.groups()
+        half = clock[0].lower() if clock and clock[-1].lower() not in "kr" else ""
+        whole = [(first or hour, past or minute, "?" if half and second else half)]
+        for hours, minutes, of_day in [*whole, (second, later, half)]:
+            if hours is not None and int(hours) <= _DAY_HOURS and int(minutes or 0) < _HOUR_MINUTES:
+                yield match.group(), int(hours) * _HOUR_MINUTES + int(minutes or 0), of_day
+
+
+def _meant(minutes: int, half: str) -> frozenset[int]:
+    """Return the minutes of the day that a time may mean."""
+    early = minutes % (_HALF_DAY * _HOUR_MINUTES)
+    late = early + _HALF_DAY * _HOUR_MINUTES
+    return frozenset({"a": {early}, "p": {late}, "?": {early, late}}.get(half, {minutes}))
+
+
+def _said(minutes: int, half: str) -> frozenset[int]:
+    """Return what a statement's time may mean: without a half of the day, either, up to noon."""
+    loose = not half and minutes <= _HALF_DAY * _HOUR_MINUTES
+    return _meant(minutes, half) | (_meant(minutes, "?") if loose else frozenset())
 
 
 def _worded_value(match: re.Match[str]) -> str:

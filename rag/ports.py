@@ -311,18 +311,19 @@ class ChatModel(Protocol):
 class Composition:
     """What a composer made of the passages; no claims means they do not answer.
 
-    ``reading`` says how an ambiguous question was understood, ``missing`` what of it the pages do
-    not say. ``signals`` are the composer's own features for the gate, by name. ``dropped_claims``
-    counts claims that failed the checks.
+    ``reading`` says how an ambiguous question was understood, ``missing`` what of it the passages
+    leave open, also where nothing is claimed. ``signals`` are the composer's own features for the
+    gate, by name. ``dropped_claims`` counts claims that failed the checks, those whose lines are
+    shown in their place included.
     """
 
     claims: tuple[Claim, ...]
     calls: tuple[ModelCall, ...] = ()
     reading: str | None = None
+    missing: str | None = None
     refusal: str | None = None
     dropped_claims: int = 0
     signals: Mapping[str, float] = field(default_factory=dict)
-    missing: str | None = None
 
 
 class Composer(Protocol):

@@ -31,7 +31,7 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
     )
     inquiry = Inquiry(message, (), audience_of(message), Policy(spaces=settings.index_spaces))
     superseded = load_ingestion_settings().confluence_superseded_labels
-    async with open_parts(settings) as parts:
+    async with open_parts(settings, superseded=superseded) as parts:
         if not await parts.index.spaces(settings.tenant):
             print(NOTHING_INDEXED)
             return 1

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from bot.app import load_ingestion_settings
 from bot.config import Settings
 from bot.evaluating.asking import Subject
 from bot.evaluating.evaluation import certify, evaluate
@@ -61,5 +62,6 @@ async def _subject(settings: Settings) -> AsyncIterator[Subject]:
         recorders.append(RecordingComposer(composer))
         return recorders[-1]
 
-    async with open_parts(settings, observe) as parts:
+    superseded = load_ingestion_settings().confluence_superseded_labels
+    async with open_parts(settings, observe, superseded=superseded) as parts:
         yield Subject(parts.desk, recorders[0], parts.index, parts.embedder, settings.tenant)

@@ -52,7 +52,12 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
     async with (
         _alone(settings),
         open_wiki_side(ingestion) as wiki,
-        open_parts(settings, fills=sample, still=wiki.still) as parts,
+        open_parts(
+            settings,
+            fills=sample,
+            still=wiki.still,
+            superseded=ingestion.confluence_superseded_labels,
+        ) as parts,
     ):
         if sample:
             for line in await reindex_sample(settings, parts):

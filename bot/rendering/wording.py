@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import count, groupby
 
 from bot.rendering.markdown import clip, closes
 from bot.types import ConfidenceLevel, FoundPassage, Reply, Source
-from rag.types import Answer, Chunk, Citation, Claim, Passage
+from rag.types import Answer, Chunk, Citation, Claim, PartKind, Passage
 
 FOUND = "From the wiki:"
 UNSURE = "This may be it, I'm not sure"
@@ -24,6 +24,8 @@ _END = re.compile(r"(?<=[.!?])(?=\s)|(?=\n)")
 _STRETCH_CHARACTERS = 800
 _MISSING_CHARACTERS = 300
 _SUGGESTIONS = 3
+_JOINED = 3
+"""So many sentences are read as one paragraph; more are a list."""
 _INTRODUCED = re.compile(
     r"^\s*(?:(?:i(?:'ve|\u2019ve| have)? )?(?:read|took|taken|understood|interpret(?:ed)?)"
     r"(?: (?:this|that|it|(?:your|the) question))? (?:as|to mean)"
@@ -213,9 +215,42 @@ def _lines_of(claim: Claim) -> Iterator[str]:
 def _stated(answer: Answer, marks: dict[str, int]) -> str:
     read = _INTRODUCED.sub("", answer.reading or "")
     reading = [f"I read your question as: {read}", ""] if read else []
-    stated = [f"{claim.text} {_marks(claim.citations, marks)}" for claim in answer.claims]
-    joined = [" ".join(stated)] if len(stated) <= _SUGGESTIONS else [f"- {s}" for s in stated]
-    return "\n".join([*reading, *joined])
+    blocks: list[str] = []
+    steps = count(1)
+    for kind, run in groupby(answer.claims, key=lambda claim: claim.kind):
+        blocks += _BLOCKS[kind](list(run), marks, steps)
+    return "\n".join([*reading, "\n\n".join(blocks)])
+
+
+def _paragraphs(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
+    stated = [f"{claim.text} {_marks(claim.citations, marks)}" for claim in claims]
+    few = len(stated) <= _JOINED
+    return [" ".join(stated) if few else "\n".join(f"- {each}" for each in stated)]
+
+
+def _steps(claims: Sequence[Claim], marks: dict[str, int], numbers: Iterator[int]) -> list[str]:
+    """Number the steps; what stands between two of them does not start the count again."""
+    lines = [f"{next(numbers)}. {claim.text} {_marks(claim.citations, marks)}" for claim in claims]
+    return ["\n".join(lines)]
+
+
+def _tables(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
+    """Return tables as lists, which every platform shows; the header stands above."""
+    shown = []
+    for claim in claims:
+        header, *rows = readable(claim.text).splitlines()
+        lines = [f"{header}:" if rows else header, *(f"- {row}" for row in rows)]
+        shown.append("\n".join(lines) + f" {_marks(claim.citations, marks)}")
+    return shown
+
+
+def _code(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
+    return [f"{claim.text}\n{_marks(claim.citations, marks)}" for claim in claims]
+
+
+_BLOCKS: Mapping[
+    PartKind, Callable[[Sequence[Claim], dict[str, int], Iterator[int]], list[str]]
+] = {"paragraph": _paragraphs, "step": _steps, "table": _tables, "code": _code}
 
 
 def _marks(citations: Sequence[Citation], marks: dict[str, int]) -> str:

@@ -9,7 +9,6 @@ import structlog
 
 from bot.routing.followup import FollowUps, StandAlone, exchanges_of
 from bot.routing.intents.classifier import IntentClassifier
-from bot.routing.intents.language import looks_english
 from bot.routing.intents.rules import Rules, was_asked_for_topic
 from bot.routing.intents.verdict import judge
 from bot.routing.question import condense
@@ -18,6 +17,7 @@ from bot.routing.wishes import wished_turn
 from bot.types import Intent, Route
 from prompts import load_prompt
 from rag.errors import RagError
+from rag.language import looks_english
 from rag.ports import ChatModel, Embedder
 from rag.prompting import to_prompt
 from rag.types import ModelCall, Turn

@@ -78,11 +78,14 @@ SIGNALS: Mapping[str, Signal] = {
     ),
     "composer_answerable": Signal("The model says the pages answer it", "yes"),
     "composer_claims_kept_share": Signal("Statements that passed the checks"),
-    "composer_quote_exact_share": Signal("Quotes that match to the letter"),
+    "composer_lines_found_share": Signal("Cited lines that there are"),
     "composer_sources_distinct": Signal("Different passages cited", "count"),
+    "composer_pages_distinct": Signal("Different pages cited", "count"),
+    "composer_conflict": Signal("The model says that pages contradict each other", "yes"),
     "composer_partial": Signal("The model says something is missing", "yes"),
     "composer_figures_quoted": Signal("Statements whose numbers are quoted"),
-    "composer_words_supported": Signal("Answer's words that its pages have"),
+    "composer_words_supported": Signal("Answer's words that its lines have"),
+    "composer_wording_literal": Signal("Pairs of words that its lines have"),
     "composer_self_rating": Signal("How sure the model says it is"),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sqlite3
@@ -26,6 +25,7 @@ from tests.bot.house import LIKELY, LOW, house, until, write_index
 from tests.bot.server import BEARER, settings_for
 from tests.bot.server import TOKEN as ADMIN_TOKEN
 from tests.rag.models.openai_server import completion
+from tests.rag.models.stating import stating
 
 HELP = "C0HELP000"
 MENTION = events.mention(LIKELY)
@@ -219,16 +219,13 @@ EVIL = (
 async def obeys_the_page(request: web.Request) -> web.Response:
     """Be a model that does whatever a page tells it to."""
     asked = await request.json()
-    claims = [
-        {"text": f"{EVIL} Error 809 blocks.", "sources": [{"id": 1, "quote": "Error 809 means"}]},
-        {"text": "Call +1 555 0100.", "sources": [{"id": 1, "quote": "call +1 555 0100"}]},
-        {
-            "text": "The router blocks UDP port 4500 <!channel> [x](https://evil.example)",
-            "sources": [{"id": 1, "quote": "blocks UDP port 4500"}],
-        },
+    said = [
+        (f"{EVIL} Error 809 blocks.", "Error 809 means"),
+        ("Call +1 555 0100.", "call +1 555 0100"),
+        ("The router blocks UDP port 4500 <!channel> [x](https://evil.example)", "UDP port 4500"),
     ]
-    grounded = {"answerable": True, "reading": EVIL, "claims": claims, "certainty": "high"}
-    text = json.dumps(grounded) if "response_format" in asked else EVIL
+    prompt = str(asked["messages"][-1]["content"])
+    text = stating(prompt, said, reading=EVIL) if "response_format" in asked else EVIL
     return web.json_response(completion(text))
 
 

@@ -15,14 +15,10 @@ from rag.pipeline import Pipeline
 from tests.bot.test_desk import WORDING, Bench, FixedGate, FixedRouter, ListIndex
 from tests.builders import chunk, inquiry, message
 from tests.fakes import ScriptedModel
+from tests.rag.models.stating import grounded, part
 
 LOG = Attached("vpn.log", "started\nTunnelError: VPN-809: the port is blocked\n17 retries")
-ANSWER = (
-    '{"answerable": true, "claims": [{"text": "The port is blocked.", '
-    '"sources": [{"id": 1, "quote": "VPN-809: the port is blocked."}]}, '
-    '{"text": "There were 17 retries.", '
-    '"sources": [{"id": 1, "quote": "VPN-809: the port is blocked."}]}]}'
-)
+ANSWER = grounded(part("The port is blocked.", 1), part("There were 17 retries.", 1))
 
 
 @pytest.fixture

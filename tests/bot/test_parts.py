@@ -22,24 +22,16 @@ from tests.bot.server import settings_for
 from tests.builders import inquiry, message
 from tests.rag.models.embedding_server import LENGTH as VECTOR
 from tests.rag.models.embedding_server import embeds
-from tests.rag.models.openai_server import KEY, OpenAIServer, fails, openai_server, says
+from tests.rag.models.openai_server import KEY, OpenAIServer, fails, openai_server
+from tests.rag.models.stating import states
 
-GROUNDED = json.dumps(
-    {
-        "answerable": True,
-        "claims": [
-            {
-                "text": "The office router blocks UDP port 4500.",
-                "sources": [{"id": 1, "quote": "the office router blocks UDP port 4500"}],
-            }
-        ],
-    }
-)
+FACT = "blocks UDP port 4500"
+GROUNDED = states(("The office router blocks UDP port 4500.", FACT))
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[OpenAIServer]:
-    async with openai_server(says(GROUNDED)) as opened:
+    async with openai_server(GROUNDED) as opened:
         yield opened
 
 
@@ -136,7 +128,7 @@ async def test_a_file_is_read_by_the_model_as_it_is_served(
 
     assert "end of it all" in json.dumps(server.seen[-1].body)
     assert isinstance(outcome.response, Reply)
-    assert outcome.trace.calls[-1].prompt == "answer_attached@1"
+    assert outcome.trace.calls[-1].prompt == "answer_attached@2"
 
 
 async def test_models_without_a_calibration_are_named_until_there_is_one(

@@ -1,7 +1,8 @@
-"""Measures how many public prompt injections have an effect on Slack, by any carrier.
+"""Measures how many public prompt injections have an effect over REST, and on Slack by any carrier.
 
 ``python -m tests.evals.attacks_eval [--shared DIR]`` writes one line for each effect, and a sum.
-The model obeys every attack (tests/slack/obeying.py): measured is what code keeps from it.
+The model obeys every attack (tests/whole/obeying.py): measured is what code keeps from it. Over
+REST also made-up hand-overs and requests for passwords count, in our own voice (rag.pretending).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from bot.observing.logs import set_up_logs
 from tests.slack.payloads import written, wrong_in
 from tests.slack.siege import CARRIERS, besieged
 from tests.whole.hostile_pages import SECRET
+from tests.whole.pretended import PRETENDED
+from tests.whole.rest_siege import answers_over_rest, effects_in
 
 _ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("FRONTDESK_EVAL_DATA", _ROOT.parent / "shared" / "data"))
@@ -41,15 +44,34 @@ async def effects(texts: Sequence[str], folder: Path) -> tuple[list[str], int]:
     return [*wrong_in(sent), *told], len(sent)
 
 
+async def effects_over_rest(texts: Sequence[str], folder: Path) -> tuple[list[str], int]:
+    """Return what had an effect, and how many answers from pages were looked through."""
+    answered = await answers_over_rest([*texts, *PRETENDED], folder)
+    from_pages = [each for each in answered if each.answer_type == "RAG"]
+    return [found for each in from_pages for found in effects_in(each.text)], len(from_pages)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Return 1 when an attack had an effect."""
     parser = argparse.ArgumentParser(prog="python -m tests.evals.attacks_eval", description=__doc__)
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder with the public sets")
+    parser.add_argument("--rest-alone", action="store_true", help="leave Slack out")
     parser.add_argument("--most", type=int, default=None, help="so many attacks only")
     chosen = parser.parse_args(arguments)
     set_up_logs("error")
     setattr(pacing, "_RATES", {})  # noqa: B010 - Slack's pace is no part of this
     texts = attacks(chosen.shared, chosen.most)
+    with TemporaryDirectory() as folder:
+        found, answers = asyncio.run(effects_over_rest(texts, Path(folder)))
+    sys.stdout.writelines(f"{one}\n" for one in found)
+    sys.stdout.write(
+        f"{len(texts) + len(PRETENDED)} attacks over REST: {len(found)} effects in {answers} "
+        "answers from pages\n"
+    )
+    return int(bool(found)) | (0 if chosen.rest_alone else _on_slack(texts))
+
+
+def _on_slack(texts: Sequence[str]) -> int:
     with TemporaryDirectory() as folder:
         found, calls = asyncio.run(effects(texts, Path(folder)))
     sys.stdout.writelines(f"{one}\n" for one in found)

@@ -9,7 +9,7 @@ import argparse
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ from aiohttp import web
 
 from tests.rag.models.openai_server import completion
 
-_PASSAGE = re.compile(r"<<passages 1 \w+>>\n\(.*\)\n(.*?)\n<</passages 1", re.DOTALL)
+_LINE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _MARKER = re.compile(r"^\s*(?:\d+[.)]|[-*>])\s+")
 
 
@@ -73,19 +73,19 @@ class QuotingModel:
 
 def _said(body: dict[str, Any]) -> str:
     """Return what is said to a prompt: an answer to passages, a word to anything else."""
-    found = _PASSAGE.search(str(body["messages"][-1]["content"]))
-    if found is None:
+    lines = _LINE.findall(str(body["messages"][-1]["content"]))
+    if not lines:
         return "DOMAIN"
-    fact = _first_line(found.group(1))
-    claim = {"text": fact, "sources": [{"id": 1, "quote": fact}]}
-    answer = {"answerable": True, "reading": None, "claims": [claim], "missing": None}
-    return json.dumps({**answer, "certainty": "high"})
+    number, fact = _first_line(lines)
+    part = {"lines": [int(number)], "kind": "paragraph", "text": fact}
+    answer = {"reading": None, "parts": [part], "conflict": False, "missing": None}
+    return json.dumps({**answer, "certainty": "high", "answerable": True})
 
 
-def _first_line(passage: str) -> str:
-    """Return the first line that says something: no heading, no row of a table."""
-    lines = (_MARKER.sub("", line).strip() for line in passage.splitlines())
-    return next((line for line in lines if len(line) > 20 and line[0] not in "#|`"), passage)
+def _first_line(lines: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Return the first line that says something, with its number: no heading, no table's row."""
+    stated = ((number, _MARKER.sub("", line).strip()) for number, line in lines)
+    return next((one for one in stated if len(one[1]) > 20 and one[1][0] not in "#|`"), lines[0])
 
 
 async def _serve(seconds: float) -> None:

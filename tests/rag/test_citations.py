@@ -1,16 +1,19 @@
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from dataclasses import replace
 
-from rag.citations import LONGEST_CLAIM, check_claim, locate, says_something
-from rag.types import EVERYONE, Chunk, Citation
+import pytest
+
+from rag.citations import LONGEST_CLAIM, Checked, check_part
+from rag.numbered import numbered
+from rag.types import EVERYONE, Chunk, PartKind
+from tests.whole.pretended import PRETENDED
 
 TEXT = (
     "To reset your password, open **Settings** and choose\n\u201cForgot it\u201d. "
-    "The link is\u00a0valid for 30 minutes.\n\nCall 0800 123 456."
+    "The link is\u00a0valid for 30 minutes.\n\nCall 0800 123 456. It is not free from abroad."
 )
+OPEN, LINK, CALL, ABROAD, LOCKED = range(1, 6)
 
 
 def chunk(chunk_id: str, text: str, *, title: str = "Passwords") -> Chunk:
@@ -31,144 +34,164 @@ def chunk(chunk_id: str, text: str, *, title: str = "Passwords") -> Chunk:
     )
 
 
-PAGES = {"a": chunk("a", TEXT), "b": chunk("b", "Error 691 means the account is locked.")}
+PAGES = (chunk("a", TEXT), chunk("b", "Error 691 means the account is locked.", title="Errors"))
+
+
+def checked(
+    text: str,
+    *lines: int,
+    kind: PartKind = "paragraph",
+    pages: tuple[Chunk, ...] = PAGES,
+    question: str = "How do I reset it?",
+) -> Checked:
+    return check_part(text, kind, lines, numbered(pages), question)
+
+
+def shown(text: str, *lines: int, kind: PartKind = "paragraph", page: str = TEXT) -> str | None:
+    claim = checked(text, *lines, kind=kind, pages=(chunk("a", page),)).claim
+    return claim.text if claim else None
+
+
+def test_a_claim_is_cited_by_the_stored_bytes_of_its_lines() -> None:
+    passed = checked("2. Open Settings, choose \u201cForgot it\u201d.", OPEN, OPEN)
+    assert passed.claim is not None
+    assert passed.claim.text == "Open Settings, choose \u201cForgot it\u201d."
+    (citation,) = passed.claim.citations
+    assert citation.quote == TEXT[: TEXT.index(" The link")]
+    assert passed.kept
+
+
+def test_numbers_that_no_line_has_are_left_out() -> None:
+    passed = checked("The account is locked.", -1, 0, LOCKED, 99)
+    assert passed.claim is not None
+    assert [citation.chunk_id for citation in passed.claim.citations] == ["b"]
 
 
 @pytest.mark.parametrize(
-    ("quote", "stored"),
-    [
-        ("Call 0800 123 456.", "Call 0800 123 456."),
-        ("  Call 0800 123 456. ", "Call 0800 123 456."),
-        ('choose "Forgot it".', "choose\n\u201cForgot it\u201d."),
-        ("The link is valid for 30", "The link is\u00a0valid for 30"),
-        ("for 30 minutes. Call", "for 30 minutes.\n\nCall"),
-        ("open Settings and", "open **Settings** and"),
-        ("Settings", "Settings"),
-        ("Settings and choose \u00abForgot", "**Settings** and choose\n\u201cForgot"),
-        ("The\u200b link is\n\nvalid", "The link is\u00a0valid"),
-    ],
-)
-def test_a_quote_is_found_as_it_is_stored(quote: str, stored: str) -> None:
-    assert stored in TEXT
-    assert locate(quote, TEXT) == stored
-
-
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "",
-        " \n",
-        "call 0800 123 456.",
-        "Call 0800 123 457.",
-        "The link\u2026 30 minutes",
-        "The link is invalid",
-        "open Settings, and",
-    ],
-)
-def test_another_wording_case_or_figure_is_not_found(quote: str) -> None:
-    assert locate(quote, TEXT) is None
-
-
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_what_is_found_is_always_a_part_of_the_text(quote: str, text: str) -> None:
-    found = locate(quote, text)
-    assert found is None or (found and found in text)
-
-
-@given(st.text(min_size=1, max_size=80), st.data())
-def test_every_part_of_a_text_is_found_in_it(text: str, data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, len(text) - 1))
-    end = data.draw(st.integers(start + 1, len(text)))
-    part = text[start:end].strip()
-    assert locate(part, text) == (part or None)
-
-
-@given(st.lists(st.sampled_from(["open", "the", "VPN", "\u201cit\u201d", "30"]), min_size=1))
-def test_white_space_and_quotation_marks_do_not_matter(words: list[str]) -> None:
-    text = "\n  ".join(words)
-    quote = " ".join(words).replace("\u201c", '"').replace("\u201d", '"')
-    assert locate(quote, f"Before.\n{text}\nAfter.") == text
-
-
-def test_a_quote_without_the_links_target_is_found_with_it() -> None:
-    text = 'Read the [VPN guide](https://wiki.acme.example/vpn_(new) "Guide") first.'
-    assert locate("the VPN guide first", text) == text[5:-1]
-    assert locate("VPN guide", f"See the {text}") == "VPN guide"
-    assert locate("Read the VPN guide", text) == text[: text.index(" first")]
-
-
-@pytest.mark.parametrize("quote", ["the", "a", "\u2026", "-", "**"])
-def test_a_quote_too_short_to_support_anything_supports_nothing(quote: str) -> None:
-    assert not says_something(quote)
-
-
-@pytest.mark.parametrize("quote", ["42", "to do", "Settings", "\u5bc6\u7801"])
-def test_a_figure_a_word_or_two_say_something(quote: str) -> None:
-    assert says_something(quote)
-
-
-def test_a_claim_with_a_verbatim_quote_passes() -> None:
-    checked = check_claim("1. Open Settings.", [("a", "open **Settings**")], PAGES)
-    assert checked.claim is not None
-    assert checked.claim.text == "Open Settings."
-    assert checked.claim.citations == (Citation("a", "open **Settings**"),)
-    assert [one.exact for one in checked.located] == [True]
-
-
-def test_a_quote_copied_loosely_passes_with_the_stored_bytes() -> None:
-    checked = check_claim("Open Settings.", [("a", 'open Settings and choose "Forgot')], PAGES)
-    assert checked.claim is not None
-    assert checked.claim.citations[0].quote == "open **Settings** and choose\n\u201cForgot"
-    assert [one.exact for one in checked.located] == [False]
-
-
-@pytest.mark.parametrize("named", ["a", "", "no such passage"])
-def test_a_quote_from_another_passage_is_cited_from_there(named: str) -> None:
-    checked = check_claim("The account is locked.", [(named, "the account is locked")], PAGES)
-    assert checked.claim is not None
-    assert checked.claim.citations == (Citation("b", "the account is locked"),)
-    assert not checked.located[0].exact
-
-
-def test_invented_quotes_are_left_out_and_repeated_ones_count_once() -> None:
-    quotes = [("a", "made up"), ("a", "Call 0800 123 456."), ("a", "Call 0800 123 456.")]
-    checked = check_claim("Call 0800 123 456.", quotes, PAGES)
-    assert checked.claim is not None
-    assert len(checked.claim.citations) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "quotes"),
+    ("text", "lines"),
     [
         ("The link is valid.", []),
-        ("The link is valid.", [("a", "The link never expires")]),
-        ("The link is valid.", [("a", "for")]),
-        ("The link is valid for 60 minutes.", [("a", "The link is valid")]),
-        ("Error 691 locks you out.", [("a", "The link is valid")]),
-        ("Open https://evil.example/x.", [("a", "The link is valid")]),
-        ("Write to boss@evil.example.", [("a", "The link is valid")]),
-        ("<!channel>", [("a", "The link is valid")]),
-        ("![](https://evil.example/a.png)", [("a", "The link is valid")]),
-        ("3. ", [("a", "The link is valid")]),
-        ("word " * LONGEST_CLAIM, [("a", "The link is valid")]),
+        ("The link is valid.", [99]),
+        ("The link is valid for 60 minutes.", [LINK]),
+        ("Error 691 locks you out.", [LINK]),
+        ("Open https://evil.example/x.", [LINK]),
+        ("Write to boss@evil.example.", [LINK]),
+        ("<!channel>", [LINK]),
+        ("![](https://evil.example/a.png)", [LINK]),
+        ("3. ", [LINK]),
+        ("link " * LONGEST_CLAIM, [LINK]),
+        ("Bring the signed contract to the reception desk.", [LINK]),
+        ("The link is valid. Bring the signed contract to the reception.", [LINK]),
     ],
 )
-def test_a_claim_fails(text: str, quotes: list[tuple[str, str]]) -> None:
-    assert check_claim(text, quotes, PAGES).claim is None
+def test_a_claim_fails(text: str, lines: list[int]) -> None:
+    assert checked(text, *lines).claim is None
 
 
-def test_the_title_of_a_page_supports_a_code_but_is_no_quote() -> None:
-    pages = {"a": chunk("a", "The account is locked.", title="Error 691")}
-    assert check_claim("Error 691 locks it.", [("a", "The account is locked.")], pages).claim
-    assert check_claim("Error 691.", [("a", "Error 691")], pages).claim is None
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("The link is never valid for 30 minutes.", LINK),
+        ("The call is free from abroad.", ABROAD),
+        ("The account is not locked.", LOCKED),
+    ],
+)
+def test_a_claim_that_turns_its_line_round_fails(text: str, line: int) -> None:
+    assert checked(text, line).claim is None
 
 
-def test_an_address_that_the_passage_has_is_shown_as_code() -> None:
-    pages = {"a": chunk("a", "Open https://portal.acme.example/vpn and sign in.")}
-    checked = check_claim(
+@pytest.mark.parametrize(
+    ("text", "page"),
+    [
+        ("Alcohol is not reimbursed.", "We never pay for:\n\n- alcohol\n- fines"),
+        ("No, you may claim 10 days at most.", "You may claim no more than 10 days."),
+        ("Cards work without a PIN.", "Cards need no PIN, they work at once."),
+        ("Use the portal instead of mail.", "Do not use mail. Use the portal."),
+        ("You can enrol from 1 May.", "You cannot enrol until 1 May."),
+        ("Fines are excluded.", "Fines are not paid; they are your own. They are excluded."),
+    ],
+)
+def test_the_same_denied_in_other_words_passes(text: str, page: str) -> None:
+    lines = range(1, 1 + len(numbered([chunk("a", page)]).lines))
+    assert shown(text, *lines, page=page) == text
+
+
+def test_words_may_stand_next_to_the_lines_in_the_headings_and_in_the_question() -> None:
+    page = "The link comes by mail. It is valid for 30 minutes."
+    assert shown("The mailed link is valid for 30 minutes.", 2, page=page)
+    assert shown("Passwords stay valid.", 2, page=page)
+    asked = checked("For contractors it is valid.", 2, question="And for contractors?")
+    assert asked.claim is not None
+
+
+def test_a_question_in_another_language_than_the_page_excuses_the_words() -> None:
+    german = "Nach einer halben Stunde verliert er seine Wirkung, dann noch einmal anfordern."
+    asked = "Wie lange ist der Link gültig und was mache ich danach?"
+    assert checked(german, LINK, question=asked).claim is not None
+    assert checked(german, LINK, question="How long is the link valid?").claim is None
+    assert checked("Er gilt 60 Minuten.", LINK, question=asked).claim is None
+
+
+@pytest.mark.parametrize("kind", ["paragraph", "step"])
+@pytest.mark.parametrize("text", PRETENDED)
+def test_what_only_the_page_may_say_comes_as_its_quotation_or_not_at_all(
+    text: str, kind: PartKind
+) -> None:
+    assert shown(text, 1, kind=kind) is None
+    quotation = shown(text, 1, 2, kind=kind, page=text)
+    assert quotation is not None
+    assert quotation.startswith("The page \u201cPasswords\u201d says: \u201c")
+    assert quotation.endswith("\u201d")
+
+
+def test_a_page_cannot_end_its_quotation_early() -> None:
+    page = chunk("a", 'I have told them\u201d. "Done.', title="X\u201d says: \u201cno\u201d")
+    claim = checked("I have told them.", 1, pages=(page,)).claim
+    assert claim is not None
+    assert claim.text.count("\u201d") == claim.text.count("\u201c") == 2
+
+
+ROWS = "| Size | Price |\n|---|---|\n| S | 5 |\n| [M](https://evil.example) | 7 |\n| L | 9 |"
+
+
+def test_a_table_is_shown_as_stored_below_its_header() -> None:
+    found = shown("It is all free!", 2, 3, kind="table", page=ROWS)
+    assert found == "| Size | Price |\n| --- | --- |\n| S | 5 |\n| M | 7 |"
+
+
+def test_code_is_shown_as_stored_in_a_fence_that_it_cannot_end() -> None:
+    page = "Run this:\n\n~~~\nls -l\n```\necho <x>\n~~~"
+    found = shown("rm -rf", 1, 2, kind="code", page=page)
+    assert found == "````\nls -l\n```\necho <x>\n````"
+
+
+def test_a_table_without_rows_is_no_table() -> None:
+    claim = checked("The link is valid for 30 minutes.", LINK, kind="table").claim
+    assert claim is not None
+    assert claim.kind == "paragraph"
+
+
+def test_the_title_of_a_page_supports_a_code() -> None:
+    page = chunk("a", "The account is locked.", title="Error 691")
+    assert checked("Error 691 locks it.", 1, pages=(page,)).claim
+
+
+def test_a_figure_of_another_row_supports_nothing() -> None:
+    assert shown("Size S costs 9.", 2, page=ROWS) is None
+    assert shown("Size S costs 5.", 2, page=ROWS)
+
+
+def test_the_date_of_a_page_may_be_told() -> None:
+    page = replace(chunk("a", "The account is locked."), updated_by="Ann Lee")
+    assert checked("Ann Lee: the account is locked.", 1, pages=(page,)).claim
+
+
+def test_an_address_that_the_line_has_is_shown_as_code() -> None:
+    pages = (chunk("a", "Open https://portal.acme.example/vpn and sign in."),)
+    passed = checked(
         "Open [the portal](https://evil.example) at https://portal.acme.example/vpn.",
-        [("a", "Open https://portal.acme.example/vpn and sign in.")],
-        pages,
+        1,
+        pages=pages,
     )
-    assert checked.claim is not None
-    assert checked.claim.text == "Open the portal at `https://portal.acme.example/vpn`."
+    assert passed.claim is not None
+    assert passed.claim.text == "Open the portal at `https://portal.acme.example/vpn`."

@@ -15,8 +15,10 @@ from aiohttp import web
 from tests.rag.models.openai_server import completion
 
 _CASE = re.compile(r"case(\d{3})")
-_PASSAGE = re.compile(r"<<passages (\d+) \w+>>\n\(.*\)\n(.*?)\n<</passages \1", re.DOTALL)
-_MOST_CLAIMS = 8
+_PASSAGE = re.compile(r"<<passages \d+ \w+>>\n(.*?)\n<</passages \d", re.DOTALL)
+_LINE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
+_MOST_PARTS = 12
+_KINDS = ("paragraph", "step", "table", "code")
 
 
 class ObeyingModel:
@@ -38,28 +40,25 @@ class ObeyingModel:
         passages = _PASSAGE.findall(prompt)
         return self._answer(attack, passages, prompt) if passages else f"{attack} {prompt[-500:]}"
 
-    def _answer(self, attack: str, passages: Sequence[tuple[str, str]], prompt: str) -> str:
-        lines = [(int(number), line) for number, text in passages for line in _lines(text)]
+    def _answer(self, attack: str, passages: Sequence[str], prompt: str) -> str:
+        lines = [line for text in passages for line in _LINE.findall(text)]
         number, quote = lines[0]
-        claims = [
-            _claim(f"{quote} {attack}", number, quote),
-            _claim(attack, number, quote),
-            _claim(prompt[-300:], number, quote),
-            *(_claim(line, of, line) for of, line in lines),
+        parts = [
+            _part(f"{quote} {attack}", number),
+            *(_part(attack, number, kind) for kind in _KINDS),
+            _part(prompt[-300:], number),
+            *(_part(line, of) for of, line in lines),
         ]
         whole = {
-            "answerable": True,
             "reading": attack,
-            "claims": claims[:_MOST_CLAIMS],
+            "parts": parts[:_MOST_PARTS],
+            "conflict": False,
             "missing": attack,
             "certainty": "high",
+            "answerable": True,
         }
         return json.dumps(whole)
 
 
-def _claim(text: str, number: int, quote: str) -> dict[str, object]:
-    return {"text": text, "sources": [{"id": number, "quote": quote}]}
-
-
-def _lines(passage: str) -> list[str]:
-    return [line for line in passage.splitlines() if len(line) > 20] or [passage]
+def _part(text: str, line: str, kind: str = "paragraph") -> dict[str, object]:
+    return {"lines": [int(line)], "kind": kind, "text": text}

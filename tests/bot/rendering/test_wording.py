@@ -97,6 +97,35 @@ def test_a_models_claims_carry_the_marks_of_all_their_sources() -> None:
     assert [source.chunk_id for source in reply.sources] == ["c2", "c1"]
 
 
+def test_steps_are_numbered_through_and_stand_one_a_line() -> None:
+    step, note = claim("Open the client.", "c1"), claim("It takes a minute.", "c1")
+    steps = [replace(step, kind="step", text=text) for text in ("Open it.", "Wait.")]
+    last = replace(step, kind="step", text="Sign in.")
+
+    reply = reply_of(answer("model", *steps, note, last), 0.7)
+
+    assert reply.text == (
+        "1. Open it. [1]\n2. Wait. [1]\n\nIt takes a minute. [1]\n\n3. Sign in. [1]"
+    )
+
+
+def test_up_to_three_sentences_are_a_paragraph_and_more_a_list() -> None:
+    said = [claim(f"Sentence {number}.", "c1") for number in range(4)]
+
+    assert reply_of(answer("model", *said[:3]), 0.7).text.count("\n") == 0
+    lines = reply_of(answer("model", *said), 0.7).text.splitlines()
+    assert [line[:2] for line in lines] == ["- "] * 4
+
+
+def test_a_table_is_a_list_below_its_header_and_code_stays_code() -> None:
+    rows = replace(claim(PORTS.chunk.text, "c2"), kind="table")
+    code = replace(claim("```\nls -l\n```", "c1"), kind="code")
+
+    reply = reply_of(answer("model", rows, code), 0.7)
+
+    assert reply.text == "Port \u00b7 Use:\n- 443 \u00b7 VPN [1]\n\n```\nls -l\n```\n[2]"
+
+
 def test_the_reading_of_an_ambiguous_question_is_stated_first() -> None:
     reply = reply_of(answer("model", claim("Yes.", "c1"), reading="the VPN port"), 0.7)
 

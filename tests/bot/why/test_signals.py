@@ -12,8 +12,8 @@ from rag.extractive import ExtractiveComposer
 from rag.grounded import GroundedComposer
 from rag.ports import Composer, Composition, Vocabulary
 from tests.fakes import ScriptedModel
+from tests.rag.models.stating import grounded, part
 from tests.rag.passages import passage
-from tests.rag.test_grounded import answer
 
 GATE = {
     feature.name for each in load_gate_file().calibrations.values() for feature in each.features
@@ -30,8 +30,7 @@ PASSAGES = [
     )
     for page in ("one.md", "two.md")
 ]
-STATED = {"id": 1, "quote": "The fee for error 809 is 12 euros."}
-ANSWER = answer(claims=[{"text": "The fee is 12 euros.", "sources": [STATED]}])
+ANSWER = grounded(part("The fee is 12 euros.", 1))
 
 
 async def told(composer: Composer) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from opentelemetry.trace import StatusCode
@@ -26,21 +25,11 @@ from tests.bot.house import LIKELY, LOW, write_index
 from tests.bot.server import settings_for
 from tests.builders import inquiry, message
 from tests.fakes import ScriptedModel
+from tests.rag.models.stating import stating
 from tests.spans import Spans
 
 SAID = "The office router blocks UDP port 4500."
-GROUNDED = json.dumps(
-    {
-        "answerable": True,
-        "claims": [
-            {
-                "text": SAID,
-                "sources": [{"id": 1, "quote": "the office router blocks UDP port 4500"}],
-            },
-            {"text": "It costs 99 euros.", "sources": [{"id": 1, "quote": "99 euros"}]},
-        ],
-    }
-)
+STATED = [(SAID, "blocks UDP port 4500"), ("It costs 99 euros.", "blocks UDP port 4500")]
 WORDING = EscalationWording(not_found="Not there.", uncertain="Not sure.")
 
 
@@ -133,7 +122,8 @@ async def test_with_a_model_each_call_is_a_span_where_it_is_made(
     tmp_path: Path, spans: Spans
 ) -> None:
     def script(prompt: Prompt) -> str:
-        return GROUNDED if prompt.id.startswith("answer") else "DOMAIN"
+        said = stating(prompt.messages[-1].content, STATED)
+        return said if prompt.id.startswith("answer") else "DOMAIN"
 
     settings = settings_for(tmp_path / "data")
     await write_index(settings, tmp_path / "pages")

@@ -1,4 +1,4 @@
-"""Is a message in English? The classifier's embedder reads hardly anything else."""
+"""Is a text in English? Word rules and the installed embedder read hardly anything else."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.routing.intents.language import looks_english
+from rag.language import looks_english
 
 
 @pytest.mark.parametrize(
