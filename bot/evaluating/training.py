@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from bot.evaluating.samples import Asked, Sample, samples_of
+from bot.gating.gate import KEYWORD_ONLY
 from bot.gating.gate_file import Calibration, Feature, GateFile, TrainedOn
 from rag.evaluation.calibration import aurc
 from rag.evaluation.ranking import Pairs
@@ -44,16 +45,20 @@ EXPECTED_SIGNS: Mapping[str, int] = {
     "composer_quotes_coverage": 1,
     "composer_lead_over_other_pages": 1,
     "composer_answer_type_missing": -1,
+    "supported_share": 1,
+    "composer_answerable": 1,
+    "composer_self_rating": 1,
+    "composer_partial": -1,
+    "composer_conflict": -1,
+    "composer_claims_kept_share": 1,
+    "composer_quote_exact_share": 1,
+    "composer_figures_quoted": 1,
+    "composer_words_supported": 1,
 }
 """The features a regression may use, and the only sign each may have.
 
 A coefficient of the other sign fits an accident of the training set; its feature is left out.
 """
-
-UNANSWERABLE_SHARE = 1 / 3
-"""What share of real questions is taken to have no answer in the pages; weights make it so."""
-
-ANSWERABLE = "answerable"
 
 _FOLDS = 5
 _STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -78,7 +83,7 @@ def fit(samples: Sequence[Sample], label: str, *, retrieval_only: bool = False) 
             f"train on: at least {_LEAST_SAMPLES}, with right and wrong ones, are needed."
         )
     names = _usable(samples, retrieval_only=retrieval_only)
-    weights = weights_of(samples)
+    weights = _weights(samples)
     groups = [f"{sample.data}/{sample.group}" for sample in samples]
     while True:
         table = _Table.of(samples, names)
@@ -185,22 +190,10 @@ class _Problem:
         return {name: round(value, 4) for name, value in found.items()}
 
 
-def weights_of(samples: Sequence[Sample]) -> Floats:
-    """Return weights by which every set counts alike, and every kind of unanswerable question.
-
-    Those take UNANSWERABLE_SHARE of each set between them, near misses as much as withheld ones,
-    however many there are of each.
-    """
-    cells = Counter((sample.data, sample.kind) for sample in samples)
-    kinds = Counter(data for data, kind in cells if kind != ANSWERABLE)
-
-    def share(sample: Sample) -> float:
-        if sample.kind == ANSWERABLE:
-            return 1 - UNANSWERABLE_SHARE if kinds[sample.data] else 1.0
-        return UNANSWERABLE_SHARE / kinds[sample.data]
-
-    raw = [share(sample) / cells[sample.data, sample.kind] for sample in samples]
-    return np.array(raw) * len(samples) / sum(raw)
+def _weights(samples: Sequence[Sample]) -> Floats:
+    """Return the samples' weights, one on average."""
+    raw = np.array([sample.weight for sample in samples])
+    return np.asarray(raw * len(samples) / raw.sum(), dtype=np.float64)
 
 
 def _regression(strength: float) -> LogisticRegression:
@@ -228,23 +221,32 @@ def _trained_on(samples: Sequence[Sample]) -> tuple[TrainedOn, ...]:
     )
 
 
-def gate_file(asked: Asked, by_keyword: Asked = ()) -> GateFile:
-    """Return all calibrations: for quotes, for quotes without an embedder, and for a model.
+def gate_file(asked: Mapping[str, Asked], earlier: GateFile) -> GateFile:
+    """Return the gate's file with every calibration that there are cases for fitted again.
 
-    The model's is a stand-in until it is trained on answers of one's own model: the probability
+    Args:
+        asked: the cases by the key of the calibration: ``extractive``, ``extractive.keyword``,
+            and ``model:<name>:<prompt>`` for a model and a version of its prompt.
+        earlier: calibrations of other models, or of other prompts, are kept from here.
+
+    The key ``model`` is a stand-in for models without a calibration of their own: the probability
     that the evidence was found, times the share of claims that the checks let through.
     """
-    samples = samples_of(asked)
-    model = fit(
-        samples_of(asked, evidence=True),
+    calibrations = {
+        key: each for key, each in earlier.calibrations.items() if key.startswith("model:")
+    }
+    calibrations |= {key: fit(samples_of(cases), _label(key)) for key, cases in asked.items()}
+    stand_in = fit(
+        samples_of(asked["extractive"], evidence=True),
         "a gold page is among the passages (stand-in: times the supported share of the claims)",
         retrieval_only=True,
     )
-    calibrations = {
-        "extractive": fit(samples, "the quotes hold every key fact and cite a gold page"),
-        "model": model.model_copy(update={"times_supported_share": True}),
-    }
-    if by_keyword:
-        alone = "as extractive, with keyword search alone"
-        calibrations["extractive.keyword"] = fit(samples_of(by_keyword), alone)
+    calibrations["model"] = stand_in.model_copy(update={"times_supported_share": True})
     return GateFile(version=1, date=datetime.now(UTC).date(), calibrations=calibrations)
+
+
+def _label(key: str) -> str:
+    if key.startswith("model:"):
+        return "what is claimed holds every key fact, or names what is missing, from a gold page"
+    alone = ", with keyword search alone" if key.endswith(KEYWORD_ONLY) else ""
+    return f"the quotes hold every key fact and cite a gold page{alone}"
