@@ -95,6 +95,6 @@ def _feature(name: str, sign: int) -> Score:
 def _pairs(ours: Sequence[Case], others: Sequence[Case], score: Score) -> Pairs:
     """Compare every pair; where a score is absent nothing speaks for the answer."""
     values = [score(case) for case in (*ours, *others)]
-    lowest = min((value for value in values if value is not None), default=0.0)
-    filled = np.array([lowest if value is None else value for value in values])
+    below = min((value for value in values if value is not None), default=0.0) - 1
+    filled = np.array([below if value is None else value for value in values])
     return Pairs.of(filled[: len(ours)].tolist(), filled[len(ours) :].tolist())

@@ -58,5 +58,4 @@ def _judged(gate: Gate, case: Case, key: str, threshold: float) -> Case:
     if probability >= threshold:
         partial = case.features.get("composer_partial", 0.0) > 0
         return replace(case, confidence=probability, level="partial" if partial else "sure")
-    below = "unsure" if case.level == "unsure" else None
-    return replace(case, confidence=probability, level=below)
+    return replace(case, confidence=probability, level="unsure" if case.level == "unsure" else None)

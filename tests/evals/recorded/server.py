@@ -63,11 +63,10 @@ class Replay:
         recorded = self._replies.get(key)
         if recorded is not None:
             self.used[key] = kind
-            message = {"role": "assistant", "content": recorded.reply}
         else:
             self._miss(KeptPrompt(key=key, kind=kind, messages=messages, json_schema=wanted))
-            message = {"role": "assistant", "content": None, "refusal": NOT_RECORDED}
-        return web.json_response(_completion(key, body["model"], messages, message))
+        reply = recorded.reply if recorded else None
+        return web.json_response(_completion(key, body["model"], messages, reply))
 
     def _miss(self, prompt: KeptPrompt) -> None:
         if self._astray:
@@ -95,17 +94,20 @@ async def replaying(replay: Replay) -> AsyncIterator[str]:
 
 
 def _completion(
-    key: str, model: str, messages: list[dict[str, str]], message: Mapping[str, str | None]
+    key: str, model: str, messages: list[dict[str, str]], reply: str | None
 ) -> dict[str, object]:
-    """Return a chat completion; its tokens are counted roughly, for the shape's sake."""
+    """Return a chat completion, declined without a reply; its tokens are counted roughly."""
+    message = {"role": "assistant", "content": reply}
+    if reply is None:
+        message["refusal"] = NOT_RECORDED
     sent = sum(len(each["content"]) for each in messages) // _CHARACTERS_A_TOKEN
-    written = len(message["content"] or "") // _CHARACTERS_A_TOKEN
+    written = len(reply or "") // _CHARACTERS_A_TOKEN
     return {
         "id": key,
         "object": "chat.completion",
         "created": 0,
         "model": model,
-        "choices": [{"index": 0, "finish_reason": "stop", "message": dict(message)}],
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
         "usage": {
             "prompt_tokens": sent,
             "completion_tokens": written,
