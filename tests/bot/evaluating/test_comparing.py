@@ -4,14 +4,14 @@ import pytest
 
 from bot.evaluating.asking import Case
 from bot.evaluating.comparing import POOLED, best_features, comparisons
-from tests.bot.evaluating.cases import WRONG, case, numbered
+from tests.bot.evaluating.cases import RIGHT, WRONG, case, numbered
 
 SIGNS = {"vector_best": 1, "pages_close": -1}
 
 
 def asked(n: int, *, right: bool, confidence: float, **features: float) -> Case:
-    made = case(confidence=confidence, features=features)
-    return numbered(made if right else case(confidence=confidence, verdict=WRONG), n)
+    verdict = RIGHT if right else WRONG
+    return numbered(case(confidence=confidence, verdict=verdict, features=features), n)
 
 
 TRAINING = [
