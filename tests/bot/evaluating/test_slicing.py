@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.evaluating.asking import Case
@@ -11,7 +12,7 @@ PART = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, fac
 NAMED = {"composer_partial": 1.0}
 
 
-def partial(verdict: Verdict = PART, **features: float) -> Case:
+def partial(verdict: Verdict = PART, features: Mapping[str, float] | None = None) -> Case:
     return case(verdict=verdict, level="partial", features=features)
 
 
@@ -24,7 +25,7 @@ def test_an_unsure_answer_counts_as_none_and_is_reported_on_its_own() -> None:
 
 
 def test_a_partial_answer_is_right_when_it_names_what_is_missing() -> None:
-    cases = [partial(**NAMED), partial(), partial(replace(PART, facts_held=0.0), **NAMED)]
+    cases = [partial(PART, NAMED), partial(), partial(replace(PART, facts_held=0.0), NAMED)]
 
     found = slices(cases)["all"]
 
