@@ -54,6 +54,8 @@ EXPECTED_SIGNS: Mapping[str, int] = {
     "composer_quote_exact_share": 1,
     "composer_figures_quoted": 1,
     "composer_words_supported": 1,
+    "composer_lines_found_share": 1,
+    "composer_wording_literal": 1,
 }
 """The features a regression may use, and the only sign each may have.
 

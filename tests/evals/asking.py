@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from pydantic import SecretStr
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from tqdm import tqdm
 
 from bot.config import Settings
@@ -142,7 +143,7 @@ def bar(name: str) -> Progress:
 
 
 def _desk(pipeline: Pipeline) -> Desk:
-    settings = Settings(_env_file=None)
+    settings = _Defaults()
     return Desk(
         router=_ToTheIndex(),
         generic=GenericAnswers(None),
@@ -162,20 +163,28 @@ class _ToTheIndex:
         return Route(Intent.DOMAIN, 1.0, "default", condense(text))
 
 
+class _Defaults(Settings):
+    """The settings as they are by default, whatever the environment says."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        **_: object,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        del settings_cls
+        return (init_settings,)
+
+
 def _settings(one: EvalSet, model_url: str | None) -> Settings:
-    """Return the defaults, whatever the environment says."""
     made_with = f"{one.digest()}-{CHUNKER}.{CONVERTER}.{SCHEMA}"
-    defaults = Settings.model_fields
-    return Settings(
-        _env_file=None,
+    return _Defaults(
         data_dir=WORK / "indexes" / f"{one.name.replace(' ', '-')}-{made_with}",
         tenant=TENANT,
         openai_model=MODEL if model_url else None,
         openai_base_url=model_url,
         openai_api_key=SecretStr("none") if model_url else None,
-        index_spaces=None,
-        top_k=defaults["top_k"].default,
-        confidence_threshold=defaults["confidence_threshold"].default,
     )
 
 
