@@ -25,6 +25,9 @@ from bot.types import (
 )
 from rag.ports import Embedder, Index
 
+_COMPOSES = "answer"
+"""How the names of the prompts begin that ask a model for an answer from passages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -43,7 +46,8 @@ class Case:
 
     ``confidence`` and ``threshold`` are None when the index was not asked. ``withheld`` says that
     the gold pages were kept out of the search. ``level`` is how sure an answer from the pages was
-    shown to be; None where there is none.
+    shown to be; None where there is none. ``calibration`` names what judges such an answer: of a
+    model, its name and the prompt that it was asked with.
     """
 
     row: Labelled
@@ -62,6 +66,7 @@ class Case:
     output_tokens: int
     rankings: Rankings | None = None
     level: ConfidenceLevel | None = None
+    calibration: str = "extractive"
 
     @property
     def kind(self) -> Kind:
@@ -160,7 +165,14 @@ def _case(
         output_tokens=sum(call.output_tokens for call in trace.calls),
         rankings=rankings,
         level=_level(outcome),
+        calibration=_calibration(outcome),
     )
+
+
+def _calibration(outcome: Outcome) -> str:
+    """Name the calibration by the last call that composed an answer; without one, the quotes'."""
+    composing = [call for call in outcome.trace.calls if call.prompt.startswith(_COMPOSES)]
+    return f"model:{composing[-1].model}:{composing[-1].prompt}" if composing else "extractive"
 
 
 def _level(outcome: Outcome) -> ConfidenceLevel | None:

@@ -166,7 +166,10 @@ async def certify(
         scores, [case.right for case in asked], target=target, confidence=confidence
     )
     record = _recorded(found, questions.name) if found else None
-    write(out, load_gate_file(gate).with_certificate(subject.composer.name, record))
+    file = load_gate_file(gate)
+    named = Counter(case.calibration for case in asked if case.calibration in file.calibrations)
+    judge = named.most_common(1)[0][0] if named else subject.composer.name
+    write(out, file.with_certificate(judge, record))
     return record
 
 

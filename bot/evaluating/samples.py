@@ -38,18 +38,12 @@ class Sample:
     weight: float = 1.0
 
 
-def samples_of(asked: Asked, *, evidence: bool = False) -> list[Sample]:
-    """Return what the gate can learn from: answerable questions, and those without an answer.
-
-    Args:
-        asked: the cases.
-        evidence: label by whether a gold page was found, instead of whether the answer is right;
-            then those that nothing was quoted for count too, which the gate vetoes elsewhere.
-    """
-    return [sample for name, cases in asked for sample in _of_set(name, cases, evidence=evidence)]
+def samples_of(asked: Asked) -> list[Sample]:
+    """Return what the gate can learn from: composed answers, right ones and all others."""
+    return [sample for name, cases in asked for sample in _of_set(name, cases)]
 
 
-def _of_set(name: str, cases: Sequence[Case], *, evidence: bool) -> list[Sample]:
+def _of_set(name: str, cases: Sequence[Case]) -> list[Sample]:
     learnt = [case for case in cases if case.kind in _LEARNT_FROM]
     # Those that nothing was composed for count here: a composer that refuses most of a kind
     # should not have the few others weigh as much as all of them.
@@ -57,14 +51,14 @@ def _of_set(name: str, cases: Sequence[Case], *, evidence: bool) -> list[Sample]
     return [
         Sample(
             features=case.features,
-            right=_found(case) if evidence else case.right or case.right_in_part,
+            right=case.right or case.right_in_part,
             kind=kind_of(case),
             group=case.row.group,
             data=name,
             weight=_share(kind_of(case), cells) / cells[kind_of(case)],
         )
         for case in learnt
-        if case.features.get("has_claims") or evidence
+        if case.features.get("has_claims")
     ]
 
 
@@ -74,7 +68,3 @@ def _share(kind: str, cells: Mapping[str, int]) -> float:
     if kind == ANSWERABLE:
         return 1 - UNANSWERABLE_SHARE if others else 1.0
     return UNANSWERABLE_SHARE / others
-
-
-def _found(case: Case) -> bool:
-    return case.row.has_answer and not case.withheld and case.verdict.evidence

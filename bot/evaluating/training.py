@@ -68,13 +68,12 @@ _LEAST_SAMPLES = 50
 _CONSTANT = 1e-6
 
 
-def fit(samples: Sequence[Sample], label: str, *, retrieval_only: bool = False) -> Calibration:
+def fit(samples: Sequence[Sample], label: str) -> Calibration:
     """Return the regression, its strength and its figures by cross-validation over pages.
 
     Args:
         samples: labelled answers.
         label: what the probability is the probability of, in words.
-        retrieval_only: leave the composer's own signals out.
 
     Raises ValueError when there are fewer than 50 samples, or one label alone.
     """
@@ -84,7 +83,7 @@ def fit(samples: Sequence[Sample], label: str, *, retrieval_only: bool = False) 
             f"{len(samples)} labelled answers, {int(right.sum())} of them right, are too few to "
             f"train on: at least {_LEAST_SAMPLES}, with right and wrong ones, are needed."
         )
-    names = _usable(samples, retrieval_only=retrieval_only)
+    names = _usable(samples)
     weights = _weights(samples)
     groups = [f"{sample.data}/{sample.group}" for sample in samples]
     while True:
@@ -140,13 +139,9 @@ class _Table:
         )
 
 
-def _usable(samples: Sequence[Sample], *, retrieval_only: bool) -> list[str]:
+def _usable(samples: Sequence[Sample]) -> list[str]:
     present = Counter(name for sample in samples for name in sample.features)
-    return [
-        name
-        for name in EXPECTED_SIGNS
-        if present[name] and not (retrieval_only and name.startswith("composer_"))
-    ]
+    return [name for name in EXPECTED_SIGNS if present[name]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,28 +222,19 @@ def gate_file(asked: Mapping[str, Asked], earlier: GateFile) -> GateFile:
     """Return the gate's file with every calibration that there are cases for fitted again.
 
     Args:
-        asked: the cases by the key of the calibration: ``extractive``, ``extractive.keyword``,
+        asked: the cases by the name of the calibration: ``extractive``, ``extractive.keyword``,
             and ``model:<name>:<prompt>`` for a model and a version of its prompt.
         earlier: calibrations of other models, or of other prompts, are kept from here.
-
-    The key ``model`` is a stand-in for models without a calibration of their own: the probability
-    that the evidence was found, times the share of claims that the checks let through.
     """
-    calibrations = {
-        key: each for key, each in earlier.calibrations.items() if key.startswith("model:")
-    }
-    calibrations |= {key: fit(samples_of(cases), _label(key)) for key, cases in asked.items()}
-    stand_in = fit(
-        samples_of(asked["extractive"], evidence=True),
-        "a gold page is among the passages (stand-in: times the supported share of the claims)",
-        retrieval_only=True,
+    kept = {name: each for name, each in earlier.calibrations.items() if name.startswith("model")}
+    fitted = {name: fit(samples_of(cases), _label(name)) for name, cases in asked.items()}
+    return earlier.model_copy(
+        update={"date": datetime.now(UTC).date(), "calibrations": kept | fitted}
     )
-    calibrations["model"] = stand_in.model_copy(update={"times_supported_share": True})
-    return GateFile(version=1, date=datetime.now(UTC).date(), calibrations=calibrations)
 
 
-def _label(key: str) -> str:
-    if key.startswith("model:"):
+def _label(name: str) -> str:
+    if name.startswith("model:"):
         return "what is claimed holds every key fact, or names what is missing, from a gold page"
-    alone = ", with keyword search alone" if key.endswith(KEYWORD_ONLY) else ""
+    alone = ", with keyword search alone" if name.endswith(KEYWORD_ONLY) else ""
     return f"the quotes hold every key fact and cite a gold page{alone}"

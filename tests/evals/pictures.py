@@ -65,7 +65,7 @@ def picture(title: str, across: str, upwards: str, lines: Sequence[Line], *, eve
         drawn.append(_path("even", [(0.0, 0.0), (1.0, 1.0)]))
     for number, line in enumerate(lines):
         drawn.append(_path(f"line {line.style}", line.points))
-        drawn += _legend(number, line, lower=even)
+        drawn += _legend(number, line)
     return "\n".join([*drawn, "</svg>", ""])
 
 
@@ -84,10 +84,9 @@ def _axes(across: str, upwards: str) -> list[str]:
     return found
 
 
-def _legend(number: int, line: Line, *, lower: bool) -> list[str]:
-    """Write a line's name where the picture is empty: low on the right, or high on the left."""
-    x = _x(0.55) if lower else _x(0.03)
-    y = _y(0.26 if lower else 0.96) + number * _LEGEND_LINE
+def _legend(number: int, line: Line) -> list[str]:
+    """Write a line's name high on the left, where both pictures are empty."""
+    x, y = _x(0.03), _y(0.96) + number * _LEGEND_LINE
     return [
         f'<path class="line {line.style}" d="M{x:.1f} {y:.1f}h34"/>',
         _text(x + 42, y + 4, line.name, "start"),

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from bot.evaluating.asking import Case
 from bot.evaluating.samples import Asked, samples_of
 from bot.evaluating.training import fit
-from bot.gating.gate import Gate
-from bot.gating.gate_file import GateFile
+from bot.gating.gate import Gate, load_gate_file
 
 _FOLDS = 5
 
@@ -47,8 +45,8 @@ def _gate_without(fold: str, asked: Asked, key: str, threshold: float) -> Gate:
         (name, [case for case in cases if _fold(name, case) != fold]) for name, cases in asked
     ]
     calibration = fit(samples_of(rest), "judged unseen")
-    today = datetime.now(UTC).date()
-    return Gate(GateFile(version=1, date=today, calibrations={key: calibration}), threshold)
+    file = load_gate_file().model_copy(update={"calibrations": {key: calibration}})
+    return Gate(file, threshold)
 
 
 def _judged(gate: Gate, case: Case, key: str, threshold: float) -> Case:

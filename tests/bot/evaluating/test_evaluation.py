@@ -203,7 +203,7 @@ async def test_training_writes_a_file_and_keeps_the_calibrations_of_other_models
     written = train({"extractive": [("own", cases)]}, out)
 
     assert GateFile.model_validate_json(out.read_bytes()) == written
-    assert set(written.calibrations) == {"extractive", "model", "model:own:answer@1"}
+    assert {"extractive", "model:own:answer@1"} <= set(written.calibrations)
     assert written.calibrations["model:own:answer@1"] == first.calibrations["model:own:answer@1"]
     assert written.calibrations["extractive"].trained_on[0].right == 20
 

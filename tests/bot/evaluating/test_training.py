@@ -126,8 +126,6 @@ def test_samples_are_quoted_answers_to_questions_with_a_label() -> None:
     ]
 
     found = samples_of([("own", cases)])
-    by_evidence = samples_of([("own", cases)], evidence=True)
 
     assert [each.right for each in found] == [True, False, False, False]
     assert [each.kind for each in found] == ["answerable", "withheld", "answerable", "near_miss"]
-    assert [each.right for each in by_evidence] == [True, False, True, False]
