@@ -156,7 +156,8 @@ async def certify(
         target: the largest share of wrong answers among those given, 0..1.
         confidence: how sure that must be, 0..1.
 
-    Returns None when nothing can be promised. Raises SettingInvalid for a file that can't be read.
+    Returns None when nothing can be promised. Raises SettingInvalid for a file that can't be
+    read, and where there is no calibration for what the subject composes with.
     """
     rows = load_questions(questions)
     cases = [await ask(subject, row) for row in rows]
@@ -169,6 +170,11 @@ async def certify(
     file = load_gate_file(gate)
     named = Counter(case.calibration for case in asked if case.calibration in file.calibrations)
     judge = named.most_common(1)[0][0] if named else subject.composer.name
+    if judge not in file.calibrations:
+        raise SettingInvalid(
+            "There is no calibration for answers of this model, so nothing can be certified: "
+            "docs/confidence.md says how one is trained."
+        )
     write(out, file.with_certificate(judge, record))
     return record
 
