@@ -96,7 +96,7 @@ def test_questions_that_a_model_refused_leave_less_weight_to_their_kind() -> Non
     assert share(rows, "a", "withheld") == pytest.approx(UNANSWERABLE_SHARE / 10)
 
 
-def test_an_answer_that_names_what_is_missing_counts_as_right_for_what_it_says() -> None:
+def test_an_answer_that_names_what_is_missing_is_right_for_what_it_says() -> None:
     half = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, facts_held=0.5)
     named = case(verdict=half, features={"composer_partial": 1.0})
 
