@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -205,6 +204,6 @@ async def _index(one: EvalSet, parts: Parts, data_dir: Path) -> None:
 
 def _described(replay: Replay) -> str:
     """Say what is behind the figures: how many replies, from when."""
-    counts = Counter(replay.used.values())
     days = " to ".join(dict.fromkeys(day.isoformat() for day in replay.dates or ()))
-    return f"recorded model ({counts['answer']} answers, {counts['short']} short replies, {days})"
+    answers, short = replay.count("answer"), replay.count("short")
+    return f"recorded model ({answers} answers, {short} short replies, {days})"
