@@ -11,6 +11,7 @@ from bot.evaluating.rendering import markdown, shown, table
 from bot.evaluating.report import Figure, Report, Slice
 from rag.evaluation.certificate import HeldOut
 from tests.evals.findings import Findings
+from tests.evals.floors import UNSEEN
 from tests.evals.pictures import picture, reliability_line, risk_line
 from tests.evals.sets import HANDBOOK, SAMPLE
 
@@ -28,7 +29,7 @@ _AGAINST = {
     "withheld": "withheld",
     "wrong_answer": "wrong answers",
 }
-_SLICES = {SAMPLE: "short_unseen", HANDBOOK: "short"}
+_SLICES = {SAMPLE: UNSEEN, HANDBOOK: "short"}
 
 Ways = Mapping[str, Findings]
 """The findings by way of answering; a way whose replies are missing is not there."""

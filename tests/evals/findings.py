@@ -15,6 +15,7 @@ from bot.evaluating.training import EXPECTED_SIGNS
 from bot.gating.gate_file import GateFile
 from rag.evaluation.certificate import HeldOut, held_out
 from tests.evals.asking import Measured
+from tests.evals.floors import UNSEEN
 from tests.evals.sets import SAMPLE
 from tests.evals.unseen import unseen
 
@@ -68,7 +69,7 @@ def _with_short(measured: Measured, judged: Sequence[Case]) -> Measured:
     if measured.of.name != SAMPLE or not halves:
         return measured
     operation = measured.report.operation
-    slices = {**operation.slices, "short_unseen": of_slice(halves)}
+    slices = {**operation.slices, UNSEEN: of_slice(halves)}
     changed = operation.model_copy(update={"slices": slices})
     return replace(measured, report=measured.report.model_copy(update={"operation": changed}))
 

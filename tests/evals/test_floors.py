@@ -5,7 +5,14 @@ import pytest
 from bot.evaluating.evaluation import report_of
 from bot.evaluating.report import Figure, Report, Run
 from tests.bot.evaluating.cases import RIGHT, WRONG, case, numbered
-from tests.evals.floors import Floors, broken_floors, floors_name, load_floors, proposed
+from tests.evals.floors import (
+    UNSEEN,
+    Floors,
+    broken_floors,
+    floors_name,
+    load_floors,
+    proposed,
+)
 from tests.evals.sets import CONTOSO, HANDBOOK, SAMPLE, SQUAD
 
 RUN = Run.model_validate(
@@ -73,6 +80,15 @@ def test_what_is_proposed_holds_for_what_was_measured() -> None:
     assert floors.at_least["citations"] == 1.0
     assert 0.6 < floors.at_least["operation/slices/all/right_among_answered"] < 0.67
     assert 0.33 < floors.at_most["operation/slices/all/wrong_among_answered"] < 0.4
+
+
+def test_floors_that_take_all_sets_hold_only_where_all_were_measured(report: Report) -> None:
+    floors = Floors(at_least={f"operation/slices/{UNSEEN}/answered": 1.1})
+    slices = {UNSEEN: report.operation.slices["all"]}
+    whole = report.operation.model_copy(update={"slices": slices})
+
+    assert broken_floors(report, floors) == []
+    assert len(broken_floors(report.model_copy(update={"operation": whole}), floors)) == 1
 
 
 def test_a_slice_of_few_questions_gets_no_floor() -> None:
