@@ -11,8 +11,22 @@ from bot.evaluating.questions import Kind, Labelled
 from bot.evaluating.recording import RecordingComposer
 from bot.evaluating.retrieving import Rankings, rank_pages
 from bot.ports import AnswersInquiries
-from bot.types import Audience, Inquiry, Intent, Message, Outcome, Person, Stage, Thread
+from bot.types import (
+    Audience,
+    ConfidenceLevel,
+    Inquiry,
+    Intent,
+    Message,
+    Outcome,
+    Person,
+    Reply,
+    Stage,
+    Thread,
+)
 from rag.ports import Embedder, Index
+
+_COMPOSES = "answer"
+"""How the names of the prompts begin that ask a model for an answer from passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +45,9 @@ class Case:
     """One question as it was asked, and what came of it.
 
     ``confidence`` and ``threshold`` are None when the index was not asked. ``withheld`` says that
-    the gold pages were kept out of the search.
+    the gold pages were kept out of the search. ``level`` is how sure an answer from the pages was
+    shown to be; None where there is none. ``calibration`` names what judges such an answer: of a
+    model, its name and the prompt that it was asked with.
     """
 
     row: Labelled
@@ -49,6 +65,8 @@ class Case:
     input_tokens: int
     output_tokens: int
     rankings: Rankings | None = None
+    level: ConfidenceLevel | None = None
+    calibration: str = "extractive"
 
     @property
     def kind(self) -> Kind:
@@ -58,6 +76,28 @@ class Case:
     def right(self) -> bool:
         """Whether the composed answer is right; no answer is right where none exists."""
         return self.row.has_answer and not self.withheld and self.verdict.right
+
+    @property
+    def right_in_part(self) -> bool:
+        """Whether what it says is right, and it says that something is missing.
+
+        That what is missing is rightly named takes a reader; a key fact has to be there, and a
+        gold page cited.
+        """
+        named = self.features.get("composer_partial", 0.0) > 0
+        has_answer = self.row.has_answer and not self.withheld
+        return has_answer and named and self.verdict.right_as_a_part
+
+    @property
+    def answered(self) -> bool:
+        """Whether an answer from the pages was given; one that is shown as unsure is none."""
+        return self.level in {"sure", "partial"}
+
+    @property
+    def answered_right(self) -> bool:
+        """Whether the answer that was given is right; a partial one for what it says."""
+        part = self.level == "partial" and self.right_in_part
+        return self.answered and (self.right or part)
 
     @property
     def reached_index(self) -> bool:
@@ -124,7 +164,23 @@ def _case(
         input_tokens=sum(call.input_tokens for call in trace.calls),
         output_tokens=sum(call.output_tokens for call in trace.calls),
         rankings=rankings,
+        level=_level(outcome),
+        calibration=_calibration(outcome),
     )
+
+
+def _calibration(outcome: Outcome) -> str:
+    """Name the calibration by the last call that composed an answer; without one, the quotes'."""
+    composing = [call for call in outcome.trace.calls if call.prompt.startswith(_COMPOSES)]
+    return f"model:{composing[-1].model}:{composing[-1].prompt}" if composing else "extractive"
+
+
+def _level(outcome: Outcome) -> ConfidenceLevel | None:
+    """Return how sure an answer from the pages is; a refusal and small talk are none."""
+    reply = outcome.response
+    if not isinstance(reply, Reply) or reply.refused or reply.confidence is None:
+        return None
+    return reply.confidence_level or "sure"
 
 
 async def _quiet(_: Stage, __: int = 0) -> None:

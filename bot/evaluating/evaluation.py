@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -21,12 +21,21 @@ from bot.evaluating.asking import Case, Subject, ask
 from bot.evaluating.gating import gating
 from bot.evaluating.questions import Labelled, load_questions
 from bot.evaluating.report import Report, Run
+from bot.evaluating.samples import Asked
+from bot.evaluating.slicing import kind_of
 from bot.gating.gate import GATE_FILE, load_gate_file
 from bot.gating.gate_file import CertificateRecord, GateFile
 from rag.evaluation import certificate
 
 Progress = Callable[[int, int], None]
 """Told how many questions are done, of how many."""
+
+
+class Ask(NamedTuple):
+    """A question to be asked, with or without its gold pages."""
+
+    row: Labelled
+    withheld: bool = False
 
 
 async def evaluate(
@@ -49,35 +58,44 @@ async def evaluate(
     Raises SettingInvalid when the file or a line of it can't be read.
     """
     rows = load_questions(questions)
-    cases = await ask_all(subject, rows, progress)
-    chunks = sum((await subject.index.spaces(subject.tenant)).values())
-    run = Run(
+    cases = await ask_all(subject, everything(rows), progress)
+    report = report_of(await run_of(subject, questions, cases, name=name), cases)
+    if out is not None:
+        write(out, report)
+    return report
+
+
+def everything(rows: Sequence[Labelled]) -> list[Ask]:
+    """Return every question, then each answerable one again with its pages withheld."""
+    return [Ask(row) for row in rows] + [Ask(row, withheld=True) for row in rows if row.has_answer]
+
+
+async def ask_all(
+    subject: Subject, asks: Sequence[Ask], progress: Progress | None = None
+) -> list[Case]:
+    """Return a case for each question, in order; they are asked one by one."""
+    cases = []
+    for done, (row, withheld) in enumerate(asks, 1):
+        cases.append(await ask(subject, row, withheld=withheld))
+        if progress is not None:
+            progress(done, len(asks))
+    return cases
+
+
+async def run_of(
+    subject: Subject, questions: Path, cases: Sequence[Case], *, name: str | None = None
+) -> Run:
+    """Return what was measured; ``name`` is that of the set, default the file's."""
+    return Run(
         name=name or questions.stem,
         date=datetime.now(UTC).date(),
         questions=questions.name,
         sha256=_digest(questions),
-        kinds=dict(Counter(row.kind for row in rows)),
+        kinds=dict(Counter(map(kind_of, cases))),
         embedder=subject.embedder.name if subject.embedder else "none (keyword search alone)",
         composer=subject.composer.name,
-        chunks=chunks,
+        chunks=sum((await subject.index.spaces(subject.tenant)).values()),
     )
-    report = report_of(run, cases)
-    if out is not None:
-        _write(out, report)
-    return report
-
-
-async def ask_all(
-    subject: Subject, rows: Sequence[Labelled], progress: Progress | None = None
-) -> list[Case]:
-    """Return a case for every question, then one for each answerable one with pages withheld."""
-    todo = [(row, False) for row in rows] + [(row, True) for row in rows if row.has_answer]
-    cases = []
-    for done, (row, withheld) in enumerate(todo, 1):
-        cases.append(await ask(subject, row, withheld=withheld))
-        if progress is not None:
-            progress(done, len(todo))
-    return cases
 
 
 def report_of(run: Run, cases: Sequence[Case]) -> Report:
@@ -96,42 +114,25 @@ def report_of(run: Run, cases: Sequence[Case]) -> Report:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingSet:
-    """Labelled questions and the desk they are put to; ``name`` is kept in the gate's file."""
-
-    name: str
-    subject: Subject
-    questions: Path
-
-
-async def train(
-    sets: Sequence[TrainingSet],
-    out: Path,
-    *,
-    without_embedder: Sequence[TrainingSet] = (),
-    progress: Progress | None = None,
-) -> GateFile:
+def train(asked: Mapping[str, Asked], out: Path) -> GateFile:
     """Fit the gate on the answers to labelled questions and write its file.
 
     Args:
-        sets: what to learn from, each with an extractive composer.
-        out: where the file is written; certificates of an earlier file do not survive.
-        without_embedder: the same put to desks that search by keyword alone.
-        progress: told after each question, set by set.
+        asked: the cases to learn from, by the key of their calibration (training.gate_file).
+        out: where the file is written. Certificates of an earlier file there do not survive;
+            calibrations of models that nothing was asked of do.
 
     Raises SettingInvalid when there is too little to learn from, or scikit-learn is missing.
     """
-    asked = [(each.name, await _asked(each, progress)) for each in sets]
-    by_keyword = [(each.name, await _asked(each, progress)) for each in without_embedder]
+    earlier = load_gate_file(out if out.exists() else GATE_FILE)
     try:
         training = importlib.import_module("bot.evaluating.training")
-        file: GateFile = training.gate_file(asked, by_keyword)
+        file: GateFile = training.gate_file(asked, earlier)
     except ImportError as error:
         raise SettingInvalid(f"{error}. Install requirements-evals.txt to train.") from error
     except ValueError as error:
         raise SettingInvalid(str(error)) from error
-    _write(out, file)
+    write(out, file)
     return file
 
 
@@ -172,7 +173,15 @@ async def certify(
         scores, [case.right for case in asked], target=target, confidence=confidence
     )
     record = _recorded(found, questions.name) if found else None
-    _write(out, file.with_certificate(subject.composer.name, record))
+    file = load_gate_file(gate)
+    named = Counter(case.calibration for case in asked if case.calibration in file.calibrations)
+    judge = named.most_common(1)[0][0] if named else subject.composer.name
+    if judge not in file.calibrations:
+        raise SettingInvalid(
+            "There is no calibration for answers of this model, so nothing can be certified: "
+            "docs/confidence.md says how one is trained."
+        )
+    write(out, file.with_certificate(judge, record))
     return record
 
 
@@ -188,13 +197,10 @@ def _recorded(found: certificate.Certificate, on: str) -> CertificateRecord:
     )
 
 
-async def _asked(each: TrainingSet, progress: Progress | None) -> list[Case]:
-    return await ask_all(each.subject, load_questions(each.questions), progress)
-
-
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _write(out: Path, model: BaseModel) -> None:
+def write(out: Path, model: BaseModel) -> None:
+    """Write a report or a gate's file as JSON."""
     out.write_text(model.model_dump_json(indent=2) + "\n", "utf-8")

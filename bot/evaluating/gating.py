@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from bot.evaluating.asking import Case
-from bot.evaluating.measuring import figure
 from bot.evaluating.report import Figure, Gating, Separation
+from bot.evaluating.slicing import figure
 from rag.evaluation.calibration import aurc, brier, coverage_at, debiased_ece
 from rag.evaluation.intervals import Floats, bootstrap, wilson
 from rag.evaluation.ranking import Pairs
@@ -41,20 +41,35 @@ def gating(cases: Sequence[Case]) -> Gating:
     )
 
 
-def _separations(reached: Sequence[Case]) -> dict[str, dict[str, Separation]]:
+def compared(cases: Sequence[Case]) -> dict[str, tuple[list[Case], list[Case]]]:
+    """Return, by what is to be told apart, the questions that should score high and the others.
+
+    ``all`` holds right answers against everything else. Only questions that reached the index
+    count, and only pairs with both sides are there.
+    """
+    reached = [case for case in cases if case.reached_index]
     asked = [case for case in reached if not case.withheld]
     answerable = [case for case in asked if case.row.has_answer]
-    right = [case for case in answerable if case.right]
-    compared = {
+    pairs = {
         "far": (answerable, [case for case in asked if case.kind == "far"]),
         "near_miss": (answerable, [case for case in asked if case.kind == "near_miss"]),
         "withheld": (answerable, [case for case in reached if case.withheld]),
-        "wrong_answer": (right, [case for case in answerable if not case.right]),
+        "wrong_answer": (
+            [case for case in answerable if case.right],
+            [case for case in answerable if not case.right],
+        ),
+        "all": (
+            [case for case in reached if case.right],
+            [case for case in reached if not case.right],
+        ),
     }
+    return {kind: (ours, others) for kind, (ours, others) in pairs.items() if ours and others}
+
+
+def _separations(reached: Sequence[Case]) -> dict[str, dict[str, Separation]]:
     return {
         kind: {name: _separation(ours, others, score) for name, score in SCORES.items()}
-        for kind, (ours, others) in compared.items()
-        if ours and others
+        for kind, (ours, others) in compared(reached).items()
     }
 
 

@@ -20,6 +20,7 @@ class Verdict:
 
     ``facts`` says that every key fact is in it (None where the question names none); ``cited``
     that a gold page or a stand-in is cited; ``evidence`` that one was among the passages.
+    ``facts_held`` is the share of the key facts that are in it, 1.0 where none is named.
     ``citations`` counts the quotes, ``valid`` those that are in their passage byte for byte and
     readable by the asker.
     """
@@ -30,10 +31,16 @@ class Verdict:
     citations: int = 0
     valid: int = 0
     words: int = 0
+    facts_held: float = 1.0
 
     @property
     def right(self) -> bool:
         return self.cited and self.facts is not False
+
+    @property
+    def right_as_a_part(self) -> bool:
+        """Whether it is right if it says itself that something is missing."""
+        return self.cited and self.facts_held > 0
 
 
 def judge(row: Labelled, composed: Composed | None, forbidden: Collection[str] = ()) -> Verdict:
@@ -45,13 +52,16 @@ def judge(row: Labelled, composed: Composed | None, forbidden: Collection[str] =
     claims = composed.composition.claims
     cited = [citation for claim in claims for citation in claim.citations]
     pages = {chunks[c.chunk_id].chunk.page_id for c in cited if c.chunk_id in chunks}
+    text = said(claims)
+    held = [holds_facts(text, (fact,)) for fact in row.key_facts]
     return Verdict(
-        facts=holds_facts(said(claims), row.key_facts) if row.key_facts else None,
+        facts=all(held) if held else None,
+        facts_held=sum(held) / len(held) if held else 1.0,
         cited=bool(pages & gold),
         evidence=any(p.chunk.page_id in gold for p in composed.passages),
         citations=len(cited),
         valid=sum(is_valid(c.quote, chunks.get(c.chunk_id), row.principals) for c in cited),
-        words=len(plain(said(claims)).split()),
+        words=len(plain(text).split()),
     )
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from bot.evaluating.asking import Case
 from bot.evaluating.report import Answers, Cost, Figure, Operation
 from bot.evaluating.retrieving import Rankings
+from bot.evaluating.slicing import figure, kind_of, rounded, slices
 from bot.types import Intent
 from rag.evaluation import ranking
-from rag.evaluation.intervals import Estimate, mean, wilson
+from rag.evaluation.intervals import mean, wilson
 
 WAYS: Mapping[str, Callable[[Rankings], tuple[str, ...]]] = {
     "keyword": lambda found: found.keyword,
@@ -30,26 +31,14 @@ _MEASURES: Mapping[str, Callable[[Sequence[str], ranking.Gold], float]] = {
     "nDCG@10": lambda pages, gold: ranking.ndcg(pages, gold.relevant, 10),
 }
 
+OUTCOMES = ("sure", "partial", "unsure", "reply", "clarification", "escalation")
+"""What a question can get; the first three are answers from the pages."""
+
 _RIGHT_ROUTES: Mapping[str, frozenset[Intent]] = {
     "generic": frozenset({Intent.GENERIC}),
     "human": frozenset({Intent.HUMAN}),
 }
 _TO_THE_INDEX = frozenset({Intent.DOMAIN, Intent.UNKNOWN})
-
-
-def figure(estimate: Estimate) -> Figure:
-    """Return an estimate as it is reported: rounded, None for what can't be told."""
-    return Figure(
-        value=rounded(estimate.value),
-        low=rounded(estimate.low),
-        high=rounded(estimate.high),
-        n=estimate.n,
-    )
-
-
-def rounded(value: float) -> float | None:
-    """Return a number as it is reported: four places, None for NaN."""
-    return None if math.isnan(value) else round(value, 4)
 
 
 def retrieval(cases: Sequence[Case]) -> dict[str, dict[str, Figure]]:
@@ -104,6 +93,7 @@ def answers(cases: Sequence[Case]) -> Answers:
     named = [case for case in asked if case.row.key_facts]
     groups = [case.row.group for case in asked]
     composed = [case for case in asked if case.verdict.citations]
+    words = sorted(case.verdict.words for case in composed)
     return Answers(
         facts_and_page=figure(mean([float(case.right) for case in asked], groups)),
         facts=figure(
@@ -114,6 +104,8 @@ def answers(cases: Sequence[Case]) -> Answers:
         words=figure(
             mean([float(c.verdict.words) for c in composed], [c.row.group for c in composed])
         ),
+        words_median=Figure(value=float(np.median(words)) if words else None, n=len(words)),
+        words_most=Figure(value=float(words[-1]) if words else None, n=len(words)),
     )
 
 
@@ -125,21 +117,13 @@ def citations(cases: Sequence[Case]) -> Figure:
 
 def operation(cases: Sequence[Case]) -> Operation:
     """Return what the askers got at the threshold in force."""
-    asked = _asked_as_they_are(cases)
-    replied = [case for case in asked if case.reached_index and case.response == "reply"]
     withheld = [case for case in cases if case.withheld]
-    answerable = [case for case in asked if case.row.has_answer]
-    answered = sum(case in replied for case in answerable)
     return Operation(
         threshold=next((case.threshold for case in cases if case.threshold is not None), None),
         outcomes=_outcomes(cases),
-        answered=figure(wilson(answered, len(answerable))),
-        right_among_answered=figure(wilson(sum(c.right for c in replied), len(replied))),
-        gold_cited_among_answered=figure(
-            wilson(sum(c.row.has_answer and c.verdict.cited for c in replied), len(replied))
-        ),
-        withheld_escalated=figure(
-            wilson(sum(case.response == "escalation" for case in withheld), len(withheld))
+        slices=slices(cases),
+        withheld_kept_back=figure(
+            wilson(sum(not case.answered for case in withheld), len(withheld))
         ),
     )
 
@@ -158,16 +142,9 @@ def cost(cases: Sequence[Case]) -> Cost:
 
 
 def _outcomes(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
-    def kind_of(case: Case) -> str:
-        return "withheld" if case.withheld else case.kind
-
-    def given_to(case: Case) -> str:
-        return "answer" if case.response == "reply" and case.reached_index else case.response
-
-    counted = Counter((kind_of(case), given_to(case)) for case in cases)
+    counted = Counter((kind_of(case), case.level or case.response) for case in cases)
     kinds = dict.fromkeys(kind_of(case) for case in cases)
-    given = ("answer", "reply", "clarification", "escalation")
-    return {kind: {response: counted[kind, response] for response in given} for kind in kinds}
+    return {kind: {given: counted[kind, given] for given in OUTCOMES} for kind in kinds}
 
 
 def _asked_as_they_are(cases: Sequence[Case]) -> list[Case]:

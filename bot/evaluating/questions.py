@@ -35,7 +35,8 @@ class Labelled(BaseModel):
     """A question and its labels; docs/evaluation.md says what each is for.
 
     ``key_facts`` are all to be in a right answer, each in one of its ``a|b`` variants. A page of
-    ``alt_pages`` is as good as a gold one. Fields that are not named here are ignored.
+    ``alt_pages`` is as good as a gold one. ``tags`` make slices. Questions of one ``half`` are
+    judged by a gate that was trained without them. Fields that are not named here are ignored.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -52,6 +53,8 @@ class Labelled(BaseModel):
     history: tuple[LabelledTurn, ...] = ()
     standalone: str | None = None
     groups: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    half: Literal[1, 2] | None = None
 
     @model_validator(mode="after")
     def _answerable_has_pages(self) -> Labelled:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from bot.evaluating.measuring import OUTCOMES
 from bot.evaluating.report import Figure, Report, Separation
+from bot.evaluating.slicing import SHORT
 
 _WAYS = {
     "keyword": "keyword (BM25)",
@@ -23,6 +25,27 @@ _AGAINST = {
     "near_miss": "near misses: on topic, not in the pages",
     "withheld": "withheld: gold pages kept out of the search",
     "wrong_answer": "wrong answers to answerable questions (against right ones)",
+    "all": "everything else (against right answers)",
+}
+_SLICES = {
+    "all": "all but follow-ups",
+    "short": f"short (up to {SHORT} words)",
+    "long": "longer",
+    "table": "answer in a table",
+    "steps": "answer in steps or a list",
+    "multi_turn": "follow-ups",
+    "short_unseen": "short, judged by gates that never saw them",
+}
+_SLICE_COLUMNS = {
+    "composed_right": "composed right",
+    "answered": "answered",
+    "answered_right": "answered right",
+    "right_among_answered": "right among answered",
+    "wrong_among_answered": "wrong among all answered",
+    "unanswerable_answered": "answered though unanswerable",
+    "let_through": "let through of what is right",
+    "unsure": "shown as unsure",
+    "right_among_unsure": "right among unsure",
 }
 
 
@@ -45,7 +68,7 @@ def _run(report: Report) -> list[str]:
     run = report.run
     kinds = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in run.kinds.items())
     return [
-        f"## {run.name}",
+        f"## {run.name}{f', {run.model}' if run.model else ''}",
         "",
         (
             f"{kinds}. {run.chunks} chunks, embedder {run.embedder}, composer {run.composer}, "
@@ -65,7 +88,7 @@ def _retrieval(report: Report) -> list[str]:
     return [
         f"**Retrieval** of pages, {n} questions with an answer, follow-ups in their full form:",
         "",
-        *_table(["way", *measures], rows),
+        *table(["way", *measures], rows),
         "",
         f"Recall@5 of Frontdesk less that of: {leads}.",
     ]
@@ -76,14 +99,16 @@ def _answers(report: Report) -> list[str]:
     return [
         "**Answers** as composed, before the gate, to questions with an answer:",
         "",
-        *_table(
+        *table(
             ["measure", "value", "n"],
             [
                 ["all key facts and a gold page cited", *_cells(answers.facts_and_page)],
                 ["all key facts, where there are any", *_cells(answers.facts)],
                 ["a gold page cited", *_cells(answers.gold_cited)],
                 ["a gold page among the passages read", *_cells(answers.gold_among_passages)],
-                ["words", *_cells(answers.words)],
+                ["words, mean", *_cells(answers.words)],
+                ["words, median", *_cells(answers.words_median)],
+                ["words, longest", *_cells(answers.words_most)],
                 ["quotes byte-exact and readable by the asker", *_cells(report.citations)],
             ],
         ),
@@ -92,30 +117,30 @@ def _answers(report: Report) -> list[str]:
 
 def _operation(report: Report) -> list[str]:
     operation = report.operation
-    given = ["answer", "reply", "clarification", "escalation"]
     rows = [
-        [kind.replace("_", " "), *(str(counts[name]) for name in given)]
+        [kind.replace("_", " "), *(str(counts[given]) for given in OUTCOMES)]
         for kind, counts in operation.outcomes.items()
     ]
     threshold = "-" if operation.threshold is None else f"{operation.threshold:.2f}"
+    slices = [
+        [_SLICES[name], *(_share(getattr(each, field)) for field in _SLICE_COLUMNS)]
+        for name, each in operation.slices.items()
+    ]
     return [
         f"**What the asker gets** at the threshold in force, {threshold}:",
         "",
-        *_table(["kind", "answer from the pages", "reply without them", *given[2:]], rows),
+        *table(["kind", *OUTCOMES], rows),
         "",
-        *_table(
-            ["measure", "value", "n"],
-            [
-                ["answerable questions that get an answer", *_cells(operation.answered)],
-                [
-                    "right (facts and page) among the answered",
-                    *_cells(operation.right_among_answered),
-                ],
-                ["a gold page cited, of those", *_cells(operation.gold_cited_among_answered)],
-                ["withheld questions handed to a person", *_cells(operation.withheld_escalated)],
-            ],
-        ),
+        "By slice, as share of n; *answered* is sure or partial:",
+        "",
+        *table(["slice", *_SLICE_COLUMNS.values()], slices),
+        "",
+        f"Withheld questions that are not answered: {shown(operation.withheld_kept_back)}.",
     ]
+
+
+def _share(figure: Figure) -> str:
+    return f"{shown(figure)} of {figure.n}" if figure.n else "-"
 
 
 def _separation(report: Report) -> list[str]:
@@ -125,7 +150,7 @@ def _separation(report: Report) -> list[str]:
             "At equal length: pairs of questions whose lengths differ by at most one word."
         ),
         "",
-        *_table(["against", "score", "all", "at equal length"], _separations(report)),
+        *table(["against", "score", "all", "at equal length"], _separations(report)),
     ]
 
 
@@ -154,7 +179,7 @@ def _calibration(report: Report) -> list[str]:
     return [
         "**The gate's probability** over answerable, near-miss and far questions:",
         "",
-        *_table(["measure", "value", "n"], rows),
+        *table(["measure", "value", "n"], rows),
     ]
 
 
@@ -167,7 +192,7 @@ def _routes(report: Report) -> list[str]:
     return [
         f"**Routes**; where they belong: {shown(report.routed_right)}.",
         "",
-        *_table(["kind", *ways], rows),
+        *table(["kind", *ways], rows),
     ]
 
 
@@ -187,6 +212,7 @@ def _cells(figure: Figure) -> tuple[str, str]:
     return shown(figure), str(figure.n)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]

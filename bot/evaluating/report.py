@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-VERSION = 1
+VERSION = 2
 """Counts up when a field changes its meaning or goes."""
 
 
@@ -35,16 +35,22 @@ class Run(_Part):
     embedder: str
     composer: Literal["extractive", "model"]
     chunks: int
+    model: str | None = Field(None, description="Which model, and of what its figures are made.")
 
 
 class Answers(_Part):
-    """Composed answers to answerable questions, whatever the gate made of them."""
+    """Composed answers to answerable questions, whatever the gate made of them.
+
+    ``words`` is their mean length, ``words_median`` the median, ``words_most`` the longest.
+    """
 
     facts_and_page: Figure
     facts: Figure
     gold_cited: Figure
     gold_among_passages: Figure
     words: Figure
+    words_median: Figure
+    words_most: Figure
 
 
 class Separation(_Part):
@@ -57,11 +63,22 @@ class Separation(_Part):
     matched: Figure
 
 
+class Comparison(_Part):
+    """AUROC of the gate and of one feature on the same questions, and the paired difference."""
+
+    against: str
+    feature: str
+    gate: Figure
+    single: Figure
+    difference: Figure
+
+
 class Gating(_Part):
     """The gate's probability against the truth, over questions that reached the index.
 
-    ``separation`` is by kind, then by score: ``gate``, ``keyword``, ``vector``, and ``length`` as
-    a control. ``coverage`` is by allowed error, chosen in hindsight.
+    ``separation`` is by kind (``all``: right answers against the rest), then by score: ``gate``,
+    ``keyword``, ``vector``, and ``length`` as a control. ``coverage`` is by allowed error, chosen
+    in hindsight.
     """
 
     separation: dict[str, dict[str, Separation]]
@@ -72,19 +89,47 @@ class Gating(_Part):
     share_right: Figure
 
 
+class Slice(_Part):
+    """What came of one slice of the questions; each figure is a share.
+
+    Answered means shown as sure or partial; an answer that is shown as unsure is counted on its
+    own. A partial answer is right when what it says is right and it names what is missing.
+
+    Args:
+        composed_right: answerable questions whose composed answer is right, whatever the gate did.
+        answered: answerable questions that were answered.
+        answered_right: answerable questions that were answered right.
+        right_among_answered: right ones of the answered answerable questions.
+        wrong_among_answered: wrong ones of all that was answered, questions without an answer too.
+        unanswerable_answered: questions without an answer that were answered all the same.
+        let_through: of the answers that were composed right, those that were given.
+        unsure: questions that got an answer shown as unsure.
+        right_among_unsure: right ones of those.
+    """
+
+    composed_right: Figure
+    answered: Figure
+    answered_right: Figure
+    right_among_answered: Figure
+    wrong_among_answered: Figure
+    unanswerable_answered: Figure
+    let_through: Figure
+    unsure: Figure
+    right_among_unsure: Figure
+
+
 class Operation(_Part):
     """What the asker got at the threshold in force.
 
-    ``outcomes`` counts by kind: ``answer`` from the pages, ``reply`` without them (small talk,
-    general knowledge), ``clarification`` and ``escalation``.
+    ``outcomes`` counts by kind: ``sure``, ``partial`` and ``unsure`` answers from the pages,
+    ``reply`` without them (small talk, general knowledge), ``clarification`` and ``escalation``.
+    ``slices`` are by name: ``all``, ``short``, ``long``, ``table``, ``steps``, ``multi_turn``.
     """
 
     threshold: float | None
     outcomes: dict[str, dict[str, int]]
-    answered: Figure
-    right_among_answered: Figure
-    gold_cited_among_answered: Figure
-    withheld_escalated: Figure
+    slices: dict[str, Slice]
+    withheld_kept_back: Figure
 
 
 class Cost(_Part):

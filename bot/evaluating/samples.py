@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.evaluating.asking import Case
+from bot.evaluating.slicing import kind_of
 
 Asked = Sequence[tuple[str, Sequence[Case]]]
 """The cases of each set, by the set's name."""
+
+UNANSWERABLE_SHARE = 1 / 3
+"""What share of real questions is taken to have no answer in the pages; weights make it so."""
+
+ANSWERABLE = "answerable"
 
 _LEARNT_FROM = frozenset({"answerable", "near_miss", "far"})
 
@@ -19,7 +26,8 @@ class Sample:
 
     ``kind`` is ``answerable``, or what kind of question without an answer it is: ``near_miss``,
     ``far`` or ``withheld``. ``group`` keeps questions on the same page in one fold; ``data``
-    names the set.
+    names the set. ``weight`` makes every set count alike, and every kind of question without an
+    answer: those take UNANSWERABLE_SHARE of a set between them, however many were asked of each.
     """
 
     features: Mapping[str, float]
@@ -27,29 +35,36 @@ class Sample:
     kind: str
     group: str
     data: str
+    weight: float = 1.0
 
 
-def samples_of(asked: Asked, *, evidence: bool = False) -> list[Sample]:
-    """Return what the gate can learn from: answerable questions, and those without an answer.
+def samples_of(asked: Asked) -> list[Sample]:
+    """Return what the gate can learn from: composed answers, right ones and all others."""
+    return [sample for name, cases in asked for sample in _of_set(name, cases)]
 
-    Args:
-        asked: the cases.
-        evidence: label by whether a gold page was found, instead of whether the answer is right;
-            then those that nothing was quoted for count too, which the gate vetoes elsewhere.
-    """
+
+def _of_set(name: str, cases: Sequence[Case]) -> list[Sample]:
+    learnt = [case for case in cases if case.kind in _LEARNT_FROM]
+    # Those that nothing was composed for count here: a composer that refuses most of a kind
+    # should not have the few others weigh as much as all of them.
+    cells = Counter(map(kind_of, learnt))
     return [
         Sample(
             features=case.features,
-            right=_found(case) if evidence else case.right,
-            kind="withheld" if case.withheld else case.kind,
+            right=case.right or case.right_in_part,
+            kind=kind_of(case),
             group=case.row.group,
             data=name,
+            weight=_share(kind_of(case), cells) / cells[kind_of(case)],
         )
-        for name, cases in asked
-        for case in cases
-        if case.kind in _LEARNT_FROM and (case.features.get("has_claims") or evidence)
+        for case in learnt
+        if case.features.get("has_claims")
     ]
 
 
-def _found(case: Case) -> bool:
-    return case.row.has_answer and not case.withheld and case.verdict.evidence
+def _share(kind: str, cells: Mapping[str, int]) -> float:
+    """Return what share of a set's weight a kind of question has."""
+    others = sum(each != ANSWERABLE for each in cells)
+    if kind == ANSWERABLE:
+        return 1 - UNANSWERABLE_SHARE if others else 1.0
+    return UNANSWERABLE_SHARE / others

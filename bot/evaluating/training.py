@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from bot.evaluating.samples import Asked, Sample, samples_of
+from bot.gating.gate import KEYWORD_ONLY
 from bot.gating.gate_file import Calibration, Feature, GateFile, TrainedOn
 from rag.evaluation.calibration import aurc
 from rag.evaluation.ranking import Pairs
@@ -44,16 +45,22 @@ EXPECTED_SIGNS: Mapping[str, int] = {
     "composer_quotes_coverage": 1,
     "composer_lead_over_other_pages": 1,
     "composer_answer_type_missing": -1,
+    "supported_share": 1,
+    "composer_answerable": 1,
+    "composer_self_rating": 1,
+    "composer_partial": -1,
+    "composer_conflict": -1,
+    "composer_claims_kept_share": 1,
+    "composer_quote_exact_share": 1,
+    "composer_figures_quoted": 1,
+    "composer_words_supported": 1,
+    "composer_lines_found_share": 1,
+    "composer_wording_literal": 1,
 }
 """The features a regression may use, and the only sign each may have.
 
 A coefficient of the other sign fits an accident of the training set; its feature is left out.
 """
-
-UNANSWERABLE_SHARE = 1 / 3
-"""What share of real questions is taken to have no answer in the pages; weights make it so."""
-
-ANSWERABLE = "answerable"
 
 _FOLDS = 5
 _STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -61,13 +68,12 @@ _LEAST_SAMPLES = 50
 _CONSTANT = 1e-6
 
 
-def fit(samples: Sequence[Sample], label: str, *, retrieval_only: bool = False) -> Calibration:
+def fit(samples: Sequence[Sample], label: str) -> Calibration:
     """Return the regression, its strength and its figures by cross-validation over pages.
 
     Args:
         samples: labelled answers.
         label: what the probability is the probability of, in words.
-        retrieval_only: leave the composer's own signals out.
 
     Raises ValueError when there are fewer than 50 samples, or one label alone.
     """
@@ -77,8 +83,8 @@ def fit(samples: Sequence[Sample], label: str, *, retrieval_only: bool = False) 
             f"{len(samples)} labelled answers, {int(right.sum())} of them right, are too few to "
             f"train on: at least {_LEAST_SAMPLES}, with right and wrong ones, are needed."
         )
-    names = _usable(samples, retrieval_only=retrieval_only)
-    weights = weights_of(samples)
+    names = _usable(samples)
+    weights = _weights(samples)
     groups = [f"{sample.data}/{sample.group}" for sample in samples]
     while True:
         table = _Table.of(samples, names)
@@ -133,13 +139,9 @@ class _Table:
         )
 
 
-def _usable(samples: Sequence[Sample], *, retrieval_only: bool) -> list[str]:
+def _usable(samples: Sequence[Sample]) -> list[str]:
     present = Counter(name for sample in samples for name in sample.features)
-    return [
-        name
-        for name in EXPECTED_SIGNS
-        if present[name] and not (retrieval_only and name.startswith("composer_"))
-    ]
+    return [name for name in EXPECTED_SIGNS if present[name]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,22 +187,10 @@ class _Problem:
         return {name: round(value, 4) for name, value in found.items()}
 
 
-def weights_of(samples: Sequence[Sample]) -> Floats:
-    """Return weights by which every set counts alike, and every kind of unanswerable question.
-
-    Those take UNANSWERABLE_SHARE of each set between them, near misses as much as withheld ones,
-    however many there are of each.
-    """
-    cells = Counter((sample.data, sample.kind) for sample in samples)
-    kinds = Counter(data for data, kind in cells if kind != ANSWERABLE)
-
-    def share(sample: Sample) -> float:
-        if sample.kind == ANSWERABLE:
-            return 1 - UNANSWERABLE_SHARE if kinds[sample.data] else 1.0
-        return UNANSWERABLE_SHARE / kinds[sample.data]
-
-    raw = [share(sample) / cells[sample.data, sample.kind] for sample in samples]
-    return np.array(raw) * len(samples) / sum(raw)
+def _weights(samples: Sequence[Sample]) -> Floats:
+    """Return the samples' weights, one on average."""
+    raw = np.array([sample.weight for sample in samples])
+    return np.asarray(raw * len(samples) / raw.sum(), dtype=np.float64)
 
 
 def _regression(strength: float) -> LogisticRegression:
@@ -228,13 +218,23 @@ def _trained_on(samples: Sequence[Sample]) -> tuple[TrainedOn, ...]:
     )
 
 
-def gate_file(asked: Asked, by_keyword: Asked = ()) -> GateFile:
-    """Return the calibrations for answers without a model: with an embedder, and without."""
-    samples = samples_of(asked)
-    calibrations = {
-        "extractive": fit(samples, "the quotes hold every key fact and cite a gold page"),
-    }
-    if by_keyword:
-        alone = "as extractive, with keyword search alone"
-        calibrations["extractive.keyword"] = fit(samples_of(by_keyword), alone)
-    return GateFile(version=2, date=datetime.now(UTC).date(), calibrations=calibrations)
+def gate_file(asked: Mapping[str, Asked], earlier: GateFile) -> GateFile:
+    """Return the gate's file with every calibration that there are cases for fitted again.
+
+    Args:
+        asked: the cases by the name of the calibration: ``extractive``, ``extractive.keyword``,
+            and ``model:<name>:<prompt>`` for a model and a version of its prompt.
+        earlier: calibrations of other models, or of other prompts, are kept from here.
+    """
+    kept = {name: each for name, each in earlier.calibrations.items() if name.startswith("model")}
+    fitted = {name: fit(samples_of(cases), _label(name)) for name, cases in asked.items()}
+    return earlier.model_copy(
+        update={"date": datetime.now(UTC).date(), "calibrations": kept | fitted}
+    )
+
+
+def _label(name: str) -> str:
+    if name.startswith("model:"):
+        return "what is claimed holds every key fact, or names what is missing, from a gold page"
+    alone = ", with keyword search alone" if name.endswith(KEYWORD_ONLY) else ""
+    return f"the quotes hold every key fact and cite a gold page{alone}"

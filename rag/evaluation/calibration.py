@@ -50,7 +50,7 @@ def aurc(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
     """Return the area under the risk-coverage curve: mean error over all coverages."""
     if not labels:
         return math.nan
-    return float(np.mean(_risks(probabilities, labels)))
+    return float(np.mean(risks(probabilities, labels)))
 
 
 def coverage_at(error: float, probabilities: Sequence[float], labels: Sequence[bool]) -> float:
@@ -62,14 +62,17 @@ def coverage_at(error: float, probabilities: Sequence[float], labels: Sequence[b
     if not labels:
         return math.nan
     stated = np.sort(np.asarray(probabilities, dtype=np.float64))[::-1]
-    risks = _risks(probabilities, labels)
+    found = risks(probabilities, labels)
     last_of_ties = np.append(stated[1:] != stated[:-1], True)
-    fine = np.flatnonzero((risks <= error) & last_of_ties)
+    fine = np.flatnonzero((found <= error) & last_of_ties)
     return float((fine[-1] + 1) / len(labels)) if fine.size else 0.0
 
 
-def _risks(probabilities: Sequence[float], labels: Sequence[bool]) -> Floats:
-    """Return the error among the n most probable, for every n; ties share their mean."""
+def risks(probabilities: Sequence[float], labels: Sequence[bool]) -> Floats:
+    """Return the share of wrong ones among the n most probable, for every n from 1.
+
+    Ties share their mean.
+    """
     stated, right = _arrays(probabilities, labels)
     order = np.argsort(-stated, kind="stable")
     wrong = 1 - right[order]
@@ -77,6 +80,15 @@ def _risks(probabilities: Sequence[float], labels: Sequence[bool]) -> Floats:
         same = stated[order] == value
         wrong[same] = wrong[same].mean()
     return np.asarray(np.cumsum(wrong) / np.arange(1, len(labels) + 1), dtype=np.float64)
+
+
+def reliability(
+    probabilities: Sequence[float], labels: Sequence[bool], bins: int = 10
+) -> list[tuple[float, float]]:
+    """Return mean probability and share of right ones in each of ``bins`` of equal mass."""
+    stated, right = _arrays(probabilities, labels)
+    parts = np.array_split(np.argsort(stated, kind="stable"), min(bins, len(labels)) or 1)
+    return [(float(stated[part].mean()), float(right[part].mean())) for part in parts if part.size]
 
 
 def _arrays(probabilities: Sequence[float], labels: Sequence[bool]) -> tuple[Floats, Floats]:

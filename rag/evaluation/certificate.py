@@ -71,6 +71,56 @@ def certify(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """A threshold that one half of the questions chose, and what the other half says of it.
+
+    ``bound`` is the error that is exceeded with at most one less ``confidence``; None of the
+    questions accepted gives 1.0. ``questions`` and what follows count the second half.
+    """
+
+    threshold: float
+    questions: int
+    accepted: int
+    wrong: int
+    bound: float
+    confidence: float
+
+
+def held_out(
+    choosing: Sequence[tuple[float, bool]],
+    judging: Sequence[tuple[float, bool]],
+    *,
+    target: float = 0.05,
+    confidence: float = 0.9,
+) -> HeldOut | None:
+    """Choose a threshold on scores with labels, and bound its error on others.
+
+    The threshold is the loosest whose share of wrong answers is at most ``target`` in hindsight;
+    None when there is none. The bound is honest because the second half chose nothing.
+    """
+    loosest: float | None = None
+    wrong = 0
+    ranked = sorted(choosing, key=lambda pair: -pair[0])
+    for accepted, (score, right) in enumerate(ranked, 1):
+        wrong += not right
+        last_of_ties = accepted == len(ranked) or ranked[accepted][0] < score
+        if last_of_ties and wrong <= target * accepted:
+            loosest = score
+    if loosest is None:
+        return None
+    labels = [right for score, right in judging if score >= loosest]
+    found = sum(not right for right in labels)
+    return HeldOut(
+        threshold=loosest,
+        questions=len(judging),
+        accepted=len(labels),
+        wrong=found,
+        bound=upper_bound(found, len(labels), confidence),
+        confidence=confidence,
+    )
+
+
 def upper_bound(wrong: int, n: int, confidence: float) -> float:
     """Return the one-sided Clopper-Pearson bound: errors above it are this unlikely to show so few.
 

@@ -1,4 +1,8 @@
-"""`make evals`: index each set, ask its questions, write docs/evaluation.md, hold the floors."""
+"""`make evals`: ask each set's questions, write docs/evaluation.md, hold the floors.
+
+Without a model every question is asked; with the recorded model a fixed draw (draws.py). A prompt
+without a recorded reply fails the run: see docs/evaluation.md for how replies are recorded.
+"""
 
 from __future__ import annotations
 
@@ -6,188 +10,169 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tqdm import tqdm
-
-from bot.config import Settings
-from bot.desk import Desk
-from bot.escalations.handover import EscalationWording
-from bot.evaluating.asking import Subject
-from bot.evaluating.evaluation import Progress, TrainingSet, evaluate, train
-from bot.evaluating.recording import RecordingComposer
+from bot.evaluating.asking import Case
+from bot.evaluating.evaluation import ask_all, everything, train, write
+from bot.evaluating.questions import load_questions
 from bot.evaluating.rendering import markdown
-from bot.evaluating.report import Report
-from bot.gating.gate import GATE_FILE, load_gate
-from bot.parts import Parts, open_parts
-from bot.routing.generic import GenericAnswers
-from bot.routing.question import condense
-from bot.types import Intent, Route
-from ingestion.chunk import CHUNKER
-from ingestion.convert import CONVERTER
-from ingestion.progress import Bar
-from ingestion.report import report_lines
-from ingestion.run import Folder, sync_folder
-from rag.extractive import ExtractiveComposer
-from rag.index.schema import SCHEMA
-from rag.pipeline import Pipeline
-from rag.ports import Composer
-from rag.types import Turn
-from tests.evals.floors import broken_floors, load_floors
+from bot.gating.gate import GATE_FILE, KEYWORD_ONLY, load_gate_file
+from prompts import load_prompt
+from tests.evals import document
+from tests.evals.asking import ROOT, WORK, Measured, bar, opened, with_recorded_model, without_model
+from tests.evals.findings import findings
+from tests.evals.floors import broken_floors, floors_name, load_floors
+from tests.evals.recorded.server import MODEL
+from tests.evals.recorded.store import file_name
 from tests.evals.sets import EvalSet, public_sets, sample
 
-ROOT = Path(__file__).parents[2]
-WORK = ROOT / ".build" / "evals"
-DOCUMENT = ROOT / "docs" / "evaluation.md"
-PREFACE = Path(__file__).with_name("preface.md")
 PUBLIC = 3
-TENANT = "default"
+WITHOUT_MODEL = "extractive"
+WAYS = ("both", "without", "recorded")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for; 1 when a figure is below its floor."""
+    """Run what was asked for; 1 when a reply is missing or a figure is below its floor."""
     options = _parser().parse_args(arguments)
-    sets = [one for one in _sets() if not options.only or options.only in one.name]
+    sets = [one for one in _sets() if options.only in one.name]
     if not sets:
         print(f"No set is named like {options.only!r}.", file=sys.stderr)
         return 2
     if options.train:
-        asyncio.run(_train([one for one in sets if one.trains_gate]))
-        return 0
-    reports = [asyncio.run(_evaluate(one)) for one in sets]
-    _write(reports, whole=not options.only and len(reports) == 1 + PUBLIC)
-    return _held(reports)
+        return asyncio.run(_train([one for one in sets if one.trains_gate], options.prompts))
+    without = asyncio.run(_without(sets)) if options.way != "recorded" else []
+    recorded = asyncio.run(_recorded(sets, options.prompts)) if options.way != "without" else []
+    complete = [each for each in recorded if not each.missing]
+    whole = not options.only and len(sets) == 1 + PUBLIC and options.way == "both"
+    reports = _document(without, complete) if whole else _tables([*without, *complete])
+    return max(_held(reports), _nothing_missing(recorded))
+
+
+def calibration_key() -> str:
+    """Return under which key the gate's file keeps the recorded model's calibration."""
+    return f"model:{MODEL}:{load_prompt('answer').id}"
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make evals ARGS=…", description=__doc__)
     parser.add_argument("--only", default="", help="a part of a set's name, such as `sample`")
+    parser.add_argument("--way", choices=WAYS, default="both", help="with which model to ask")
+    parser.add_argument(
+        "--prompts", type=_outside, help="a folder for prompts without a reply, outside the tree"
+    )
     parser.add_argument("--train", action="store_true", help="train the gate, measure nothing")
     return parser
 
 
+def _outside(name: str) -> Path:
+    path = Path(name).resolve()
+    if path.is_relative_to(ROOT):
+        raise argparse.ArgumentTypeError("prompts hold pages of others: name a folder elsewhere")
+    return path
+
+
 def _sets() -> list[EvalSet]:
     data = Path(os.environ.get("FRONTDESK_EVAL_DATA", ROOT.parent / "shared" / "data"))
-    return [sample(), *public_sets(data, WORK / "sets")]
+    return [sample(WORK / "sets"), *public_sets(data, WORK / "sets")]
 
 
-async def _evaluate(one: EvalSet) -> Report:
-    async with AsyncExitStack() as closing:
-        recorders: list[RecordingComposer] = []
-
-        def observe(composer: Composer) -> Composer:
-            recorders.append(RecordingComposer(composer))
-            return recorders[-1]
-
-        settings = _settings(one)
-        parts = await closing.enter_async_context(open_parts(settings, observe))
-        await _index(one, parts, settings.data_dir)
-        routed = Subject(parts.desk, recorders[0], parts.index, parts.embedder, TENANT)
-        subject = routed if one.routed else _straight(parts)
-        out = WORK / f"{one.name.replace(' ', '-')}.json"
-        return await evaluate(
-            subject, one.questions, out=out, name=one.name, progress=_bar(one.name)
-        )
+async def _without(sets: Sequence[EvalSet]) -> list[Measured]:
+    return [_kept(await without_model(one)) for one in sets]
 
 
-async def _train(sets: Sequence[EvalSet]) -> None:
-    """Ask with and without the embedder, past the router, and write the gate's file."""
-    async with AsyncExitStack() as closing:
-        found, by_keyword = [], []
-        for one in sets:
-            settings = _settings(one)
-            parts = await closing.enter_async_context(open_parts(settings))
-            await _index(one, parts, settings.data_dir)
-            found.append(TrainingSet(one.name, _straight(parts), one.questions))
-            keyword = _straight(parts, by_keyword=True)
-            by_keyword.append(TrainingSet(one.name, keyword, one.questions))
-        file = await train(found, GATE_FILE, without_embedder=by_keyword, progress=_bar("training"))
-    for composer, calibration in file.calibrations.items():
-        print(composer, calibration.validation)
+async def _recorded(sets: Sequence[EvalSet], prompts: Path | None) -> list[Measured]:
+    return [_kept(await with_recorded_model(one, prompts)) for one in sets]
+
+
+def _kept(measured: Measured) -> Measured:
+    """Write the report as JSON, unless replies are missing behind its figures."""
+    path = WORK / f"{file_name(floors_name(measured.report))}.json"
+    if not measured.missing:
+        write(path, measured.report)
+    return measured
+
+
+async def _train(sets: Sequence[EvalSet], prompts: Path | None) -> int:
+    """Ask without a model, past the router, and with the recorded one; write the gate's file."""
+    plain, by_keyword = [], []
+    for one in sets:
+        asks = everything(load_questions(one.questions))
+        async with opened(one) as found:
+            name = f"{one.name}, training"
+            plain.append((one.name, await ask_all(found.past_the_router(), asks, bar(name))))
+            by_keyword.append((one.name, await ask_all(found.by_keyword(), asks, bar(name))))
+    recorded = await _recorded(sets, prompts)
+    asked: dict[str, Sequence[tuple[str, Sequence[Case]]]] = {
+        WITHOUT_MODEL: plain,
+        WITHOUT_MODEL + KEYWORD_ONLY: by_keyword,
+    }
+    incomplete = _nothing_missing(recorded)
+    if not incomplete:
+        asked[calibration_key()] = [(each.of.name, each.cases) for each in recorded]
+    file = train(asked, GATE_FILE)
+    for key in asked:
+        calibration = file.calibrations[key]
+        print(key, calibration.validation)
         for feature in calibration.features:
             print(f"  {feature.coefficient:+.3f}  {feature.name}")
+    return incomplete
 
 
-def _straight(parts: Parts, *, by_keyword: bool = False) -> Subject:
-    """Return a desk that puts every question to the index: the router is not what is trained."""
-    embedder = None if by_keyword else parts.embedder
-    composer = RecordingComposer(ExtractiveComposer(embedder))
-    settings = Settings(_env_file=None)
-    desk = Desk(
-        router=_ToTheIndex(),
-        generic=GenericAnswers(None),
-        pipeline=Pipeline(parts.index, embedder, composer, top_k=settings.top_k),
-        gate=load_gate(settings.confidence_threshold),
-        wording=EscalationWording(
-            not_found=settings.not_found_message, uncertain=settings.escalation_message
-        ),
-    )
-    return Subject(desk, composer, parts.index, embedder, TENANT)
+def _document(without: Sequence[Measured], recorded: Sequence[Measured]) -> list[Measured]:
+    """Write the documentation; a run on some sets alone does not replace it."""
+    gate = load_gate_file()
+    ways = {document.WITHOUT: findings(without, WITHOUT_MODEL, gate)}
+    if len(recorded) == len(without):
+        ways[document.WITH] = findings(recorded, calibration_key(), gate)
+    measured = [each for way in ways.values() for each in way.measured.values()]
+    for each in measured:
+        _kept(each)
+    for path in document.write(ways, [each.report for each in measured], ROOT / "docs"):
+        print(f"Written: {path.relative_to(ROOT)}")
+    return measured
 
 
-class _ToTheIndex:
-    """Implements Routes: every question is searched for, a follow-up as it stands."""
-
-    async def route(self, text: str, history: tuple[Turn, ...]) -> Route:
-        del history
-        return Route(Intent.DOMAIN, 1.0, "default", condense(text))
-
-
-def _settings(one: EvalSet) -> Settings:
-    """Return the defaults, whatever the environment says, and no model."""
-    made_with = f"{one.digest()}-{CHUNKER}.{CONVERTER}.{SCHEMA}"
-    return Settings(
-        _env_file=None,
-        data_dir=WORK / "indexes" / f"{one.name.replace(' ', '-')}-{made_with}",
-        tenant=TENANT,
-        openai_model=None,
-        index_spaces=None,
-        top_k=5,
-        confidence_threshold=0.65,
-    )
-
-
-async def _index(one: EvalSet, parts: Parts, data_dir: Path) -> None:
-    for space, path in one.spaces.items():
-        report = await sync_folder(
-            Folder(path, space),
-            parts.index,
-            parts.embedder,
-            tenant=TENANT,
-            data_dir=data_dir,
-            progress=Bar(sys.stderr),
-        )
-        print("\n".join(report_lines(report)[:2]))
-
-
-def _bar(name: str) -> Progress:
-    bar = tqdm(desc=name, unit="question", mininterval=1)
-
-    def show(done: int, total: int) -> None:
-        if done == 1:
-            bar.reset(total)
-        bar.update(done - bar.n)
-
-    return show
-
-
-def _write(reports: Sequence[Report], *, whole: bool) -> None:
-    """Write the document; a run on some sets alone does not replace the whole one."""
-    text = "\n\n".join([PREFACE.read_text("utf-8").rstrip(), *map(markdown, reports)]) + "\n"
-    path = DOCUMENT if whole else WORK / "evaluation.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
+def _tables(measured: Sequence[Measured]) -> Sequence[Measured]:
+    path = WORK / "evaluation.md"
+    text = "\n\n".join(markdown(each.report) for each in measured)
+    path.write_text(text + "\n", "utf-8")
     print(f"Written: {path.relative_to(ROOT)}")
+    return measured
 
 
-def _held(reports: Sequence[Report]) -> int:
+def _held(measured: Sequence[Measured]) -> int:
     floors = load_floors()
-    broken = [line for report in reports for line in broken_floors(report, floors[report.run.name])]
+    broken = []
+    for each in measured:
+        name = floors_name(each.report)
+        if name in floors:
+            broken += broken_floors(each.report, floors[name])
+        else:
+            print(f"No floors are kept for {name}: see `python -m tests.evals.floors`.")
     for line in broken:
         print(f"BELOW ITS FLOOR  {line}", file=sys.stderr)
     return 1 if broken else 0
+
+
+def _nothing_missing(recorded: Sequence[Measured]) -> int:
+    missing = {each.of.name: each.missing for each in recorded if each.missing}
+    for name, prompts in missing.items():
+        print(f"NO REPLY RECORDED  {name}: {_counted(prompts)}", file=sys.stderr)
+    if missing:
+        print(
+            "Keep the prompts with --prompts FOLDER, have FOLDER/…/KEY.txt written for each, take "
+            "them in with `python -m tests.evals.recorded FOLDER REPLIES`, and run again: what "
+            "follows a missing reply in the same question shows only then.",
+            file=sys.stderr,
+        )
+    return 1 if missing else 0
+
+
+def _counted(prompts: Mapping[str, str]) -> str:
+    counts = Counter(prompts.values())
+    return f"{counts['answer']} answers, {counts['short']} short prompts"
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from rag.types import EVERYONE, Principal, Readers
 ROOT = Path(__file__).parents[2] / "infra" / "sample"
 SPACES: Mapping[str, Path] = {"SAMPLE-IT": ROOT / "it", "SAMPLE-HR": ROOT / "hr"}
 QUESTIONS = Path(__file__).with_name("questions.jsonl")
+SHORT_QUESTIONS = Path(__file__).with_name("short.jsonl")
 
 Kind = Literal["answerable", "near_miss", "far", "generic", "human", "multi_turn", "underspecified"]
 
@@ -51,6 +52,7 @@ class Labelled:
     standalone: str | None = None
     clarify: str | None = None
     note: str | None = None
+    half: Literal[1, 2] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,9 @@ class SamplePage:
         return all(one & principals for one in self.readers)
 
 
-def load_questions() -> list[Labelled]:
+def load_questions(path: Path = QUESTIONS) -> list[Labelled]:
     """Return the labelled questions; a line with an unknown or ill-typed field is refused."""
-    lines = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     known = set(Labelled.__dataclass_fields__)
     unknown = [(line["id"], sorted(set(line) - known)) for line in lines if set(line) - known]
     if unknown:

@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.evals.sample import QUESTIONS, SPACES
+from tests.evals.sample import QUESTIONS, SHORT_QUESTIONS, SPACES
+
+SAMPLE = "sample company"
+HANDBOOK = "18F handbook"
+CONTOSO = "Contoso benefits"
+SQUAD = "SQuAD 2.0 passages"
 
 SQUAD_QUESTIONS = 400
 _SEED = 20261122
@@ -44,9 +49,11 @@ class EvalSet:
         return found.hexdigest()[:16]
 
 
-def sample() -> EvalSet:
-    """Return the sample company's wiki."""
-    return EvalSet("sample company", SPACES, QUESTIONS, trains_gate=True)
+def sample(work: Path) -> EvalSet:
+    """Return the sample company's wiki; its questions, the short ones too, go below ``work``."""
+    rows = [line for path in (QUESTIONS, SHORT_QUESTIONS) for line in _lines(path)]
+    questions = _write_rows(work / "sample" / "questions.jsonl", rows)
+    return EvalSet(SAMPLE, SPACES, questions, trains_gate=True)
 
 
 def public_sets(data: Path, work: Path) -> Iterator[EvalSet]:
@@ -64,10 +71,20 @@ def public_sets(data: Path, work: Path) -> Iterator[EvalSet]:
             yield make(data / folder, work / folder)
 
 
-def _handbook(source: Path, _: Path) -> EvalSet:
-    return EvalSet(
-        "18F handbook", {"18F": source / "pages"}, source / "questions.jsonl", trains_gate=False
-    )
+def _handbook(source: Path, work: Path) -> EvalSet:
+    """The near misses of equal length take the place of the first ones, which were shorter."""
+    rows = [line for line in _lines(source / "questions.jsonl") if line["kind"] != "near_miss"]
+    near = _lines(source / "near_miss_equal_length.jsonl")
+    rows += [line for line in near if "doubtful" not in _tags(line)]
+    rows += _lines(source / "questions_short.jsonl")
+    questions = _write_rows(work / "questions.jsonl", rows)
+    return EvalSet(HANDBOOK, {"18F": source / "pages"}, questions, trains_gate=False)
+
+
+def _tags(line: Mapping[str, object]) -> list[object]:
+    tags = line.get("tags", [])
+    assert isinstance(tags, list)
+    return tags
 
 
 def _contoso(source: Path, work: Path) -> EvalSet:
@@ -80,7 +97,7 @@ def _contoso(source: Path, work: Path) -> EvalSet:
     audited = _lines(source / "dontknows_audited.jsonl")
     rows += [_contoso_unknown(line) for line in audited if line["label_audit"] == "unanswerable"]
     questions = _write_rows(work / "questions.jsonl", rows)
-    return EvalSet("Contoso benefits", {"CTN": work / "pages"}, questions, trains_gate=True)
+    return EvalSet(CONTOSO, {"CTN": work / "pages"}, questions, trains_gate=True)
 
 
 def _contoso_answerable(line: Mapping[str, object]) -> dict[str, object]:
@@ -111,9 +128,7 @@ def _squad(source: Path, work: Path) -> EvalSet:
         _write_page(work / "pages" / _squad_id(line["id"]), str(line["title"]), str(line["text"]))
     drawn = random.Random(_SEED).sample(_lines(source / "questions.jsonl"), SQUAD_QUESTIONS)  # noqa: S311 - no secret
     questions = _write_rows(work / "questions.jsonl", [_squad_row(line) for line in drawn])
-    return EvalSet(
-        "SQuAD 2.0 passages", {"SQ": work / "pages"}, questions, trains_gate=True, routed=False
-    )
+    return EvalSet(SQUAD, {"SQ": work / "pages"}, questions, trains_gate=True, routed=False)
 
 
 def _squad_row(line: Mapping[str, object]) -> dict[str, object]:
@@ -138,9 +153,12 @@ def _write_page(path: Path, name: str, text: str) -> None:
 
 
 def _write_rows(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     return path
 
 
 def _lines(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    """Return a file's lines; none where an older copy of the data lacks the file."""
+    text = path.read_text("utf-8") if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines()]

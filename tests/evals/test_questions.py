@@ -9,11 +9,19 @@ from itertools import combinations
 import pytest
 
 from rag.types import EVERYONE, Principal
-from tests.evals.sample import Labelled, load_pages, load_questions, without_links
+from tests.evals.sample import (
+    SHORT_QUESTIONS,
+    Labelled,
+    load_pages,
+    load_questions,
+    without_links,
+)
 
 QUESTIONS = load_questions()
+SHORT = load_questions(SHORT_QUESTIONS)
+EVERY = [*QUESTIONS, *SHORT]
 PAGES = {page.id: page for page in load_pages()}
-ANSWERED = [q for q in QUESTIONS if q.kind in {"answerable", "multi_turn"}]
+ANSWERED = [q for q in EVERY if q.kind in {"answerable", "multi_turn"}]
 NEAR = [q for q in QUESTIONS if q.kind == "near_miss"]
 RESTRICTED = [q for q in QUESTIONS if "restricted" in q.tags]
 MARKUP = re.compile(r"\*\*|\*\w|`|\]\(|^#|^\s*[-|]|\s{2,}|\n")
@@ -37,10 +45,21 @@ def test_the_mix_of_kinds_is_as_documented() -> None:
 
 def test_ids_count_upwards() -> None:
     assert [q.id for q in QUESTIONS] == [f"smp-{n:03d}" for n in range(1, len(QUESTIONS) + 1)]
+    assert [q.id for q in SHORT] == [f"smp-s-{n:03d}" for n in range(1, len(SHORT) + 1)]
+
+
+def test_short_questions_have_at_most_eight_words_and_two_halves() -> None:
+    assert Counter(q.half for q in SHORT) == {1: 30, 2: 30}
+    assert all("short" in q.tags and len(q.question.split()) <= 8 for q in SHORT)
+    assert Counter(q.kind for q in SHORT) == {
+        "answerable": 38,
+        "near_miss": 18,
+        "underspecified": 4,
+    }
 
 
 def test_no_question_is_asked_twice_in_one_kind_or_in_two() -> None:
-    alone = [(q.id, set(_plain(q.question).split())) for q in QUESTIONS if not q.history]
+    alone = [(q.id, set(_plain(q.question).split())) for q in EVERY if not q.history]
     for (one, words), (other, others) in combinations(alone, 2):
         same = words == others
         near = len(words) > 3 and len(words & others) > 0.7 * len(words | others)
@@ -48,7 +67,7 @@ def test_no_question_is_asked_twice_in_one_kind_or_in_two() -> None:
         assert not near, (one, other)
 
 
-@_each(QUESTIONS)
+@_each(EVERY)
 def test_named_pages_exist(labelled: Labelled) -> None:
     assert {*labelled.pages, *labelled.alt_pages, *labelled.near_pages} <= set(PAGES)
     assert not set(labelled.pages) & set(labelled.alt_pages)
@@ -83,7 +102,7 @@ def test_the_asker_may_read_the_pages(labelled: Labelled) -> None:
         assert not any(PAGES[page].readable_by(public) for page in labelled.pages)
 
 
-@_each([q for q in QUESTIONS if q.kind not in {"answerable", "multi_turn"}])
+@_each([q for q in EVERY if q.kind not in {"answerable", "multi_turn"}])
 def test_what_is_not_answered_has_no_evidence(labelled: Labelled) -> None:
     assert not labelled.evidence
     assert not labelled.key_facts
@@ -91,7 +110,7 @@ def test_what_is_not_answered_has_no_evidence(labelled: Labelled) -> None:
     assert labelled.note
 
 
-@_each(NEAR)
+@_each([q for q in EVERY if q.kind == "near_miss"])
 def test_a_near_miss_is_nowhere_the_asker_may_read(labelled: Labelled) -> None:
     """Except for the restricted ones this holds for all pages, whoever may read them."""
     assert labelled.near_pages
@@ -114,7 +133,7 @@ def test_four_restricted_questions_are_answered_in_a_group_and_four_others_are_r
 
 
 def test_only_follow_ups_have_history_and_only_open_questions_ask_back() -> None:
-    for labelled in QUESTIONS:
+    for labelled in EVERY:
         follow_up = labelled.kind == "multi_turn"
         assert bool(labelled.history) == bool(labelled.standalone) == follow_up, labelled.id
         assert bool(labelled.clarify) == (labelled.kind == "underspecified"), labelled.id

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,12 @@ def lines(path: Path, *rows: object) -> None:
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
 
 
-def test_the_sample_is_there_and_its_questions_can_be_read() -> None:
-    assert len(load_questions(sample().questions)) == 120
-    assert all(folder.is_dir() for folder in sample().spaces.values())
+def test_the_sample_is_there_and_its_questions_can_be_read(tmp_path: Path) -> None:
+    made = sample(tmp_path)
+
+    halves = Counter(row.half for row in load_questions(made.questions))
+    assert halves == {None: 120, 1: 30, 2: 30}
+    assert all(folder.is_dir() for folder in made.spaces.values())
 
 
 def test_only_sets_that_are_there_are_measured(tmp_path: Path) -> None:
@@ -92,3 +96,24 @@ def test_a_changed_page_changes_the_fingerprint(tmp_path: Path) -> None:
     page.write_text("two")
 
     assert made.digest() != before
+
+
+def test_near_misses_of_equal_length_replace_the_first_ones(tmp_path: Path) -> None:
+    source = tmp_path / "kb_18f_handbook"
+    (source / "pages").mkdir(parents=True)
+    plain = {"question": "x", "pages": ["a.md"]}
+    lines(
+        source / "questions.jsonl",
+        {**plain, "id": "1", "kind": "answerable"},
+        {**plain, "id": "2", "kind": "near_miss"},
+    )
+    lines(
+        source / "near_miss_equal_length.jsonl",
+        {**plain, "id": "2-L", "kind": "near_miss", "tags": []},
+        {**plain, "id": "3-L", "kind": "near_miss", "tags": ["doubtful"]},
+    )
+    lines(source / "questions_short.jsonl", {**plain, "id": "s", "kind": "far", "tags": ["short"]})
+
+    (made,) = public_sets(tmp_path, tmp_path / "work")
+
+    assert [row.id for row in load_questions(made.questions)] == ["1", "2-L", "s"]

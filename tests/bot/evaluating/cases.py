@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.evaluating.asking import Case
 from bot.evaluating.judging import Verdict
 from bot.evaluating.questions import Kind, Labelled
-from bot.types import Intent
+from bot.types import ConfidenceLevel, Intent
 
 RIGHT = Verdict(facts=True, cited=True, evidence=True, citations=2, valid=2, words=30)
 WRONG = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, words=10)
@@ -30,7 +31,11 @@ def case(
     withheld: bool = False,
     response: str = "reply",
     intent: Intent = Intent.DOMAIN,
+    level: ConfidenceLevel | None = "sure",
+    features: Mapping[str, float] | None = None,
 ) -> Case:
+    """Return a case; ``level`` counts only where there is a reply from the pages."""
+    given = response == "reply" and confidence is not None
     return Case(
         row=asked or row(),
         withheld=withheld,
@@ -38,7 +43,7 @@ def case(
         response=response,
         confidence=confidence,
         threshold=0.65,
-        features={"has_claims": 1.0},
+        features={"has_claims": 1.0, **(features or {})},
         keyword=1.0,
         vector=0.5,
         verdict=verdict,
@@ -46,6 +51,7 @@ def case(
         model_calls=0,
         input_tokens=0,
         output_tokens=0,
+        level=level if given else None,
     )
 
 

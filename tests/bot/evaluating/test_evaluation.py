@@ -11,7 +11,8 @@ from bot.desk import Desk
 from bot.errors import SettingInvalid
 from bot.escalations.handover import EscalationWording
 from bot.evaluating.asking import Subject
-from bot.evaluating.evaluation import TrainingSet, certify, evaluate, train
+from bot.evaluating.evaluation import ask_all, certify, evaluate, everything, train
+from bot.evaluating.questions import load_questions
 from bot.evaluating.recording import RecordingComposer
 from bot.evaluating.rendering import markdown, shown
 from bot.evaluating.report import Figure, Report
@@ -120,7 +121,7 @@ async def test_a_run_measures_the_whole_way_of_every_question(
     assert report.citations.n >= 2
     assert report.retrieval["ours"]["recall@5"].value == 1.0
     assert report.routed_right.value == 1.0
-    assert report.operation.outcomes["answerable"]["answer"] == 2
+    assert report.operation.outcomes["answerable"]["sure"] == 2
     assert report.cost.model_calls == 0
 
 
@@ -129,8 +130,8 @@ async def test_withheld_questions_are_asked_again_without_their_pages(
 ) -> None:
     report = await evaluate(subject, questions)
 
-    assert report.operation.withheld_escalated.n == 2
-    assert report.operation.withheld_escalated.value == 1.0
+    assert report.operation.withheld_kept_back.n == 2
+    assert report.operation.withheld_kept_back.value == 1.0
     assert report.gate.separation["withheld"]["gate"].plain.value == 1.0
 
 
@@ -158,7 +159,7 @@ async def test_the_report_is_written_and_reads_back_the_same(
 
     assert Report.model_validate_json(out.read_bytes()) == report
     assert seen[-1] == (6, 6)
-    assert report.run.kinds == {"answerable": 2, "near_miss": 1, "generic": 1}
+    assert report.run.kinds == {"answerable": 2, "near_miss": 1, "generic": 1, "withheld": 2}
     assert report.run.chunks == 4
 
 
@@ -167,7 +168,7 @@ async def test_the_report_can_be_read_by_people(subject: Subject, questions: Pat
 
     assert text.startswith("## Own wiki\n")
     assert "| quotes byte-exact and readable by the asker | 1.000" in text
-    assert "| withheld | 0 | 0 | 0 | 2 |" in text
+    assert "| withheld | 0 | 0 | 0 | 0 | 0 | 2 |" in text
 
 
 def test_a_figure_that_can_not_be_told_is_a_dash() -> None:
@@ -179,13 +180,16 @@ async def test_training_on_too_little_is_refused_in_one_line(
     subject: Subject, questions: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is in requirements-evals.txt")
+    cases = await ask_all(subject, everything(load_questions(questions)))
 
     with pytest.raises(SettingInvalid, match="too few"):
-        await train([TrainingSet("own", subject, questions)], tmp_path / "new.json")
+        train({"extractive": [("own", cases)]}, tmp_path / "new.json")
     assert not (tmp_path / "new.json").exists()
 
 
-async def test_training_writes_a_file_that_the_gate_reads(subject: Subject, tmp_path: Path) -> None:
+async def test_training_writes_a_file_and_keeps_the_calibrations_of_other_models(
+    subject: Subject, tmp_path: Path
+) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is in requirements-evals.txt")
     path = tmp_path / "many.jsonl"
     facts = (["hotspot"], ["April"], ["what no page says"])
@@ -193,10 +197,14 @@ async def test_training_writes_a_file_that_the_gate_reads(subject: Subject, tmp_
     path.write_text("\n".join(map(json.dumps, rows)))
     out = tmp_path / "new.json"
 
-    written = await train([TrainingSet("own", subject, path)], out)
+    cases = await ask_all(subject, everything(load_questions(path)))
+
+    first = train({"extractive": [("own", cases)], "model:own:answer@1": [("own", cases)]}, out)
+    written = train({"extractive": [("own", cases)]}, out)
 
     assert GateFile.model_validate_json(out.read_bytes()) == written
-    assert set(written.calibrations) == {"extractive"}
+    assert {"extractive", "model:own:answer@1"} <= set(written.calibrations)
+    assert written.calibrations["model:own:answer@1"] == first.calibrations["model:own:answer@1"]
     assert written.calibrations["extractive"].trained_on[0].right == 20
 
 

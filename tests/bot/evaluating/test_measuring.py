@@ -54,6 +54,7 @@ def test_answers_are_judged_before_the_gate() -> None:
     assert found.facts_and_page.value == 0.5
     assert found.gold_cited.value == 1.0
     assert found.words.value == 20.0
+    assert (found.words_median.value, found.words_most.value) == (20.0, 30.0)
 
 
 def test_every_quote_of_every_run_counts_as_a_citation() -> None:
@@ -75,12 +76,10 @@ def test_operation_says_what_askers_got() -> None:
     found = measuring.operation(cases)
 
     assert found.outcomes["withheld"]["escalation"] == 1
-    assert found.outcomes["answerable"]["answer"] == 2
+    assert found.outcomes["answerable"]["sure"] == 2
     assert found.outcomes["generic"]["reply"] == 1
-    assert found.outcomes["generic"]["answer"] == 0
-    assert found.answered.value == 0.6667
-    assert found.right_among_answered.value == 0.3333
-    assert found.withheld_escalated.value == 1.0
+    assert found.outcomes["generic"]["sure"] == 0
+    assert found.withheld_kept_back.value == 1.0
     assert found.threshold == 0.65
 
 

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from bot.evaluating.samples import Sample, samples_of
+from bot.evaluating.asking import Case
+from bot.evaluating.judging import Verdict
+from bot.evaluating.samples import UNANSWERABLE_SHARE, Sample, samples_of
 from tests.bot.evaluating.cases import WRONG, case, row
 
 training = pytest.importorskip(
@@ -49,28 +54,55 @@ def test_the_same_samples_give_the_same_file() -> None:
     assert training.fit(samples(), "right") == training.fit(samples(), "right")
 
 
+def asked(counts: Mapping[tuple[str, str], int]) -> list[tuple[str, list[Case]]]:
+    """Return so many cases of each kind in each set."""
+    kinds: Mapping[str, Case] = {
+        "answerable": case(),
+        "far": case(row("f", "far")),
+        "withheld": case(withheld=True),
+    }
+    sets = dict.fromkeys(data for data, _ in counts)
+    return [
+        (data, [kinds[kind] for (of, kind), n in counts.items() if of == data for _ in range(n)])
+        for data in sets
+    ]
+
+
+def share(rows: Sequence[Sample], data: str, kind: str) -> float:
+    return sum(row.weight for row in rows if (row.data, row.kind) == (data, kind))
+
+
 def test_sets_count_alike_and_so_does_every_kind_without_an_answer() -> None:
-    cells = {
+    counts = {
         ("a", "answerable"): 10,
         ("a", "far"): 1,
         ("a", "withheld"): 9,
         ("b", "answerable"): 80,
     }
-    rows = [
-        Sample({}, right=True, kind=kind, group="", data=data)
-        for (data, kind), n in cells.items()
-        for _ in range(n)
-    ]
-    weights = training.weights_of(rows)
+    rows = samples_of(asked(counts))
 
-    def share(data: str, kind: str) -> float:
-        chosen = [row.data == data and row.kind == kind for row in rows]
-        return float(weights[chosen].sum() / weights.sum())
+    assert share(rows, "b", "answerable") == pytest.approx(1)
+    assert share(rows, "a", "answerable") == pytest.approx(1 - UNANSWERABLE_SHARE)
+    assert share(rows, "a", "far") == pytest.approx(UNANSWERABLE_SHARE / 2)
+    assert share(rows, "a", "withheld") == pytest.approx(UNANSWERABLE_SHARE / 2)
 
-    third = training.UNANSWERABLE_SHARE
-    assert share("b", "answerable") == pytest.approx(1 / 2)
-    assert share("a", "answerable") == pytest.approx((1 - third) / 2)
-    assert share("a", "far") == share("a", "withheld") == pytest.approx(third / 4)
+
+def test_questions_that_a_model_refused_leave_less_weight_to_their_kind() -> None:
+    ((name, cases),) = asked({("a", "answerable"): 10, ("a", "withheld"): 10})
+    refused = [replace(each, features={"has_claims": 0.0}) for each in cases[11:]]
+
+    rows = samples_of([(name, [*cases[:11], *refused])])
+
+    assert share(rows, "a", "withheld") == pytest.approx(UNANSWERABLE_SHARE / 10)
+
+
+def test_an_answer_that_names_what_is_missing_is_right_for_what_it_says() -> None:
+    half = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, facts_held=0.5)
+    named = case(verdict=half, features={"composer_partial": 1.0})
+
+    rows = samples_of([("own", [named, case(verdict=half), replace(named, withheld=True)])])
+
+    assert [each.right for each in rows] == [True, False, False]
 
 
 @pytest.mark.parametrize("labels", [[True] * 100, [True, False] * 10])
@@ -94,8 +126,6 @@ def test_samples_are_quoted_answers_to_questions_with_a_label() -> None:
     ]
 
     found = samples_of([("own", cases)])
-    by_evidence = samples_of([("own", cases)], evidence=True)
 
     assert [each.right for each in found] == [True, False, False, False]
     assert [each.kind for each in found] == ["answerable", "withheld", "answerable", "near_miss"]
-    assert [each.right for each in by_evidence] == [True, False, True, False]

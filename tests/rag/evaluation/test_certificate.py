@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rag.evaluation.certificate import FIRST_STEP, certify, upper_bound
+from rag.evaluation.certificate import FIRST_STEP, certify, held_out, upper_bound
 
 
 @pytest.mark.parametrize(("wrong", "n"), [(0, 59), (1, 93), (2, 124), (3, 153), (10, 336)])
@@ -95,3 +95,18 @@ def test_mapie_agrees_on_what_can_be_certified() -> None:
     assert ours is not None
     accepted = int((scores >= min(controller.valid_predict_params)).sum())
     assert abs(accepted - ours.accepted) <= 10
+
+
+def test_a_threshold_chosen_on_one_half_is_bounded_on_the_other() -> None:
+    choosing = [(0.9, True)] * 40 + [(0.5, True)] * 20 + [(0.5, False)] * 20
+    judging = [(0.95, True)] * 44 + [(0.92, False), (0.1, False)]
+
+    found = held_out(choosing, judging)
+
+    assert found is not None
+    assert (found.threshold, found.accepted, found.wrong) == (0.9, 45, 1)
+    assert found.bound == upper_bound(1, 45, 0.9)
+
+
+def test_a_half_that_is_wrong_at_its_surest_chooses_no_threshold() -> None:
+    assert held_out([(0.9, False), (0.8, True)], [(0.9, True)]) is None

@@ -1,0 +1,195 @@
+"""Writes docs/evaluation.md, its pictures, and docs/evaluation-tables.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from string import Template
+
+from bot.evaluating.asking import Case
+from bot.evaluating.rendering import markdown, shown, table
+from bot.evaluating.report import Figure, Report, Slice
+from rag.evaluation.certificate import HeldOut
+from tests.evals.findings import Findings
+from tests.evals.floors import UNSEEN
+from tests.evals.pictures import picture, reliability_line, risk_line
+from tests.evals.sets import HANDBOOK, SAMPLE
+
+PAGE = Path(__file__).with_name("page.md")
+TABLES = Path(__file__).with_name("tables.md")
+
+WITHOUT = "without a model"
+WITH = "recorded model"
+NOT_RECORDED = "not recorded"
+
+_AGAINST = {
+    "all": "everything else",
+    "far": "far",
+    "near_miss": "near misses",
+    "withheld": "withheld",
+    "wrong_answer": "wrong answers",
+}
+_SLICES = {SAMPLE: UNSEEN, HANDBOOK: "short"}
+
+Ways = Mapping[str, Findings]
+"""The findings by way of answering; a way whose replies are missing is not there."""
+
+
+def write(ways: Ways, reports: Sequence[Report], docs: Path) -> list[Path]:
+    """Write the page, the tables and the pictures below ``docs``; returns what was written."""
+    parts = {
+        "overview": "\n".join(_overview(ways)),
+        "recorded": _recorded(ways),
+        "aims": "\n".join(_aims(ways)),
+        "order": "\n".join(_order(ways)),
+        "certificates": "\n".join(_certificates(ways)),
+    }
+    texts = {
+        "evaluation.md": Template(PAGE.read_text("utf-8")).substitute(parts),
+        "evaluation-tables.md": "\n\n".join(
+            [TABLES.read_text("utf-8").rstrip(), *map(markdown, reports)]
+        )
+        + "\n",
+        "images/risk-coverage.svg": picture(
+            "Wrong answers by how much is answered",
+            "share of the questions that is answered, surest first",
+            "share of wrong answers",
+            [risk_line(name, style, cases) for name, style, cases in _lines(ways)],
+            even=False,
+        ),
+        "images/reliability.svg": picture(
+            "Right answers by the probability that was stated",
+            "stated probability",
+            "share of right answers",
+            [reliability_line(name, style, cases) for name, style, cases in _lines(ways)],
+            even=True,
+        ),
+    }
+    (docs / "images").mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (docs / name).write_text(text, "utf-8")
+    return [docs / name for name in texts]
+
+
+def _lines(ways: Ways) -> Iterator[tuple[str, str, Sequence[Case]]]:
+    """Yield what the pictures show: the check set and the sample, either way."""
+    for way, style in ((WITHOUT, "without"), (WITH, "with")):
+        for name, dashed in ((HANDBOOK, ""), (SAMPLE, " other")):
+            if way in ways and name in ways[way].cases:
+                yield f"{name}, {way}", style + dashed, ways[way].cases[name]
+
+
+def _overview(ways: Ways) -> list[str]:
+    """Return the table up front: a row a set, and one for its short questions."""
+    head = ["questions of"]
+    for way in (WITHOUT, WITH):
+        head += [
+            f"{way}: answered",
+            "right among answered",
+            "answered though the pages don't say",
+        ]
+    rows = []
+    for name in ways[WITHOUT].measured:
+        rows.append([name, *_cells(ways, name, "all")])
+        if name in _SLICES:
+            rows.append([f"{name}, short ones", *_cells(ways, name, _SLICES[name])])
+    return table(head, rows)
+
+
+def _cells(ways: Ways, name: str, slice_: str) -> Iterator[str]:
+    for way in (WITHOUT, WITH):
+        one = _slice(ways, way, name, slice_)
+        if one is None:
+            yield from (NOT_RECORDED if way == WITH else "-", "", "")
+        else:
+            yield from map(
+                _brief, (one.answered, one.right_among_answered, one.unanswerable_answered)
+            )
+
+
+def _slice(ways: Ways, way: str, name: str, slice_: str) -> Slice | None:
+    found = ways[way].measured.get(name) if way in ways else None
+    return found.report.operation.slices.get(slice_) if found else None
+
+
+def _brief(figure: Figure) -> str:
+    return "-" if figure.value is None else f"{figure.value:.2f} of {figure.n}"
+
+
+def _recorded(ways: Ways) -> str:
+    if WITH not in ways:
+        return "No replies are recorded for the prompts as they are now."
+    sets = ways[WITH].measured.items()
+    return "\n".join(f"- {name}: {each.report.run.model}" for name, each in sets)
+
+
+def _aims(ways: Ways) -> list[str]:
+    """Return what is aimed at, beside what was measured."""
+    rows = [
+        [what, aim, shown(figure), str(figure.n)]
+        for what, aim, figure in (*_aims_with(ways), *_aims_without(ways))
+    ]
+    return table(["aim", "at", "measured", "n"], rows)
+
+
+def _aims_with(ways: Ways) -> Iterator[tuple[str, str, Figure]]:
+    one = _slice(ways, WITH, HANDBOOK, "all")
+    if one is not None:
+        named = f"18F, {WITH}: "
+        yield f"{named}wrong among all that is answered", "<= 0.05", one.wrong_among_answered
+        yield f"{named}let through of what was composed right", ">= 0.85", one.let_through
+        yield f"{named}answerable questions answered right", ">= 0.65", one.answered_right
+
+
+def _aims_without(ways: Ways) -> Iterator[tuple[str, str, Figure]]:
+    aims = {"far": ">= 0.85", "withheld": ">= 0.80"}
+    for each in ways[WITHOUT].compared.get(HANDBOOK, ()):
+        if each.against in aims:
+            what = f"18F, {WITHOUT}: AUROC of the gate against {_AGAINST[each.against]}"
+            yield what, aims[each.against], each.gate
+    for name, aim in ((HANDBOOK, ">= 0.70"), (SAMPLE, ">= 0.85")):
+        short = _slice(ways, WITHOUT, name, _SLICES[name])
+        if short is not None:
+            named = f"{name}, {WITHOUT}, short: "
+            yield f"{named}right among the answered", aim, short.right_among_answered
+            yield f"{named}answered", ">= 0.40" if name == HANDBOOK else "", short.answered
+
+
+def _order(ways: Ways) -> list[str]:
+    rows = [
+        [
+            way,
+            name,
+            _AGAINST[each.against],
+            shown(each.gate),
+            f"`{each.feature}` {shown(each.single)}",
+            shown(each.difference),
+        ]
+        for way, found in ways.items()
+        for name, compared in found.compared.items()
+        for each in compared
+    ]
+    head = ["way", "set", "against", "AUROC of the gate", "of the best feature", "difference"]
+    return table(head, rows)
+
+
+def _certificates(ways: Ways) -> list[str]:
+    rows = [
+        [way, name, half, *_certified(found)]
+        for way, findings in ways.items()
+        for name, both in findings.certified.items()
+        for half, found in zip(("first", "second"), both, strict=True)
+    ]
+    head = ["way", "set", "chosen on", "threshold", "answered of the other half", "wrong"]
+    return table([*head, "with 90 % confidence at most"], rows)
+
+
+def _certified(found: HeldOut | None) -> list[str]:
+    if found is None:
+        return ["none has 5 % wrong", "-", "-", "-"]
+    return [
+        f"{found.threshold:.3f}",
+        f"{found.accepted} of {found.questions}",
+        str(found.wrong),
+        f"{found.bound:.1%}",
+    ]

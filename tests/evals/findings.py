@@ -1,0 +1,89 @@
+"""What all sets say together: the gate against single features, certificates, short questions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bot.evaluating.asking import Case
+from bot.evaluating.comparing import best_features, comparisons
+from bot.evaluating.report import Comparison
+from bot.evaluating.samples import Asked
+from bot.evaluating.slicing import of_slice
+from bot.evaluating.training import EXPECTED_SIGNS
+from bot.gating.gate_file import GateFile
+from rag.evaluation.certificate import HeldOut, held_out
+from tests.evals.asking import Measured
+from tests.evals.floors import UNSEEN
+from tests.evals.sets import SAMPLE
+from tests.evals.unseen import unseen
+
+_APART = frozenset({"generic", "human", "multi_turn"})
+"""Kinds that say nothing of the gate: no pages, or a rewriting first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """One way of answering over all sets that were measured.
+
+    ``cases`` are those of each set as a gate judged them that never saw them; ``certified`` holds
+    a threshold chosen on either half of a set and judged on the other, None where a half allows
+    none.
+    """
+
+    measured: Mapping[str, Measured]
+    cases: Mapping[str, Sequence[Case]]
+    compared: Mapping[str, Sequence[Comparison]]
+    certified: Mapping[str, tuple[HeldOut | None, HeldOut | None]]
+
+
+def findings(measured: Sequence[Measured], key: str, gate: GateFile) -> Findings:
+    """Return what the sets say together.
+
+    Args:
+        measured: the sets in full, none with missing replies.
+        key: the calibration that is fitted again for the training sets, in folds.
+        gate: the gate's file in force; where it lacks the calibration nothing is fitted, and the
+            training sets are shown as they were judged.
+    """
+    training: Asked = [(each.of.name, each.cases) for each in measured if each.of.trains_gate]
+    threshold = next((each.report.operation.threshold for each in measured), None)
+    if key in gate.calibrations and threshold is not None:
+        training = unseen(training, key, threshold)
+    judged = {each.of.name: each.cases for each in measured} | dict(training)
+    with_short = {each.of.name: _with_short(each, judged[each.of.name]) for each in measured}
+    mixed = {name: _mix(cases) for name, cases in judged.items()}
+    chosen = best_features([(name, mixed[name]) for name, _ in training], EXPECTED_SIGNS)
+    return Findings(
+        measured=with_short,
+        cases=mixed,
+        compared=comparisons(list(mixed.items()), chosen, EXPECTED_SIGNS),
+        certified={name: _both_ways(cases) for name, cases in mixed.items()},
+    )
+
+
+def _with_short(measured: Measured, judged: Sequence[Case]) -> Measured:
+    """Add the sample's short questions, each half judged by a gate that never saw it."""
+    halves = [case for case in judged if case.row.half is not None]
+    if measured.of.name != SAMPLE or not halves:
+        return measured
+    operation = measured.report.operation
+    slices = {**operation.slices, UNSEEN: of_slice(halves)}
+    changed = operation.model_copy(update={"slices": slices})
+    return replace(measured, report=measured.report.model_copy(update={"operation": changed}))
+
+
+def _mix(cases: Sequence[Case]) -> list[Case]:
+    return [case for case in cases if case.reached_index and case.kind not in _APART]
+
+
+def _both_ways(cases: Sequence[Case]) -> tuple[HeldOut | None, HeldOut | None]:
+    """Choose on one half and judge on the other, then the other way; pages stay whole."""
+    halves: tuple[list[tuple[float, bool]], list[tuple[float, bool]]] = ([], [])
+    for case in cases:
+        digest = hashlib.sha256(case.row.group.encode()).digest()
+        right = case.right or case.right_in_part
+        halves[digest[0] % 2].append((case.confidence or 0.0, right))
+    first, second = halves
+    return held_out(first, second), held_out(second, first)
