@@ -27,6 +27,7 @@ from bot.routing.generic import GenericAnswers
 from bot.routing.question import condense
 from bot.types import Intent, Route
 from ingestion.chunk import CHUNKER
+from ingestion.config import Settings as IngestionSettings
 from ingestion.convert import CONVERTER
 from ingestion.progress import Bar
 from ingestion.report import report_lines
@@ -123,8 +124,8 @@ async def opened(one: EvalSet, model_url: str | None = None) -> AsyncIterator[Op
         return recorders[-1]
 
     settings = _settings(one, model_url)
-    # The clock of the prompts is set here, to TODAY, as soon as there is one.
-    async with open_parts(settings, observe) as parts:
+    superseded = IngestionSettings(_env_file=None).confluence_superseded_labels
+    async with open_parts(settings, observe, today=lambda: TODAY, superseded=superseded) as parts:
         await _index(one, parts, settings.data_dir)
         yield Opened(parts, recorders[0])
 

@@ -121,7 +121,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", default="", help="a part of a set's name, such as `sample`")
     only = parser.parse_args(arguments).only
     with TemporaryDirectory() as work:
-        sets = [sample(), *public_sets(SHARED, Path(work))]
+        sets = [sample(Path(work)), *public_sets(SHARED, Path(work))]
         held = [asyncio.run(measure(one)) for one in sets if only in one.name]
     return int(not all(held))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.evals.copies_eval import MOST_LOST, chunks_of, lost_of
 from tests.evals.sample import load_pages
 from tests.evals.sets import sample
 
 
-async def test_hardly_any_copy_of_a_line_of_the_sample_is_lost() -> None:
-    made, lost, which = lost_of(await chunks_of(sample()))
+async def test_hardly_any_copy_of_a_line_of_the_sample_is_lost(tmp_path: Path) -> None:
+    made, lost, which = lost_of(await chunks_of(sample(tmp_path)))
 
     assert len(load_pages()) > 40
     assert set(made) == {
