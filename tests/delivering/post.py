@@ -13,6 +13,8 @@ from typing import Any
 from tests.delivering.lives import Lives
 
 RETRY_SECONDS = 3.0
+LONGEST_RETRY_SECONDS = 24.0
+"""Who is not answered waits longer each time, as platforms do: else a slow server never recovers."""
 _COPIES = (1, 2, 3, 4)
 _COPY_WEIGHTS = (50, 25, 15, 10)
 _APART_SECONDS = 3.0
@@ -70,11 +72,12 @@ class Post:
         """Send all copies at their times, and then until one is acknowledged."""
         copies = (self._copy(sending, at, number, began) for number, at in enumerate(sending.times))
         await asyncio.gather(*copies)
-        number = len(sending.times)
+        number, pause = len(sending.times), RETRY_SECONDS
         while id(sending) not in self.taken:
             await self.server.up.wait()
-            await asyncio.sleep(random.random() * RETRY_SECONDS)  # noqa: S311 - no secret
+            await asyncio.sleep(random.random() * pause)  # noqa: S311 - no secret
             await self._copy(sending, 0.0, number, began)
+            pause = min(2 * pause, LONGEST_RETRY_SECONDS)
 
     async def _copy(self, sending: Sending, at: float, number: int, began: float) -> None:
         await asyncio.sleep(max(0.0, began + at - asyncio.get_running_loop().time()))
