@@ -14,7 +14,7 @@ from tests.delivering.lives import Lives
 
 RETRY_SECONDS = 3.0
 LONGEST_RETRY_SECONDS = 24.0
-"""Who is not answered waits longer each time, as platforms do: else a slow server never recovers."""
+"""Who is not answered waits longer each time, as on platforms: or a slow server never recovers."""
 _COPIES = (1, 2, 3, 4)
 _COPY_WEIGHTS = (50, 25, 15, 10)
 _APART_SECONDS = 3.0
