@@ -27,6 +27,8 @@ _LEVEL = "no passage stands out from the others"
 _RIVALS = "other pages are nearly as close"
 _WORDS = "few words of {asked} are in the passages"
 _LINES = "no line answers {asked} closely"
+_DROPPED = "some statements did not pass the checks"
+_WORDING = "the answer says more than its lines do"
 
 SIGNALS: Mapping[str, Signal] = {
     "score_best": Signal("Strength of the best passage", against=_WEAK),
@@ -55,7 +57,7 @@ SIGNALS: Mapping[str, Signal] = {
     "rarest_uncovered": Signal("Weight of a rare word that is missing", against=_WORDS),
     "uncovered_identifiers": Signal("Numbers and codes of the question found nowhere", "count"),
     "has_claims": Signal("Something answers the question", "yes"),
-    "supported_share": Signal("Statements that the pages support"),
+    "supported_share": Signal("Statements that the pages support", against=_DROPPED),
     "composer_best_quote_score": Signal("Fit of the best line", "number", _LINES),
     "composer_best_quote_coverage": Signal("Question's words in the best line", against=_LINES),
     "composer_best_quote_cosine": Signal("Same meaning, best line", against=_LINES),
@@ -76,17 +78,25 @@ SIGNALS: Mapping[str, Signal] = {
         "yes",
         "no line has what you asked for, such as a date or an amount",
     ),
-    "composer_answerable": Signal("The model says the pages answer it", "yes"),
-    "composer_claims_kept_share": Signal("Statements that passed the checks"),
-    "composer_lines_found_share": Signal("Cited lines that there are"),
+    "composer_answerable": Signal(
+        "The model says the pages answer it", "yes", "the model found no answer in the pages"
+    ),
+    "composer_claims_kept_share": Signal("Statements that passed the checks", against=_DROPPED),
+    "composer_lines_found_share": Signal(
+        "Cited lines that there are", against="the model cited lines that are not there"
+    ),
     "composer_sources_distinct": Signal("Different passages cited", "count"),
     "composer_pages_distinct": Signal("Different pages cited", "count"),
     "composer_conflict": Signal("The model says that pages contradict each other", "yes"),
-    "composer_partial": Signal("The model says something is missing", "yes"),
-    "composer_figures_quoted": Signal("Statements whose numbers are quoted"),
-    "composer_words_supported": Signal("Answer's words that its lines have"),
-    "composer_wording_literal": Signal("Pairs of words that its lines have"),
-    "composer_self_rating": Signal("How sure the model says it is"),
+    "composer_partial": Signal(
+        "The model says something is missing", "yes", "the model says that something is missing"
+    ),
+    "composer_figures_quoted": Signal("Statements whose numbers are quoted", against=_WORDING),
+    "composer_words_supported": Signal("Answer's words that its lines have", against=_WORDING),
+    "composer_wording_literal": Signal("Pairs of words that its lines have", against=_WORDING),
+    "composer_self_rating": Signal(
+        "How sure the model says it is", against="the model is not certain"
+    ),
 }
 
 FOUND_BY: Mapping[str, str] = {

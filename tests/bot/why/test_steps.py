@@ -133,7 +133,7 @@ def test_what_would_have_been_enough_is_said_where_it_is_known() -> None:
 def test_what_spoke_most_against_an_answer_is_named_in_words() -> None:
     words = told(not_answered("low_confidence"), has_claims=1, tokens_lead=0.0, vector_best=0.1)
 
-    assert "What held me back: other pages are nearly as close." in words
+    assert "What held me back: other pages are nearly as close" in words
 
 
 def test_a_chance_just_under_what_is_needed_does_not_look_like_enough() -> None:
@@ -152,14 +152,14 @@ def test_a_question_that_was_refused_by_a_limit_says_so() -> None:
 def test_signals_that_were_weighed_come_with_what_they_did_strongest_first() -> None:
     trace = Trace(
         route=route(Intent.DOMAIN, "q"),
-        features={"has_claims": 1.0, "vector_best": 0.5, "tokens_lead": 0.2, "score_best": 0.93},
+        features={"has_claims": 1.0, "vector_best": 0.5, "tokens_lead": 0.2},
         threshold=0.65,
     )
     view = why_view(Outcome(Reply("x", "found", confidence=0.8), trace), GATE)
 
     assert [(row.name, row.did) for row in view.weights] == [
         ("Word by word, lead over other pages", "clearly for"),
-        ("Strength of the best passage", "hardly counts"),
+        ("Same meaning, best passage", "hardly counts"),
     ]
     others = next(group for group in view.groups if group.name == "Other signals")
     assert ("Something answers the question", "yes") in others.rows
