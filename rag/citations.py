@@ -15,10 +15,10 @@ from rag.negation import turned_round
 from rag.numbered import Line, Numbered
 from rag.particulars import unsupported
 from rag.plain_text import plain_text
-from rag.pretending import pretends
-from rag.quoting import citations, code, in_own_words, marked, table
-from rag.supporting import literal, supported
+from rag.stored_lines import citations, code, in_own_words, marked, table
 from rag.types import Chunk, Claim, PartKind
+from rag.voice import pretends
+from rag.word_support import literal, supported
 
 LONGEST_CLAIM = 600
 """Characters of one part; a longer one is none."""
@@ -40,7 +40,7 @@ class Checked:
 
     ``kept``: it passed every check; else ``claim`` is None, or the page's own words in its place.
     ``words`` and ``literal`` are the shares of its words in and next to the lines, and of its
-    pairs of words in the lines (rag.supporting); ``figures``: all its figures are in the lines
+    pairs of words in the lines (rag.word_support); ``figures``: all its figures are in the lines
     themselves.
     """
 
@@ -59,7 +59,7 @@ def check_part(
 
     Tables and code are shown as they are stored, whatever the text. A step that fails is replaced
     by its lines' own words, for a procedure with a hole is worse than none; anything else that
-    fails is dropped. What only the page may say (rag.pretending) comes as a marked quotation.
+    fails is dropped. What only the page may say (rag.voice) comes as a marked quotation.
     """
     found = {number: line for number in numbers if (line := shown.line(number))}
     cited = dict(list(found.items())[:MOST_LINES])

@@ -15,10 +15,10 @@ from rag.numbered import Numbered, numbered
 from rag.particulars import unsupported
 from rag.plain_text import addresses, plain_text, visible
 from rag.ports import ChatModel, Composition, Prompt
-from rag.pretending import pretends
 from rag.prompting import to_prompt
 from rag.telemetry import describe, span
 from rag.types import Chunk, Claim, ModelCall, PartKind, Passage
+from rag.voice import pretends
 
 CONTEXT_TOKENS = 4000
 WHOLE_SECTIONS = 2

@@ -22,7 +22,7 @@ from bot.evaluating.gating import gating
 from bot.evaluating.questions import Labelled, load_questions
 from bot.evaluating.report import Report, Run
 from bot.evaluating.samples import Asked
-from bot.evaluating.slicing import kind_of
+from bot.evaluating.slices import kind_of
 from bot.gating.gate import GATE_FILE, load_gate_file
 from bot.gating.gate_file import CertificateRecord, GateFile
 from rag.evaluation import certificate

@@ -9,7 +9,7 @@ import numpy as np
 
 from bot.evaluating.asking import Case
 from bot.evaluating.report import Figure, Gating, Separation
-from bot.evaluating.slicing import figure
+from bot.evaluating.slices import figure
 from rag.evaluation.calibration import aurc, brier, coverage_at, debiased_ece
 from rag.evaluation.intervals import Floats, bootstrap, wilson
 from rag.evaluation.ranking import Pairs

@@ -11,7 +11,7 @@ import numpy as np
 from bot.evaluating.asking import Case
 from bot.evaluating.report import Answers, Cost, Figure, Operation
 from bot.evaluating.retrieving import Rankings
-from bot.evaluating.slicing import figure, kind_of, rounded, slices
+from bot.evaluating.slices import figure, kind_of, rounded, slices
 from bot.types import Intent
 from rag.evaluation import ranking
 from rag.evaluation.intervals import mean, wilson

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from bot.evaluating.measuring import OUTCOMES
 from bot.evaluating.report import Figure, Report, Separation
-from bot.evaluating.slicing import SHORT
+from bot.evaluating.slices import SHORT
 
 _WAYS = {
     "keyword": "keyword (BM25)",

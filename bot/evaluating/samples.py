@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.evaluating.asking import Case
-from bot.evaluating.slicing import kind_of
+from bot.evaluating.slices import kind_of
 
 Asked = Sequence[tuple[str, Sequence[Case]]]
 """The cases of each set, by the set's name."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bot.evaluating.asking import Case
-from bot.evaluating.comparing import best_features, comparisons
+from bot.evaluating.best_feature import best_features, comparisons
 from bot.evaluating.report import Comparison
 from bot.evaluating.samples import Asked
-from bot.evaluating.slicing import of_slice
+from bot.evaluating.slices import of_slice
 from bot.evaluating.training import EXPECTED_SIGNS
 from bot.gating.gate_file import GateFile
 from rag.evaluation.certificate import HeldOut, held_out

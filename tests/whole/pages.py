@@ -100,6 +100,12 @@ def cases(
         yield draw.choice(persons), draw.choice(rooms), text
 
 
+def each_page(persons: Sequence[str], room: str) -> Iterator[tuple[str, str, str]]:
+    """Yield a question of each person about each page, also about those they may not read."""
+    for person, page in itertools.product(persons, PAGES):
+        yield person, room, f"who is told about the {page.topic} of {page.bait}?"
+
+
 def write(folder: Path) -> None:
     """Write each space's pages into a folder of its name."""
     for space in SPACES:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag.pretending import pretends
+from rag.voice import pretends
 from tests.bot.house import LOW, house
 from tests.bot.server import settings_for
 from tests.rag.models.openai_server import KEY, openai_server

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bot.evaluating.asking import Case
-from bot.evaluating.comparing import POOLED, best_features, comparisons
+from bot.evaluating.best_feature import POOLED, best_features, comparisons
 from tests.bot.evaluating.cases import RIGHT, WRONG, case, numbered
 
 SIGNS = {"vector_best": 1, "pages_close": -1}

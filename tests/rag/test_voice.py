@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.pretending import pretends
+from rag.voice import pretends
 from tests.whole.pretended import PRETENDED
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rag.numbered import Line
 from rag.plain_text import plain_text, visible
-from rag.pretending import pretends
 from rag.sentences import plain
 from rag.types import Citation, Claim, PartKind
+from rag.voice import pretends
 
 _LONGEST_TITLE = 80
 _LONGEST_QUOTE = 500

@@ -14,7 +14,7 @@ from bot.evaluating.asking import Case
 from bot.evaluating.gating import compared
 from bot.evaluating.report import Comparison
 from bot.evaluating.samples import Asked
-from bot.evaluating.slicing import figure
+from bot.evaluating.slices import figure
 from rag.evaluation.intervals import Floats, bootstrap
 from rag.evaluation.ranking import Pairs
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bot.evaluating.asking import Case
 from bot.evaluating.judging import Verdict
-from bot.evaluating.slicing import slices
+from bot.evaluating.slices import slices
 from tests.bot.evaluating.cases import WRONG, case, row
 
 PART = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, facts_held=0.5)
