@@ -17,7 +17,7 @@ UNANSWERABLE_SHARE = 1 / 3
 
 ANSWERABLE = "answerable"
 
-_LEARNT_FROM = frozenset({"answerable", "near_miss", "far"})
+_LEARNT_FROM = frozenset({"answerable", "near_miss", "far", "underspecified"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,10 @@ class Sample:
     """One answer with its features.
 
     ``kind`` is ``answerable``, or what kind of question without an answer it is: ``near_miss``,
-    ``far`` or ``withheld``. ``group`` keeps questions on the same page in one fold; ``data``
-    names the set. ``weight`` makes every set count alike, and every kind of question without an
-    answer: those take UNANSWERABLE_SHARE of a set between them, however many were asked of each.
+    ``far``, ``underspecified`` or ``withheld``. ``group`` keeps questions on the same page in one
+    fold; ``data`` names the set. ``weight`` makes every set count alike, and every kind of question
+    without an answer: those take UNANSWERABLE_SHARE of a set between them, however many were asked
+    of each.
     """
 
     features: Mapping[str, float]
