@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.evals.sample import QUESTIONS, SHORT_QUESTIONS, SPACES
 
@@ -92,8 +93,9 @@ def _tags(line: Mapping[str, object]) -> list[object]:
 def _contoso(source: Path, work: Path) -> EvalSet:
     """Each page of a PDF is a page here, so that citing the right document is not enough.
 
-    What a page says is often said again on the next, or by the other plan in the same words: a
-    withheld question is kept from the whole document, and from both plans where it is on one.
+    Its text runs on over the page's end, so the pages beside a cited one are as good to cite. What
+    a page says is often said again further on, or by the other plan in the same words: a withheld
+    question is kept from the whole document, and from both plans where it is on one.
     """
     for path in sorted((source / "text").glob("*.txt")):
         for number, text in _PDF_PAGE.findall(path.read_text("utf-8")):
@@ -117,6 +119,7 @@ def _contoso_answerable(line: Mapping[str, object], pages: Sequence[Path]) -> di
         "question": line["question"],
         "kind": "answerable",
         "pages": [_contoso_id(Path(at["doc"]).stem, str(at["page"])) for at in cited],
+        "alt_pages": [str(page) for page in pages if _beside(page, cited)],
         "kin_pages": [str(page) for page in pages if _contoso_kin(page.parts[0]) in documents],
         "key_facts": sorted(set(_AMOUNT.findall(str(line["answer"])))),
     }
@@ -125,6 +128,14 @@ def _contoso_answerable(line: Mapping[str, object], pages: Sequence[Path]) -> di
 def _contoso_unknown(line: Mapping[str, object]) -> dict[str, object]:
     kind = "near_miss" if line["tier"] in {"near_miss", "keyword_overlap"} else "far"
     return {"id": line["id"], "question": line["question"], "kind": kind}
+
+
+def _beside(page: Path, cited: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a page comes right before or after a cited one."""
+    return any(
+        page.parts[0] == Path(at["doc"]).stem and abs(int(page.stem) - int(at["page"])) == 1
+        for at in cited
+    )
 
 
 def _contoso_kin(document: str) -> str:
