@@ -92,11 +92,12 @@ class Settings(SearchSettings):
         le=40,
         description="Passages for a model to answer from, as far as 4,000 tokens take them.",
     )
-    confidence_threshold: float = Field(
-        0.65,
+    confidence_threshold: float | None = Field(
+        None,
         ge=0,
         le=1,
-        description="Below it there is a guess or a person, until a certificate says else.",
+        description="Below it there is a guess or a person, until a certificate says else. "
+        "Without it training's choice holds, else 0.65.",
     )
     escalation_message: str = Field(
         ESCALATION, pattern=r"\S", description="What the asker is told then."

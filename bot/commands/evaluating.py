@@ -41,8 +41,8 @@ async def certifying(settings: Settings, questions: Path) -> int:
         found = await certify(subject, questions, out, gate=gate_path(settings))
     if found is None:
         print(
-            "Nothing can be promised on these questions: the threshold stays at "
-            f"CONFIDENCE_THRESHOLD={settings.confidence_threshold:g}. docs/confidence.md says why."
+            "Nothing can be promised on these questions: the threshold stays as it is. "
+            "docs/confidence.md says why."
         )
         return 1
     print(

@@ -105,8 +105,8 @@ class Case:
 
 
 async def ask(subject: Subject, row: Labelled, *, withheld: bool = False) -> Case:
-    """Ask one question; the withheld run leaves its gold and alternative pages out."""
-    excluded = row.gold.relevant if withheld else frozenset[str]()
+    """Ask one question; the withheld run leaves out every page that may answer it."""
+    excluded = row.withheld_pages if withheld else frozenset[str]()
     inquiry = _inquiry(row, subject.tenant, excluded)
     subject.composer.take()
     started = time.perf_counter()

@@ -35,8 +35,10 @@ class Labelled(BaseModel):
     """A question and its labels; docs/evaluation.md says what each is for.
 
     ``key_facts`` are all to be in a right answer, each in one of its ``a|b`` variants. A page of
-    ``alt_pages`` is as good as a gold one. ``tags`` make slices. Questions of one ``half`` are
-    judged by a gate that was trained without them. Fields that are not named here are ignored.
+    ``alt_pages`` is as good as a gold one. Pages of ``kin_pages`` may say the same without being
+    labelled: they are no gold, but withheld with it. ``tags`` make slices. Questions of one
+    ``half`` are judged by a gate that was trained without them. Fields that are not named here are
+    ignored.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -48,6 +50,7 @@ class Labelled(BaseModel):
     evidence: tuple[str, ...] = ()
     key_facts: tuple[str, ...] = ()
     alt_pages: tuple[str, ...] = ()
+    kin_pages: tuple[str, ...] = ()
     near_pages: tuple[str, ...] = ()
     polarity: Literal["yes", "no"] | None = None
     history: tuple[LabelledTurn, ...] = ()
@@ -74,6 +77,11 @@ class Labelled(BaseModel):
     @property
     def gold(self) -> Gold:
         return Gold(frozenset(self.pages), frozenset(self.alt_pages))
+
+    @property
+    def withheld_pages(self) -> frozenset[str]:
+        """The pages that are kept out of the search where it is to find no answer."""
+        return self.gold.relevant.union(self.kin_pages)
 
     @property
     def group(self) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from bot.evaluating.asking import Case
 from bot.evaluating.slices import kind_of
+from bot.gating.careful import with_careful_rule
+from bot.gating.gate_file import is_of_model
 
 Asked = Sequence[tuple[str, Sequence[Case]]]
 """The cases of each set, by the set's name."""
@@ -17,7 +19,7 @@ UNANSWERABLE_SHARE = 1 / 3
 
 ANSWERABLE = "answerable"
 
-_LEARNT_FROM = frozenset({"answerable", "near_miss", "far"})
+_LEARNT_FROM = frozenset({"answerable", "near_miss", "far", "underspecified"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,10 @@ class Sample:
     """One answer with its features.
 
     ``kind`` is ``answerable``, or what kind of question without an answer it is: ``near_miss``,
-    ``far`` or ``withheld``. ``group`` keeps questions on the same page in one fold; ``data``
-    names the set. ``weight`` makes every set count alike, and every kind of question without an
-    answer: those take UNANSWERABLE_SHARE of a set between them, however many were asked of each.
+    ``far``, ``underspecified`` or ``withheld``. ``group`` keeps questions on the same page in one
+    fold; ``data`` names the set. ``weight`` makes every set count alike, and every kind of question
+    without an answer: those take UNANSWERABLE_SHARE of a set between them, however many were asked
+    of each.
     """
 
     features: Mapping[str, float]
@@ -50,7 +53,7 @@ def _of_set(name: str, cases: Sequence[Case]) -> list[Sample]:
     cells = Counter(map(kind_of, learnt))
     return [
         Sample(
-            features=case.features,
+            features=_known(case),
             right=case.right or case.right_in_part,
             kind=kind_of(case),
             group=case.row.group,
@@ -60,6 +63,11 @@ def _of_set(name: str, cases: Sequence[Case]) -> list[Sample]:
         for case in learnt
         if case.features.get("has_claims")
     ]
+
+
+def _known(case: Case) -> Mapping[str, float]:
+    of_model = is_of_model(case.calibration)
+    return with_careful_rule(case.features) if of_model else case.features
 
 
 def _share(kind: str, cells: Mapping[str, int]) -> float:

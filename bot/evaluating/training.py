@@ -1,11 +1,14 @@
-"""Fits the gate's regression on labelled answers; needs requirements-evals.txt."""
+"""Fits the gate's regression on labelled answers; needs requirements-evals.txt.
+
+With many labelled answers all features take part, shrunk alike; with few, those few that predict
+best on a set that was held out (bot.evaluating.feature_selection).
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -13,10 +16,13 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
+from bot.evaluating.feature_selection import forward_selected, most_features
 from bot.evaluating.samples import Asked, Sample, samples_of
+from bot.gating.careful import CAREFUL_RULE, WEIGHED_BY_RULE
 from bot.gating.gate import KEYWORD_ONLY
 from bot.gating.gate_file import Calibration, Feature, GateFile, TrainedOn
 from rag.evaluation.calibration import aurc
+from rag.evaluation.certificate import upper_bound
 from rag.evaluation.ranking import Pairs
 
 Floats = NDArray[np.float64]
@@ -56,6 +62,7 @@ EXPECTED_SIGNS: Mapping[str, int] = {
     "composer_words_supported": 1,
     "composer_lines_found_share": 1,
     "composer_wording_literal": 1,
+    CAREFUL_RULE: 1,
 }
 """The features a regression may use, and the only sign each may have.
 
@@ -65,7 +72,17 @@ A coefficient of the other sign fits an accident of the training set; its featur
 _FOLDS = 5
 _STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _LEAST_SAMPLES = 50
+_SELECTING_STRENGTH = 0.3
+_LEAST_SETS = 3
+"""From so many sets on features are selected by how they predict a set that was held out."""
+
 _CONSTANT = 1e-6
+
+TARGET_ERROR = 0.05
+"""The share of wrong answers, among those that are given, that a model's threshold is set for."""
+
+_THRESHOLD_CONFIDENCE = 0.8
+_THRESHOLD_DIGITS = 2
 
 
 def fit(samples: Sequence[Sample], label: str) -> Calibration:
@@ -83,9 +100,9 @@ def fit(samples: Sequence[Sample], label: str) -> Calibration:
             f"{len(samples)} labelled answers, {int(right.sum())} of them right, are too few to "
             f"train on: at least {_LEAST_SAMPLES}, with right and wrong ones, are needed."
         )
-    names = _usable(samples)
     weights = _weights(samples)
     groups = [f"{sample.data}/{sample.group}" for sample in samples]
+    names = _selected(samples, right, weights)
     while True:
         table = _Table.of(samples, names)
         problem = _Problem(table.standardised, right, weights, groups)
@@ -101,7 +118,39 @@ def fit(samples: Sequence[Sample], label: str) -> Calibration:
         features=table.described(coefficients),
         trained_on=_trained_on(samples),
         validation=problem.figures(strength) | {"regularisation": strength},
+        threshold=_threshold(samples, replace(problem, groups=_folds(samples)), strength),
     )
+
+
+def _folds(samples: Sequence[Sample]) -> list[str]:
+    """Return what is held out together to see how a regression carries over: a set, or a page."""
+    sets = [sample.data for sample in samples]
+    by_page = [f"{sample.data}/{sample.group}" for sample in samples]
+    return sets if len(set(sets)) >= _LEAST_SETS else by_page
+
+
+def _threshold(samples: Sequence[Sample], problem: _Problem, strength: float) -> float | None:
+    """Return the threshold for a model's answers; without a model TARGET_ERROR is out of reach."""
+    return problem.threshold(strength) if CAREFUL_RULE in _present(samples) else None
+
+
+def _selected(samples: Sequence[Sample], right: NDArray[np.int64], weights: Floats) -> list[str]:
+    """Return the features that the regression gets, in the order of EXPECTED_SIGNS."""
+    names = _usable(samples)
+    table = _Table.of(samples, names).standardised
+    folds = _folds(samples)
+
+    def loss(chosen: Sequence[str]) -> float | None:
+        columns = table[:, [names.index(name) for name in chosen]]
+        problem = _Problem(columns, right, weights, folds)
+        coefficients, _ = problem.fitted(_SELECTING_STRENGTH)
+        if _most_wrongly_signed(chosen, coefficients) is not None:
+            return None
+        return problem.loss(_SELECTING_STRENGTH)
+
+    count = int(right.sum())
+    chosen = forward_selected(names, most_features(count, len(right) - count), loss)
+    return [name for name in names if name in chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +189,14 @@ class _Table:
 
 
 def _usable(samples: Sequence[Sample]) -> list[str]:
-    present = Counter(name for sample in samples for name in sample.features)
-    return [name for name in EXPECTED_SIGNS if present[name]]
+    """Return the known features; the parts of the careful rule give way to the rule itself."""
+    present = _present(samples)
+    parts = WEIGHED_BY_RULE if CAREFUL_RULE in present else frozenset[str]()
+    return [name for name in EXPECTED_SIGNS if name in present and name not in parts]
+
+
+def _present(samples: Sequence[Sample]) -> frozenset[str]:
+    return frozenset(name for sample in samples for name in sample.features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +229,21 @@ class _Problem:
     def loss(self, strength: float) -> float:
         wrong_by = (self.predicted(strength) - self.right) ** 2
         return float(np.average(wrong_by, weights=self.weights))
+
+    def threshold(self, strength: float) -> float | None:
+        """Return the lowest threshold that keeps TARGET_ERROR on what was held out, or None.
+
+        The upper bound of the error counts, for the lowest of many thresholds is a lucky one. Every
+        answer counts alike, so half of the questions have none where each was also withheld: more
+        than in use, to be on the safe side.
+        """
+        predicted = np.round(self.predicted(strength), _THRESHOLD_DIGITS)
+        for tried in np.unique(predicted):
+            accepted = self.right[predicted >= tried]
+            wrong = int((accepted == 0).sum())
+            if upper_bound(wrong, len(accepted), _THRESHOLD_CONFIDENCE) <= TARGET_ERROR:
+                return float(tried)
+        return None
 
     def figures(self, strength: float) -> dict[str, float]:
         """Return the cross-validated figures, unweighted but for the Brier score."""

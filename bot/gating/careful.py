@@ -4,6 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+CAREFUL_RULE = "careful_rule"
+"""The name of this rule's number as a feature: what training saw too rarely keeps a weight so."""
+
+WEIGHED_BY_RULE = frozenset(
+    {
+        "supported_share",
+        "composer_answerable",
+        "composer_claims_kept_share",
+        "composer_figures_quoted",
+        "composer_partial",
+        "composer_self_rating",
+    }
+)
+"""The features that the rule is made of; beside it they would count twice."""
+
 _BEST = 0.9
 _MEDIUM = 0.5
 _RATING_COST = 0.6
@@ -32,3 +47,8 @@ def careful_probability(features: Mapping[str, float]) -> float:
         _CHECK_COST * (features.get("composer_figures_quoted", 1.0) < 1),
     )
     return max(0.0, round(_BEST - sum(doubts), _DIGITS))
+
+
+def with_careful_rule(features: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the features of a model's answer with the rule's number among them."""
+    return {**features, CAREFUL_RULE: careful_probability(features)}

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from bot.errors import SettingInvalid
-from bot.gating.careful import careful_probability
+from bot.gating.careful import careful_probability, with_careful_rule
 from bot.gating.gate_file import CAREFUL, UNSURE_FROM, Calibration, Feature, GateFile, is_of_model
 from bot.types import ConfidenceLevel
 
@@ -18,6 +18,9 @@ GATE_FILE = Path(__file__).with_name("gate.json")
 
 KEYWORD_ONLY = ".keyword"
 """Suffix of the calibration that is used where there is no embedder."""
+
+THRESHOLD = 0.65
+"""Holds where neither a certificate, nor the settings, nor training name one."""
 
 _VECTOR, _KEYWORD = "vector_best", "keyword_best"
 
@@ -62,10 +65,11 @@ class Gate:
 
     Args:
         file: the calibrations by name.
-        confidence_threshold: what a probability must reach while no certificate exists.
+        confidence_threshold: what a probability must reach while no certificate exists; None
+            leaves it to each calibration, and to THRESHOLD where that names none.
     """
 
-    def __init__(self, file: GateFile, confidence_threshold: float) -> None:
+    def __init__(self, file: GateFile, confidence_threshold: float | None = None) -> None:
         self._calibrations = file.calibrations
         self._threshold = confidence_threshold
 
@@ -85,20 +89,23 @@ class Gate:
             return 0.0
         calibration = self._calibration(features, name)
         if calibration is not None:
-            return _logistic(calibration, features)
+            return _logistic(calibration, _known(features, name))
         return careful_probability(features) if is_of_model(name) else 0.0
 
     def weights(self, features: Mapping[str, float], name: str) -> Sequence[Weight]:
         """Return what each feature that counts did to the probability; none when nothing did."""
         calibration = self._calibration(features, name)
-        return () if calibration is None else _weights(calibration, features)
+        return () if calibration is None else _weights(calibration, _known(features, name))
 
     def threshold(self, name: str) -> float:
-        """Return the certified threshold, or the configured one while there is none."""
+        """Return the threshold: certified, else configured, else chosen in training."""
         calibration = self._calibrations.get(name)
-        if calibration is None or calibration.certificate is None:
+        if calibration is not None and calibration.certificate is not None:
+            return calibration.certificate.threshold
+        if self._threshold is not None:
             return self._threshold
-        return calibration.certificate.threshold
+        trained = None if calibration is None else calibration.threshold
+        return THRESHOLD if trained is None else trained
 
     def knows(self, name: str) -> bool:
         """Tell whether there is a calibration of that name."""
@@ -114,7 +121,7 @@ class Gate:
         return name if self.knows(name) else ""
 
 
-def load_gate(confidence_threshold: float, path: Path = GATE_FILE) -> Gate:
+def load_gate(confidence_threshold: float | None = None, path: Path = GATE_FILE) -> Gate:
     """Make the gate of its file. Raises SettingInvalid when it is missing or malformed."""
     return Gate(load_gate_file(path), confidence_threshold)
 
@@ -139,6 +146,10 @@ def veto(features: Mapping[str, float]) -> str | None:
     if features.get("uncovered_identifiers"):
         return "a number or code in the question is in no passage"
     return None
+
+
+def _known(features: Mapping[str, float], name: str) -> Mapping[str, float]:
+    return with_careful_rule(features) if is_of_model(name) else features
 
 
 def _logistic(calibration: Calibration, features: Mapping[str, float]) -> float:

@@ -87,8 +87,8 @@ class Calibration(_Frozen):
     """A logistic regression for one composer.
 
     ``label`` says in words what its probability is the probability of. ``validation`` holds the
-    figures of the cross-validation by name. From ``unsure_from`` up to the threshold an answer is
-    shown as a guess.
+    figures of the cross-validation by name. ``threshold`` is where an answer is given while none is
+    configured or certified; from ``unsure_from`` up to it an answer is shown as a guess.
     """
 
     label: str
@@ -96,6 +96,7 @@ class Calibration(_Frozen):
     features: tuple[Feature, ...] = Field(min_length=1)
     trained_on: tuple[TrainedOn, ...]
     validation: dict[str, float] = Field(default_factory=dict)
+    threshold: float | None = Field(default=None, ge=0, le=1)
     unsure_from: float = Field(default=UNSURE_FROM, ge=0, le=1)
     certificate: CertificateRecord | None = None
 

@@ -97,6 +97,10 @@ SIGNALS: Mapping[str, Signal] = {
     "composer_self_rating": Signal(
         "How sure the model says it is", against="the model is not certain"
     ),
+    "careful_rule": Signal(
+        "The model's certainty, less what it says is missing and each failed check",
+        against="the model is not certain, says that something is missing, or a check failed",
+    ),
 }
 
 FOUND_BY: Mapping[str, str] = {

@@ -6,9 +6,10 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.evals.sample import QUESTIONS, SHORT_QUESTIONS, SPACES
 
@@ -22,6 +23,8 @@ _SEED = 20261122
 _PDF_PAGE = re.compile(r"<!-- page (\d+) -->\n(.*?)(?=<!-- page \d+ -->|\Z)", re.DOTALL)
 _AMOUNT = re.compile(r"\$[\d,]+(?:\.\d+)?|\d+(?:\.\d+)?%|\b\d{2,}\b")
 _LEAST_WORDS = 5
+_PLANS = "Northwind_"
+"""How the names of the documents begin that describe one insurer's plans in the same words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +91,36 @@ def _tags(line: Mapping[str, object]) -> list[object]:
 
 
 def _contoso(source: Path, work: Path) -> EvalSet:
-    """Each page of a PDF is a page here, so that citing the right document is not enough."""
+    """Each page of a PDF is a page here, so that citing the right document is not enough.
+
+    Its text runs on over the page's end, so the pages beside a cited one are as good to cite. What
+    a page says is often said again further on, or by the other plan in the same words: a withheld
+    question is kept from the whole document, and from both plans where it is on one.
+    """
     for path in sorted((source / "text").glob("*.txt")):
         for number, text in _PDF_PAGE.findall(path.read_text("utf-8")):
             if len(text.split()) >= _LEAST_WORDS:
                 _write_page(work / "pages" / _contoso_id(path.stem, number), path.stem, text)
-    rows = [_contoso_answerable(line) for line in _lines(source / "answerable.jsonl")]
+    pages = [page.relative_to(work / "pages") for page in sorted((work / "pages").rglob("*.md"))]
+    rows = [_contoso_answerable(line, pages) for line in _lines(source / "answerable.jsonl")]
     audited = _lines(source / "dontknows_audited.jsonl")
     rows += [_contoso_unknown(line) for line in audited if line["label_audit"] == "unanswerable"]
     questions = _write_rows(work / "questions.jsonl", rows)
     return EvalSet(CONTOSO, {"CTN": work / "pages"}, questions, trains_gate=True)
 
 
-def _contoso_answerable(line: Mapping[str, object]) -> dict[str, object]:
+def _contoso_answerable(line: Mapping[str, object], pages: Sequence[Path]) -> dict[str, object]:
     """The figures of the written answer are its key facts."""
     cited = line["citations"]
     assert isinstance(cited, list)
+    documents = {_contoso_kin(Path(at["doc"]).stem) for at in cited}
     return {
         "id": line["id"],
         "question": line["question"],
         "kind": "answerable",
         "pages": [_contoso_id(Path(at["doc"]).stem, str(at["page"])) for at in cited],
+        "alt_pages": [str(page) for page in pages if _beside(page, cited)],
+        "kin_pages": [str(page) for page in pages if _contoso_kin(page.parts[0]) in documents],
         "key_facts": sorted(set(_AMOUNT.findall(str(line["answer"])))),
     }
 
@@ -116,6 +128,19 @@ def _contoso_answerable(line: Mapping[str, object]) -> dict[str, object]:
 def _contoso_unknown(line: Mapping[str, object]) -> dict[str, object]:
     kind = "near_miss" if line["tier"] in {"near_miss", "keyword_overlap"} else "far"
     return {"id": line["id"], "question": line["question"], "kind": kind}
+
+
+def _beside(page: Path, cited: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a page comes right before or after a cited one."""
+    return any(
+        page.parts[0] == Path(at["doc"]).stem and abs(int(page.stem) - int(at["page"])) == 1
+        for at in cited
+    )
+
+
+def _contoso_kin(document: str) -> str:
+    """Name the documents that say the same: both plans by one name."""
+    return _PLANS if document.startswith(_PLANS) else document
 
 
 def _contoso_id(document: str, page: str) -> str:

@@ -59,6 +59,27 @@ def test_each_page_of_a_pdf_becomes_a_page(tmp_path: Path) -> None:
     assert [(row.id, row.kind) for row in questions[1:]] == [("2", "near_miss"), ("3", "far")]
 
 
+def test_a_question_is_withheld_from_both_plans_of_its_insurer(tmp_path: Path) -> None:
+    source = tmp_path / "contoso_northwind_kb"
+    plans = ("Northwind_Plus", "Northwind_Standard")
+    cited = [{"doc": f"{plans[0]}.pdf", "page": 1}]
+    lines(
+        source / "answerable.jsonl",
+        {"id": "1", "question": "copay?", "answer": "yes", "citations": cited},
+    )
+    lines(source / "dontknows_audited.jsonl")
+    (source / "text").mkdir()
+    for document in (*plans, "Handbook"):
+        text = "<!-- page 1 -->\nThe copay is due for a visit.\n"
+        (source / "text" / f"{document}.txt").write_text(text)
+
+    (made,) = public_sets(tmp_path, tmp_path / "work")
+    (question,) = load_questions(made.questions)
+
+    assert question.gold.relevant == {"Northwind_Plus/001.md"}
+    assert question.withheld_pages == {f"{plan}/001.md" for plan in plans}
+
+
 def test_questions_without_an_answer_keep_the_page_they_are_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,13 +2,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
 
 from bot.evaluating.asking import Case
+from bot.evaluating.feature_selection import EVENTS_PER_FEATURE
 from bot.evaluating.judging import Verdict
 from bot.evaluating.samples import UNANSWERABLE_SHARE, Sample, samples_of
+from bot.gating.careful import CAREFUL_RULE
+from bot.gating.gate import Gate
+from bot.gating.gate_file import GateFile
 from tests.bot.evaluating.cases import WRONG, case, row
 
 training = pytest.importorskip(
@@ -48,6 +53,44 @@ def test_the_regression_finds_what_tells_right_from_wrong() -> None:
 
 def test_a_feature_that_speaks_the_wrong_way_is_left_out_however_well_it_fits() -> None:
     assert "keyword_best" not in {used.name for used in training.fit(samples(), "right").features}
+
+
+def answers_of_a_model(n: int = 120) -> list[Sample]:
+    """One in eight is wrong, and only the careful rule knows; the rest is noise."""
+    generator = np.random.default_rng(7)
+    noise = {name: generator.uniform(0, 1, n) for name in training.EXPECTED_SIGNS}
+    return [
+        Sample(
+            features={name: float(values[i]) for name, values in noise.items()}
+            | {CAREFUL_RULE: 0.3 if i % 8 == 0 else 0.9},
+            right=i % 8 != 0,
+            kind="answerable",
+            group=f"page {i}",
+            data=("a", "b", "c")[i % 3],
+        )
+        for i in range(n)
+    ]
+
+
+def test_few_wrong_answers_bear_few_features() -> None:
+    found = training.fit(answers_of_a_model(), "right")
+
+    assert CAREFUL_RULE in {used.name for used in found.features}
+    assert len(found.features) <= 120 // 8 // EVENTS_PER_FEATURE
+
+
+def test_the_threshold_of_a_model_keeps_wrong_answers_rare() -> None:
+    samples = answers_of_a_model()
+    found = training.fit(samples, "right")
+
+    assert found.threshold is not None
+    file = GateFile(version=2, date=date(2026, 11, 23), calibrations={"extractive": found})
+    judged = [
+        Gate(file).probability({**each.features, "has_claims": 1.0}, "extractive")
+        >= found.threshold
+        for each in samples
+    ]
+    assert judged == [each.right for each in samples]
 
 
 def test_the_same_samples_give_the_same_file() -> None:

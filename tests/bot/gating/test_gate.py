@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.errors import SettingInvalid
+from bot.gating.careful import CAREFUL_RULE
 from bot.gating.gate import GATE_FILE, Gate, Judgement, load_gate, veto
 from bot.gating.gate_file import (
     CAREFUL,
@@ -78,9 +79,9 @@ def gate(**calibrations: Calibration) -> Gate:
     return named_gate({name.replace("_", "."): each for name, each in calibrations.items()})
 
 
-def named_gate(calibrations: Mapping[str, Calibration]) -> Gate:
+def named_gate(calibrations: Mapping[str, Calibration], threshold: float | None = 0.65) -> Gate:
     file = GateFile(version=2, date=date(2026, 11, 22), calibrations=dict(calibrations))
-    return Gate(file, 0.65)
+    return Gate(file, threshold)
 
 
 def test_the_probability_is_a_logistic_regression() -> None:
@@ -184,7 +185,16 @@ def test_without_a_second_bound_below_the_threshold_nothing_is_a_guess() -> None
     assert Judgement(0.29, threshold=0.3, unsure_from=0.4).level(None) is None
 
 
-def test_the_threshold_is_the_configured_one_until_one_is_certified() -> None:
+@pytest.mark.parametrize(
+    ("configured", "thresholds"),
+    [
+        (0.5, {"certified": 0.8, "trained": 0.5, "plain": 0.5, "unknown": 0.5}),
+        (None, {"certified": 0.8, "trained": 0.7, "plain": 0.65, "unknown": 0.65}),
+    ],
+)
+def test_a_threshold_is_certified_else_configured_else_trained(
+    configured: float | None, thresholds: Mapping[str, float]
+) -> None:
     record = CertificateRecord(
         threshold=0.8,
         target_error=0.05,
@@ -194,13 +204,28 @@ def test_the_threshold_is_the_configured_one_until_one_is_certified() -> None:
         on="own",
         date=date(2026, 11, 22),
     )
-    judge = gate(
-        extractive=calibration(), model=calibration().model_copy(update={"certificate": record})
-    )
+    trained = calibration().model_copy(update={"threshold": 0.7})
+    known = {
+        "certified": trained.model_copy(update={"certificate": record}),
+        "trained": trained,
+        "plain": calibration(),
+    }
 
-    assert judge.threshold("extractive") == 0.65
-    assert judge.threshold("none") == 0.65
-    assert judge.threshold("model") == 0.8
+    judge = named_gate(known, configured)
+
+    assert {name: judge.threshold(name) for name in thresholds} == thresholds
+
+
+def test_a_failed_check_lowers_what_a_model_says_as_the_careful_rule_does() -> None:
+    name = calibration_name("gpt", "answer@1")
+    rule = calibration().model_copy(update={"features": (feature(CAREFUL_RULE, 1.0),)})
+    judge = named_gate({name: rule})
+    kept = judge.probability({**SURE, "composer_self_rating": 1.0}, name)
+
+    dropped = {**SURE, "composer_self_rating": 1.0, "supported_share": 0.5}
+
+    assert judge.probability(dropped, name) < kept
+    assert [each.name for each in judge.weights(dropped, name)] == [CAREFUL_RULE]
 
 
 def test_the_shipped_file_judges_quotes_and_says_what_it_was_trained_on() -> None:
@@ -211,7 +236,7 @@ def test_the_shipped_file_judges_quotes_and_says_what_it_was_trained_on() -> Non
         assert all(0 < used.right < used.questions for used in each.trained_on)
         assert each.validation["auroc"] > 0.5
     names = {used.name for each in file.calibrations.values() for used in each.features}
-    assert names <= set(EXPECTED_FEATURES)
+    assert names <= {*EXPECTED_FEATURES, CAREFUL_RULE}
 
 
 @given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bot.gating.careful import CAREFUL_RULE
 from bot.gating.gate import load_gate_file
 from bot.why.signals import CALLS, SIGNALS, Signal, signal_of, written
 from prompts import load_prompt
@@ -48,7 +49,7 @@ async def test_what_either_composer_and_the_search_tell_has_a_name_and_nothing_e
     known = await told(ExtractiveComposer(None))
     known |= await told(GroundedComposer(model, load_prompt("answer")))
 
-    assert known | NEEDS_AN_EMBEDDER == set(SIGNALS)
+    assert known | NEEDS_AN_EMBEDDER | {CAREFUL_RULE} == set(SIGNALS)
 
 
 def test_without_a_passage_nothing_is_told_that_has_no_name() -> None:
