@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.candidates import MAX_CANDIDATES
+from rag.candidates import MAX_CANDIDATES, candidates_of
 from rag.excerpts import LONGEST, MORE
 from rag.extractive import DECISIVE, ExtractiveComposer
 from rag.ports import Composition
@@ -147,6 +149,38 @@ async def test_a_heading_stands_above_its_text_and_never_alone() -> None:
     (claim,) = (await compose("lost badges", headed)).claims
 
     assert claim.citations[0].quote == "Lost badges\n\nReport a lost badge: extension 5500."
+
+
+async def test_a_line_is_read_below_the_heading_right_above_it() -> None:
+    shared = passage(
+        "Lost badges\n\nReport it by phone, at once.\n\nParking\n\nReport it by phone, on Monday.",
+        title="Desk",
+    )
+
+    claims = (await compose("report a lost badges theft by phone", shared)).claims
+
+    assert claims[0].citations[0].quote.startswith("Lost badges")
+
+
+async def test_a_row_is_read_with_its_column_heads() -> None:
+    (row,) = (
+        candidate for candidate in candidates_of([BADGE]) if candidate.quote.startswith("| North")
+    )
+
+    assert {"north", "build"} <= row.stems
+
+
+async def test_a_heading_that_asks_the_same_makes_its_lines_count() -> None:
+    line = "Leave, in full days, is 25 in {}."
+    pages = [
+        replace(each, chunk=replace(each.chunk, breadcrumb=("HR", "Leave", heading)))
+        for page, heading in (("a.md", "Carry over"), ("b.md", "How much"))
+        for each in [passage(line.format(page), page=page)]
+    ]
+
+    claims = (await compose("how many days of leave", *pages)).claims
+
+    assert claims[0].citations[0].chunk_id == pages[1].chunk.id
 
 
 async def test_words_alone_decide_without_an_embedder() -> None:
