@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from rag import telemetry
+from rag import section_ranking, telemetry
 from rag.answer_types import asked, gives, same_asked
 from rag.candidates import (
     MAX_CANDIDATES,
@@ -21,7 +21,6 @@ from rag.candidates import (
 from rag.excerpts import Excerpt
 from rag.ports import Composition, Embedder
 from rag.remembering import RememberingEmbedder
-from rag.section_ranking import lead, ranked
 from rag.sections import Section
 from rag.selection import BREADTH, Scores, Shown, shown_of
 from rag.telemetry import Attributes, describe, span
@@ -102,14 +101,14 @@ class ExtractiveComposer:
             judged = await self._judge(question, vector, candidates)
             if not candidates or _speechless(judged):
                 return Composition(claims=())
-            worths = ranked(passages, judged.scores)
+            worths = section_ranking.ranked(passages, judged.scores)
             sections = [section for _, section in worths]
             rest = _rest(passages, sections[:COMPLETED], judged)
             if rest:
                 judged = await self._judge(question, vector, (*candidates, *rest))
             shown = shown_of(sections, judged.scores)
         with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
-            composition = _composed(question, judged, shown, lead(worths))
+            composition = _composed(question, judged, shown, section_ranking.signals(worths))
             describe(current, telemetry.of_claims(composition))
             return composition
 
@@ -176,7 +175,9 @@ def _rest(
     return tuple(candidates[:room])
 
 
-def _composed(question: str, judged: _Judged, shown: Shown, section_lead: float) -> Composition:
+def _composed(
+    question: str, judged: _Judged, shown: Shown, sections: Mapping[str, float]
+) -> Composition:
     excerpts = [excerpt for section in shown for excerpt in section]
     held = [_held(excerpt, judged) for excerpt in excerpts]
     units = [i for each in held for i in each]
@@ -188,7 +189,7 @@ def _composed(question: str, judged: _Judged, shown: Shown, section_lead: float)
             _claim(excerpt, judged, units, decisive)
             for excerpt, units in zip(excerpts, held, strict=True)
         ),
-        signals={**_signals(question, judged, units), "section_lead": section_lead},
+        signals={**_signals(question, judged, units), **sections},
     )
 
 

@@ -33,11 +33,20 @@ def ranked(passages: Sequence[Passage], scores: Scores) -> list[tuple[float, Sec
     return sorted(worths, key=lambda each: each[0], reverse=True)
 
 
-def lead(worths: Sequence[tuple[float, Section]]) -> float:
-    """Return by how much the best section is ahead of the best one of another page."""
+def signals(worths: Sequence[tuple[float, Section]]) -> dict[str, float]:
+    """Return what the gate may know of the choice; ``worths`` are those of ``ranked``, not empty.
+
+    ``section_score`` is the best section's worth, ``section_gap`` by how much it is ahead of the
+    next one, ``section_lead`` of the best one of another page.
+    """
     best, first = worths[0]
     others = (worth for worth, section in worths if section.page_id != first.page_id)
-    return best - next(others, 0.0)
+    following = (worth for worth, _ in worths[1:])
+    return {
+        "section_score": best,
+        "section_gap": best - next(following, 0.0),
+        "section_lead": best - next(others, 0.0),
+    }
 
 
 def _key(section: Section) -> tuple[str, str, tuple[str, ...]]:

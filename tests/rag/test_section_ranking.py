@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.section_ranking import lead, ranked
+from rag.section_ranking import ranked, signals
 from rag.selection import Scores
 from tests.rag.passages import passage
 
@@ -24,11 +24,11 @@ def test_what_was_found_first_comes_first() -> None:
     assert [section.page_id for _, section in ranked(pages, EQUAL)] == ["b.md", "a.md"]
 
 
-def test_the_lead_is_over_another_page() -> None:
+def test_the_lead_is_over_another_page_and_the_gap_over_any_section() -> None:
     text = "Text.\n\nLost badges\n\nOther text."
 
-    alone = ranked([passage(text, page="a.md")], EQUAL)
-    both = ranked([passage(text, page="a.md"), passage(text, page="b.md")], EQUAL)
+    alone = signals(ranked([passage(text, page="a.md")], EQUAL))
+    both = signals(ranked([passage(text, page="a.md"), passage("Text.", page="b.md")], EQUAL))
 
-    assert lead(alone) == alone[0][0]
-    assert 0 < lead(both) < 1
+    assert alone["section_score"] == alone["section_lead"] > alone["section_gap"] > 0
+    assert 0 < both["section_lead"] < both["section_score"]
