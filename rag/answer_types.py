@@ -50,3 +50,8 @@ def asked(question: str) -> tuple[re.Pattern[str], ...]:
 def gives(text: str, wanted: tuple[re.Pattern[str], ...]) -> bool:
     """Whether a text holds one of the kinds of thing that are wanted; False when none are."""
     return any(pattern.search(text) for pattern in wanted)
+
+
+def same_asked(question: str, heading: str) -> bool:
+    """Whether a heading asks for what the question asks for: "How much", "Who to ask"."""
+    return any(wanted.search(question) and wanted.search(heading) for wanted, _ in _ASKED_AND_GIVEN)

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,8 @@ class Candidate:
 
     ``place`` is the rank of its passage and its position among that passage's units; ``shown`` is
     what a reader sees of the quote, ``in_context`` the same below its breadcrumb and lead-in.
-    ``passage_score`` is relative to the best passage, 0..1.
+    ``heading`` is the one right above it. ``stems`` are those of a row and of its column heads;
+    ``breadcrumb`` those of all headings. ``passage_score`` is relative to the best passage, 0..1.
     """
 
     place: tuple[int, int]
@@ -41,6 +43,7 @@ class Candidate:
     quote: str
     shown: str
     in_context: str
+    heading: str
     passage_score: float
     stems: frozenset[str]
     breadcrumb: frozenset[str]
@@ -94,32 +97,69 @@ def shortlist(
 
 
 def _of_passage(rank: int, passage: Passage, best: float) -> list[Candidate]:
-    chunk = passage.chunk
-    units = split(chunk.text)
-    above = " > ".join(chunk.breadcrumb[1:])
-    breadcrumb = frozenset(stems(above))
-    shown = [plain(chunk.text[unit.start : unit.end]) for unit in units]
+    score = max(0.0, passage.score) / best if best > 0 else 0.0
     return [
         Candidate(
             place=(rank, at),
-            chunk=chunk,
-            unit=unit,
-            quote=chunk.text[unit.start : unit.end],
-            shown=shown[at],
-            in_context="\n".join(filter(None, (above, _introduced(unit, shown), shown[at]))),
-            passage_score=max(0.0, passage.score) / best if best > 0 else 0.0,
-            stems=frozenset(stems(shown[at])),
-            breadcrumb=breadcrumb,
+            chunk=passage.chunk,
+            unit=unit.unit,
+            quote=passage.chunk.text[unit.unit.start : unit.unit.end],
+            shown=unit.shown,
+            in_context=unit.in_context,
+            heading=unit.heading,
+            passage_score=score,
+            stems=unit.stems,
+            breadcrumb=unit.breadcrumb,
         )
-        for at, unit in enumerate(units)
-        if _quotable(unit, shown[at])
+        for at, unit in _units_of(passage.chunk.breadcrumb[1:], passage.chunk.text)
     ]
 
 
-def _quotable(unit: Unit, shown: str) -> bool:
-    """Leave out what is too long, and headings that stand in the text as lines of their own."""
-    heading = unit.kind == "sentence" and is_heading(shown)
-    return len(shown.split()) <= MAX_QUOTE_WORDS and not heading
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a unit says whatever is asked."""
+
+    unit: Unit
+    shown: str
+    in_context: str
+    heading: str
+    stems: frozenset[str]
+    breadcrumb: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def _units_of(above: tuple[str, ...], text: str) -> tuple[tuple[int, _Read], ...]:
+    """Return what can be quoted of a text with its place; remembered, as pages come up again."""
+    units = split(text)
+    shown = [plain(text[unit.start : unit.end]) for unit in units]
+    read: list[tuple[int, _Read]] = []
+    headings, heads = above, frozenset(stems(" > ".join(above)))
+    for at, unit in enumerate(units):
+        if _is_heading(unit, shown[at]):
+            headings = (*above, shown[at])
+            heads = frozenset(stems(" > ".join(headings)))
+        elif len(shown[at].split()) <= MAX_QUOTE_WORDS:
+            columns = shown[unit.header] if unit.header is not None else ""
+            context = (" > ".join(headings), _introduced(unit, shown), shown[at])
+            read.append(
+                (
+                    at,
+                    _Read(
+                        unit=unit,
+                        shown=shown[at],
+                        in_context="\n".join(filter(None, context)),
+                        heading=headings[-1] if headings else "",
+                        stems=frozenset(stems(f"{columns}\n{shown[at]}")),
+                        breadcrumb=heads,
+                    ),
+                )
+            )
+    return tuple(read)
+
+
+def _is_heading(unit: Unit, shown: str) -> bool:
+    """Whether it is a heading that stands in the text as a line of its own."""
+    return unit.kind == "sentence" and is_heading(shown)
 
 
 def _introduced(unit: Unit, shown: Sequence[str]) -> str:

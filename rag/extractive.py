@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from rag import telemetry
-from rag.answer_types import asked, gives
+from rag import section_ranking, telemetry
+from rag.answer_types import asked, gives, same_asked
 from rag.candidates import (
     MAX_CANDIDATES,
     Candidate,
@@ -21,14 +21,11 @@ from rag.candidates import (
 from rag.excerpts import Excerpt
 from rag.ports import Composition, Embedder
 from rag.remembering import RememberingEmbedder
-from rag.sections import Section, sections_of
+from rag.sections import Section
 from rag.selection import BREADTH, Scores, Shown, shown_of
 from rag.telemetry import Attributes, describe, span
 from rag.types import Citation, Claim, Passage, Vectors
 from rag.words import stems
-
-SECTION_COVERAGE = 0.3
-"""What it counts for a section to hold all of the question's words."""
 
 COMPLETED = 2
 """How many of the best sections are scored to their end; more are hardly ever shown."""
@@ -54,6 +51,7 @@ class Weights:
     coverage: float = 0.5
     passage: float = 0.8
     answer_type: float = 0.1
+    heading: float = 0.2
     neighbour: float = 0.12
 
 
@@ -103,14 +101,14 @@ class ExtractiveComposer:
             judged = await self._judge(question, vector, candidates)
             if not candidates or _speechless(judged):
                 return Composition(claims=())
-            ranked = _ranked(question, passages, judged)
-            sections = [section for _, section in ranked]
+            worths = section_ranking.ranked(passages, judged.scores)
+            sections = [section for _, section in worths]
             rest = _rest(passages, sections[:COMPLETED], judged)
             if rest:
                 judged = await self._judge(question, vector, (*candidates, *rest))
             shown = shown_of(sections, judged.scores)
         with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
-            composition = _composed(question, judged, shown, _section_lead(ranked))
+            composition = _composed(question, judged, shown, section_ranking.signals(worths))
             describe(current, telemetry.of_claims(composition))
             return composition
 
@@ -121,12 +119,14 @@ class ExtractiveComposer:
         coverage = coverage_of(question, candidates)
         wanted = asked(question)
         typed = np.array([float(gives(candidate.shown, wanted)) for candidate in candidates])
+        headed = {each: same_asked(question, each) for each in {c.heading for c in candidates}}
         weights = self._weights
         score = (
             weights.cosine * cosine
             + weights.coverage * coverage
             + weights.passage * np.array([candidate.passage_score for candidate in candidates])
             + weights.answer_type * typed
+            + weights.heading * np.array([float(headed[c.heading]) for c in candidates])
         )
         smooth = _with_neighbours(candidates, score, weights.neighbour)
         return _Judged(candidates, cosine, coverage, typed, smooth)
@@ -160,33 +160,6 @@ def _with_neighbours(candidates: Sequence[Candidate], score: Floats, share: floa
     return smooth
 
 
-def _ranked(
-    question: str, passages: Sequence[Passage], judged: _Judged
-) -> list[tuple[float, Section]]:
-    """Return the sections, best first: by their best sentence and by the question's words."""
-    scores = judged.scores
-    held: dict[str, frozenset[str]] = {}
-    for candidate in judged.candidates:
-        known = held.get(candidate.chunk.id, candidate.breadcrumb)
-        held[candidate.chunk.id] = known | candidate.stems
-    wanted = frozenset(stems(question))
-
-    def worth(section: Section) -> float:
-        words = frozenset[str]().union(*(held.get(chunk.id, ()) for chunk in section.chunks))
-        return scores.best(section) + SECTION_COVERAGE * _share(wanted, words)
-
-    sections = sections_of([passage.chunk for passage in passages])
-    ranked = [(worth(section), section) for section in sections]
-    return sorted(ranked, key=lambda each: each[0], reverse=True)
-
-
-def _section_lead(ranked: Sequence[tuple[float, Section]]) -> float:
-    """Return by how much the best section is ahead of the best one of another page."""
-    best, first = ranked[0]
-    others = (worth for worth, section in ranked if section.page_id != first.page_id)
-    return best - next(others, 0.0)
-
-
 def _rest(
     passages: Sequence[Passage], sections: Sequence[Section], judged: _Judged
 ) -> tuple[Candidate, ...]:
@@ -202,7 +175,9 @@ def _rest(
     return tuple(candidates[:room])
 
 
-def _composed(question: str, judged: _Judged, shown: Shown, lead: float) -> Composition:
+def _composed(
+    question: str, judged: _Judged, shown: Shown, sections: Mapping[str, float]
+) -> Composition:
     excerpts = [excerpt for section in shown for excerpt in section]
     held = [_held(excerpt, judged) for excerpt in excerpts]
     units = [i for each in held for i in each]
@@ -214,7 +189,7 @@ def _composed(question: str, judged: _Judged, shown: Shown, lead: float) -> Comp
             _claim(excerpt, judged, units, decisive)
             for excerpt, units in zip(excerpts, held, strict=True)
         ),
-        signals={**_signals(question, judged, units), "section_lead": lead},
+        signals={**_signals(question, judged, units), **sections},
     )
 
 

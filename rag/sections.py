@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rag.blocks import Block, blocks_in
+from rag.blocks import Block, Span, blocks_in
+from rag.sentences import is_heading
 from rag.types import Chunk
 
 SECTION_CHUNKS = 8
@@ -14,17 +15,23 @@ SECTION_CHUNKS = 8
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The chunks of a page that stand under one breadcrumb, in page order."""
+    """What stands under one heading of a page: its blocks, and the chunks they are in, in order."""
 
     chunks: tuple[Chunk, ...]
+    blocks: tuple[Block, ...]
 
     @property
     def page_id(self) -> str:
         return self.chunks[0].page_id
 
-    def blocks(self) -> tuple[Block, ...]:
-        """Return its blocks; text that two chunks repeat is in it once."""
-        return tuple(block for run in _runs(self.chunks) for block in blocks_in(run))
+    @property
+    def spans(self) -> Iterator[Span]:
+        """Yield everything in it that can be shown."""
+        for block in self.blocks:
+            yield from block.above
+            if block.header:
+                yield block.header
+            yield from block.entries
 
 
 def section_of(
@@ -50,7 +57,33 @@ def sections_of(chunks: Iterable[Chunk]) -> tuple[Section, ...]:
         key = (chunk.space, chunk.page_id, chunk.breadcrumb)
         sections.setdefault(key, {}).setdefault(chunk.id, chunk)
     ordered = (sorted(same.values(), key=lambda each: each.ordinal) for same in sections.values())
-    return tuple(Section(tuple(same)) for same in ordered)
+    return tuple(section for same in ordered for section in _divided(same))
+
+
+def _divided(chunks: Sequence[Chunk]) -> Iterator[Section]:
+    """Yield what stands under each heading that is left in the text of chunks of one breadcrumb.
+
+    Short sections of a page share a chunk. As one they would be found for the words of all.
+    """
+    part: list[Block] = []
+    for run in _runs(chunks):
+        for block in blocks_in(run):
+            if part and _begins(block):
+                yield _section(part)
+                part = []
+            part.append(block)
+    if part:
+        yield _section(part)
+
+
+def _begins(block: Block) -> bool:
+    return any(is_heading(span.quote) for span in block.above)
+
+
+def _section(blocks: Sequence[Block]) -> Section:
+    section = Section((), tuple(blocks))
+    chunks = {span.chunk.id: span.chunk for span in section.spans}
+    return replace(section, chunks=tuple(chunks.values()))
 
 
 def _runs(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:

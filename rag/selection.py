@@ -46,8 +46,7 @@ class Scores:
 
     def best(self, section: Section) -> float:
         """Return the best score in a section; 0 where none is known."""
-        known = (unit[2] for chunk in section.chunks for unit in self.units.get(chunk.id, ()))
-        return max(known, default=0.0)
+        return max(map(self.of, section.spans), default=0.0)
 
 
 Shown = tuple[tuple[Excerpt, ...], ...]
@@ -90,7 +89,7 @@ class _Laid:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        return self._section.blocks()
+        return self._section.blocks
 
     @cached_property
     def marks(self) -> list[list[float]]:

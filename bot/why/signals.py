@@ -25,6 +25,7 @@ class Signal:
 _WEAK = "the passages fit {asked} only weakly"
 _LEVEL = "no passage stands out from the others"
 _RIVALS = "other pages are nearly as close"
+_SECTIONS = "another section is nearly as close"
 _WORDS = "few words of {asked} are in the passages"
 _LINES = "no line answers {asked} closely"
 _DROPPED = "some statements did not pass the checks"
@@ -69,6 +70,8 @@ SIGNALS: Mapping[str, Signal] = {
         "Question's words in all that is shown",
         against="what is shown leaves words of {asked} open",
     ),
+    "composer_section_score": Signal("Fit of the best section", "number", _LINES),
+    "composer_section_gap": Signal("Lead of the best section over the next", "number", _SECTIONS),
     "composer_section_lead": Signal("Lead of the best section over other pages", "number", _RIVALS),
     "composer_lead_over_other_pages": Signal(
         "Lead of the best line over other pages", "number", _RIVALS

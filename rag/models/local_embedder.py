@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -26,6 +26,9 @@ TOKENIZER = ModelFile(
     sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 
+QUESTIONS_KEPT = 16
+"""How many of the last questions are not run again: a search asks, then what composes."""
+
 _Taken = tuple[Vectors, TokenSigns]
 _NO_TOKENS: TokenSigns = np.zeros((0, DIMENSIONS // 8), dtype=np.uint8)
 
@@ -42,6 +45,7 @@ class LocalEmbedder:
 
     def __init__(self, network: MiniLM, threads: int = 2) -> None:
         self._network = network
+        self._question = lru_cache(QUESTIONS_KEPT)(network.read)
         self._lanes = threads + 1
         self._texts = ThreadPoolExecutor(threads, thread_name_prefix="embed-texts")
         self._queries = ThreadPoolExecutor(1, thread_name_prefix="embed-query")
@@ -65,7 +69,7 @@ class LocalEmbedder:
 
     async def _read_query(self, text: str) -> Reading:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._queries, self._network.read, text)
+        return await loop.run_in_executor(self._queries, self._question, text)
 
     async def _embed(
         self, texts: Sequence[str], take: Callable[[Reading], _Taken]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.candidates import MAX_CANDIDATES
+from rag.candidates import MAX_CANDIDATES, candidates_of
 from rag.excerpts import LONGEST, MORE
 from rag.extractive import DECISIVE, ExtractiveComposer
 from rag.ports import Composition
@@ -147,6 +147,35 @@ async def test_a_heading_stands_above_its_text_and_never_alone() -> None:
     (claim,) = (await compose("lost badges", headed)).claims
 
     assert claim.citations[0].quote == "Lost badges\n\nReport a lost badge: extension 5500."
+
+
+def test_a_line_is_read_below_the_heading_right_above_it() -> None:
+    shared = passage("Lost badges\n\nPhone at once.\n\nParking\n\nOn Monday.", title="Desk")
+
+    first, second = candidates_of([shared])
+
+    assert (first.heading, second.heading) == ("Lost badges", "Parking")
+    assert first.in_context == "Desk > Lost badges\nPhone at once."
+    assert {"lost", "badg"} <= first.breadcrumb - second.breadcrumb
+
+
+async def test_a_row_is_read_with_its_column_heads() -> None:
+    (row,) = (
+        candidate for candidate in candidates_of([BADGE]) if candidate.quote.startswith("| North")
+    )
+
+    assert {"north", "build"} <= row.stems
+
+
+async def test_a_heading_that_asks_the_same_makes_its_lines_count() -> None:
+    pages = [
+        passage("A permit is 25 euros.", page="a.md", title="Rules"),
+        passage("A permit is 30 euros.", page="b.md", title="Fee"),
+    ]
+
+    claims = (await compose("what does a permit cost", *pages)).claims
+
+    assert claims[0].citations[0].chunk_id == pages[1].chunk.id
 
 
 async def test_words_alone_decide_without_an_embedder() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rag.blocks import Block
 from rag.excerpts import LONGEST, MORE, MORE_ROWS, MOST_ROWS, Excerpt, fitting, whole
-from rag.sections import Section, section_of, sections_of
+from rag.sections import section_of, sections_of
 from rag.types import Chunk
 from tests.rag.passages import passage
 
@@ -16,7 +16,7 @@ def chunks(*texts: str) -> tuple[Chunk, ...]:
 
 
 def blocks(*texts: str) -> tuple[Block, ...]:
-    return Section(chunks(*texts)).blocks()
+    return tuple(block for section in sections_of(chunks(*texts)) for block in section.blocks)
 
 
 def fitted(block: Block, best: int = 0, room: int = LONGEST) -> Excerpt:
@@ -35,6 +35,17 @@ def test_a_section_is_all_chunks_of_its_breadcrumb_in_page_order() -> None:
         (intro, tail),
         (inner,),
     ]
+
+
+def test_a_heading_in_the_text_begins_a_section() -> None:
+    both = chunks("Badges\n\nOne each.\n\nLost badges\n\nExtension 5500.", "Extension 5501.")
+
+    first, second = sections_of(both)
+
+    assert [block.entries[0].quote for block in first.blocks] == ["One each."]
+    assert first.chunks == both[:1]
+    assert [span.quote for span in second.spans][-1] == "Extension 5501."
+    assert second.chunks == both
 
 
 def test_a_long_section_is_read_around_what_was_found() -> None:

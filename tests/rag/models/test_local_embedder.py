@@ -9,6 +9,7 @@ import pytest
 from rag.errors import ModelFilesInvalid
 from rag.index.tokens import closeness
 from rag.models.local_embedder import TOKENIZER, WEIGHTS, LocalEmbedder, open_local_embedder
+from rag.models.minilm import MiniLM, Reading
 from rag.models.model_files import find
 
 
@@ -17,6 +18,16 @@ async def embedder() -> AsyncIterator[LocalEmbedder]:
     embedder = await open_local_embedder()
     yield embedder
     embedder.close()
+
+
+class Counting(MiniLM):
+    """The network, with its runs counted."""
+
+    runs = 0
+
+    def read(self, text: str) -> Reading:
+        self.runs += 1
+        return super().read(text)
 
 
 async def test_cosines_are_those_published_for_the_model(embedder: LocalEmbedder) -> None:
@@ -114,6 +125,18 @@ async def test_a_query_does_not_wait_behind_a_long_list(embedder: LocalEmbedder)
 
     assert not long_list.done()
     await long_list
+
+
+async def test_a_question_is_run_once_for_search_and_composing() -> None:
+    network = Counting(find(WEIGHTS), find(TOKENIZER))
+    embedder = LocalEmbedder(network)
+
+    vector, _ = await embedder.embed_query_tokens("how many days off")
+    again = await embedder.embed_query("how many days off")
+    embedder.close()
+
+    assert np.array_equal(vector, again)
+    assert network.runs == 1
 
 
 async def test_callers_take_turns(embedder: LocalEmbedder) -> None:
