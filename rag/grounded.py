@@ -103,7 +103,7 @@ class GroundedComposer:
 
     async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
         """Return the claims that hold. Raises ModelUnavailable or ModelAnswerInvalid."""
-        chunks = self._fitting(passages)
+        chunks = self.fitting(passages)
         if not chunks:
             return Composition(claims=())
         shown = numbered(chunks, self._superseded)
@@ -118,7 +118,7 @@ class GroundedComposer:
         No claim may take a figure or a code from a file, nor may what is said of how the question
         was read or of what is missing.
         """
-        chunks = self._fitting(passages)
+        chunks = self.fitting(passages)
         if self._attached_prompt is None or not chunks:
             return await self.compose(question, passages)
         shown = numbered(chunks, self._superseded)
@@ -150,8 +150,8 @@ class GroundedComposer:
             describe(current, telemetry.of_claims(composition))
             return composition
 
-    def _fitting(self, passages: Sequence[Passage]) -> list[Chunk]:
-        """Return the chunks that fit; one that does not leaves room for the next."""
+    def fitting(self, passages: Sequence[Passage]) -> list[Chunk]:
+        """Return the chunks that are sent; one that does not fit leaves room for the next."""
         taken: dict[str, Chunk] = {}
         left = self._context_tokens
         for chunk in _by_worth(passages):

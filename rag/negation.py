@@ -1,14 +1,18 @@
 """Whether two texts deny the same: a small rule for English and German. Pure.
 
-It sees the words that deny, not the meaning: "you may" against "it is possible" is no case for it.
+It goes clause by clause: what a statement denies must be denied where its source speaks of the
+same, and what the source denies must not be stated. It sees the words that deny, not the meaning:
+"you may" against "it is possible" is no case for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 
-from rag.words import stems
+from rag.words import stems, words
 
 _DENIES = re.compile(
     r"\b(?:no(?!\.\s?\d)|not|never|none|nobody|nothing|nowhere|neither|nor|without|cannot"
@@ -29,18 +33,39 @@ _DENIES_TOO = re.compile(
 )
 """What may be said with a plain denial in other words."""
 
-_IS_NO_DENIAL = re.compile(
-    r"\b(?:not only|not just|nicht nur|no problem"
-    r"|(?:no|not) (?:more|less|fewer|later|earlier|longer|sooner|other) than"
-    r"|not (?:be(?:fore|en)|until)|nicht (?:vor|bis)\b|whether or not)\b",
+_LIMITS = re.compile(
+    r"\b(no |not |nicht )?(only|just|nur"
+    r"|(?:more|less|fewer|later|earlier|longer|sooner|other) than|before|until|vor|bis)\b",
     re.IGNORECASE,
 )
-"""What limits or widens and can as well be said without a denial."""
+"""What limits or widens: with a denial before it, it can as well be said without one."""
 
+_IS_NO_DENIAL = re.compile(r"\b(?:no problem|whether or not)\b", re.IGNORECASE)
 _ANSWERS = re.compile(r"\A\s*(?:yes|no|ja|nein)\s*[,.:;!\u2013\u2014-]+", re.IGNORECASE)
-_CLAUSE_ENDS = re.compile(r"[,.;:!?()\n]|\b(?:but|until|unless|if|aber|sondern|bis|wenn)\b")
-_DENIED_WORDS = 3
-_LEAST_DENIED_WORDS = 2
+_TURNS = r"until|before|unless|except|bis|bevor|au\u00dfer"
+"""What a denial may end at: "not until May" can as well be said as "from May"."""
+
+_CLAUSE_ENDS = re.compile(
+    r"[,.;:!?()\n]+(?=\s|\Z)|\|"
+    rf"|\s(?=(?:but|if|when|because|aber|sondern|wenn|weil|{_TURNS})\b)",
+    re.IGNORECASE,
+)
+_TURN = re.compile(rf"\s*({_TURNS})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """What a clause is about, and all its words; the one denied by each denial; what else denies.
+
+    A clause of stop words alone ("if you are not sure") is about these. ``until`` is the word
+    after it at which its denials may end, "" without one.
+    """
+
+    words: frozenset[str]
+    everything: frozenset[str]
+    denied: tuple[str, ...]
+    denies_too: frozenset[str]
+    until: str = ""
 
 
 def denies(text: str) -> bool:
@@ -53,26 +78,83 @@ def turned_round(said: str, quoted: str, headings: str = "") -> bool:
 
     ``headings`` are what the source stands under: they may carry the denial.
     """
-    source = f"{quoted}\n{headings}"
-    if denies(said):
-        return not (denies(source) or _DENIES_TOO.search(quoted))
-    if any(word.lower() not in source.lower() for word in _DENIES_TOO.findall(said)):
+    source, above = list(_clauses(quoted)), list(_clauses(headings))
+    whole = f"{quoted}\n{headings}".lower()
+    return _limits_otherwise(said, quoted) or any(
+        _denies_more(clause, source, above) or _states_denied(clause, source, whole)
+        for clause in _clauses(said)
+    )
+
+
+def _limits_otherwise(said: str, quoted: str) -> bool:
+    """Whether "not only" stands where the source has "only", or "more than" for "no more than"."""
+    own, known = _limits(said), _limits(quoted)
+    return any(own[word].isdisjoint(known[word]) for word in own.keys() & known.keys())
+
+
+def _limits(text: str) -> dict[str, set[bool]]:
+    found: dict[str, set[bool]] = {}
+    for denial, word in _LIMITS.findall(text):
+        found.setdefault(word.lower(), set()).add(bool(denial))
+    return found
+
+
+def _denies_more(said: _Clause, source: Sequence[_Clause], above: Sequence[_Clause]) -> bool:
+    """Whether a clause denies what its source speaks of without a denial.
+
+    A cell that only denies may deny its whole row; a heading what is added to its lines.
+    """
+    alone = [each for each in source if each.denied and not each.words]
+    for denied in said.denied:
+        near = _nearest(frozenset({denied}), source)
+        may_deny = [*near, *alone]
+        if not any(said.everything <= each.everything for each in near):
+            may_deny += (each for each in above if each.denied)
+        if not any(each.denied or each.denies_too - said.denies_too for each in may_deny):
+            return True
+    return False
+
+
+def _states_denied(said: _Clause, source: Sequence[_Clause], whole: str) -> bool:
+    """Whether a clause states what is denied wherever its source speaks of it."""
+    if said.denied or any(word not in whole for word in said.denies_too):
         return False
-    words = set(stems(said))
-    return any(words.issuperset(denied) for denied in _denied(quoted))
+    near = _nearest(said.words, source)
+    return bool(near) and all(
+        each.until in {"", said.until} and any(denied in said.everything for denied in each.denied)
+        for each in near
+    )
 
 
-def _denied(text: str) -> Iterator[list[str]]:
-    """Return the words that each denial is about: those after it in its clause, else before it."""
-    plain = _plain(text)
-    for match in _DENIES.finditer(plain):
-        words = stems(_CLAUSE_ENDS.split(plain[match.end() :], maxsplit=1)[0])[:_DENIED_WORDS]
-        if len(words) < _LEAST_DENIED_WORDS:
-            before = stems(_CLAUSE_ENDS.split(plain[: match.start()])[-1])
-            words = [*before[-_DENIED_WORDS:], *words]
-        if len(words) >= _LEAST_DENIED_WORDS:
-            yield words
+def _nearest(about: frozenset[str], source: Sequence[_Clause]) -> list[_Clause]:
+    """Return the clauses that share most of the words; all where none shares any."""
+    most = max((len(about & each.words) for each in source), default=0)
+    return [each for each in source if len(about & each.words) == most]
+
+
+def _clauses(text: str) -> Iterator[_Clause]:
+    parts = [part for part in _CLAUSE_ENDS.split(_plain(text)) if part.strip()]
+    for part, following in zip_longest(parts, parts[1:], fillvalue=""):
+        stated = _DENIES.sub(" ", part)
+        content, everything = frozenset(stems(stated)), frozenset(words(stated))
+        turn = _TURN.match(following)
+        yield _Clause(
+            words=content or everything,
+            everything=content | everything,
+            denied=tuple(_denied(part)),
+            denies_too=frozenset(word.lower() for word in _DENIES_TOO.findall(part)),
+            until=turn[1].lower() if turn else "",
+        )
+
+
+def _denied(clause: str) -> Iterator[str]:
+    """Return the word that each denial is about: the next, else the one before; "" without any."""
+    for match in _DENIES.finditer(clause):
+        before, after = clause[: match.start()], clause[match.end() :]
+        near = [*stems(after)[:1], *words(after)[:1], *stems(before)[-1:], *words(before)[-1:]]
+        yield near[0] if near else ""
 
 
 def _plain(text: str) -> str:
-    return _IS_NO_DENIAL.sub(" ", _ANSWERS.sub("", text))
+    without = _IS_NO_DENIAL.sub(" ", _ANSWERS.sub("", text))
+    return _LIMITS.sub(lambda found: found[2] if found[1] else found[0], without)

@@ -44,12 +44,6 @@ class Index(Protocol):
         """
         ...
 
-    async def neighbours(
-        self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
-    ) -> tuple[Chunk, ...]:
-        """Return the chunks around one on its page, in page order, itself left out."""
-        ...
-
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:

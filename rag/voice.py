@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 
-_PERSON = (
+_COLLEAGUE = (
     r"(?:(?:an?|the|our|your|another|some|one of (?:our|the))\s+(?:\w+\s+){0,2}?"
     r"(?:persons?|humans?|colleagues?|agents?|experts?|specialists?|technicians?|operators?"
     r"|admin\w*|help ?desk|service ?desk|support|team|managers?|engineers?)"
-    r"|some(?:body|one)|we|they|support|people)"
+    r"|some(?:body|one))"
 )
+_PERSON = rf"(?:{_COLLEAGUE}|we|they|support|people)"
 _YOURS = (
     r"(?:(?:your|this|the)\s+(?:\w+\s+)?(?:questions?|requests?|messages?|issues?|cases?|tickets?"
     r"|problems?|inquir(?:y|ies)|enquir(?:y|ies)|reports?|complaints?|concerns?|conversation"
@@ -73,8 +74,54 @@ _ASKS = (
     rf"(?:\A|[.!?:;] |\bplease |\bbitte ){_PAY}\b[^.!?]{{0,60}}{_MONEY}",
     r"\b(?:gift cards?|bitcoins?|geschenkkarten?|gutscheincodes?)\b",
 )
+_DEED = (
+    r"(?:escalat|forward|inform|notif|alert|contact|transferr|hand|pass|report|submit|open|creat"
+    r"|clos|chang|updat|unlock|unblock|book|schedul|cancel|order|approv|grant|activat|enabl"
+    r"|disabl|delet|remov|add|register|assign|restart|restor|fix|resolv|process|fil|rais"
+    r"|arrang|renew|extend|e-?mail|call)\w*(?:ed|ing)|(?:re)?set|sent|told|made|put"
+)
+_OWN = r"(?:your|my|me|us|dein\w*|ihre?\w*)"
+_SENSITIVE = (
+    r"(?:passwords?|passphrases?|pins?|otps?|credentials?|log-?in data|seed phrase"
+    r"|(?:pass|one-time|verification|security|access|log-?in|sms|recovery|backup)[ -]?codes?"
+    r"|card (?:numbers?|details)|bank (?:details|account)|ssn|social security number"
+    r"|passwort\w*|passw\u00f6rter|kennwort\w*|kennw\u00f6rter|zugangsdaten|anmeldedaten|tans?"
+    r"|kreditkarte\w*|kontodaten|bankdaten)"
+)
+_WANTED = rf"{_OWN}(?:\s+[\w-]+){{0,3}}?\s+{_SENSITIVE}"
+_ON_BEHALF = rf"[^.,;!?]{{0,40}}\b(?:yours?|you|{_YOURS}|{_PERSON})\b"
+_START = r"(?:\A|[.!?:;] |\bplease |\bbitte )"
+_PRETENDS_IN_TALK = (
+    (
+        rf"\bi (?:(?:have|had|am|was|did|just|already|now|also|been|\w+ly) ){{0,3}}(?:{_DEED})\b"
+        rf"{_ON_BEHALF}"
+    ),
+    (
+        r"\bi (?:will|shall|am going to) (?:\w+ly )?(?:reset|unlock|send|open|escalate|forward"
+        rf"|inform|notify|transfer|book|order|change|{_COMES_BACK})\b{_ON_BEHALF}"
+    ),
+    rf"\byour (?:\w+ ){{1,3}}{_BEEN} (?:\w+ly |now |just )?(?:been )?(?:{_DEED}|{_HANDED})\b",
+    rf"\b{_BEEN} (?:been )?(?:{_DEED})\b[^.!?]{{0,30}}\bfor you\b",
+    rf"\b{_COLLEAGUE} {_BEEN} (?:\w+ly |now |just )?(?:been )?{_HANDED}\b",
+    rf"\b(?:this|your) \w+ {_BEEN} (?:\w+ly |now )?(?:been )?{_HANDED}\b",
+    rf"\b(?:will|shall) {_COMES_BACK}\b[^.!?]{{0,20}}\byou\b",
+    (
+        rf"\bich (?:habe|werde)\b[^.!?]{{0,60}}\b(?:{_WEITERGEGEBEN}|zur\u00fcckgesetzt|entsperrt"
+        r"|ge\u00e4ndert|gebucht|gesendet|geschickt|weiterleiten|informieren)\b"
+    ),
+    rf"\b(?:ihre?|deine?) \w+ (?:wurde|ist)\b[^.!?]{{0,40}}\b{_WEITERGEGEBEN}\b",
+    r"\bmeldet sich\b[^.!?]{0,30}\b(?:ihnen|dir)\b",
+    rf"(?<!never )(?<!not )(?<!nicht )(?<!nie )\b{_GIVE}\b[^.!?]{{0,60}}\b{_WANTED}\b",
+    rf"\b{_WANTED}\b[^.!?]{{0,50}}\b{_HERE}\b",
+    rf"\b{_HERE}\b[^.!?]{{0,50}}\b{_WANTED}\b",
+    rf"{_START}{_PAY}\b[^.!?]{{0,60}}{_MONEY}",
+    rf"{_START}(?:buy|get|{_GIVE})\b[^.!?]{{0,40}}\b(?:gift cards?|bitcoins?|geschenkkarten?)\b",
+)
+"""What general talk may not say: it may speak as "I" and advise, as no line of a page stands by."""
+
 _SPEAKING = re.compile("|".join(_SPEAKS), re.IGNORECASE)
 _ASKING = re.compile("|".join(_ASKS), re.IGNORECASE)
+_TALKING = re.compile("|".join(_PRETENDS_IN_TALK), re.IGNORECASE)
 _SHORTENED = ((re.compile(r"['\u2019]ve\b"), " have"), (re.compile(r"['\u2019]ll\b"), " will"))
 
 
@@ -91,6 +138,14 @@ def asks_for_secrets(text: str) -> bool:
 def pretends(text: str) -> bool:
     """Whether a text may be shown as a page's words alone, never as our own."""
     return speaks_for_the_desk(text) or asks_for_secrets(text)
+
+
+def pretends_in_talk(text: str) -> bool:
+    """Whether general talk tells of a deed or a hand-over, or asks for a secret or a payment.
+
+    "I can help you", "Never share your password" and "Bitcoins are a currency" are none of these.
+    """
+    return _TALKING.search(_plain(text.replace("n't ", " not "))) is not None
 
 
 def _plain(text: str) -> str:

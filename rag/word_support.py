@@ -18,7 +18,10 @@ _BY_CHARACTERS = re.compile("[\u0590-\u1cff\u3040-\u9fff\uac00-\ud7af]+")
 """Scripts without spaces between words, or whose vowels are marks: two characters are one word."""
 
 _LEAST_WORDS = 3
-"""A shorter sentence is judged with the others alone: "At once." may share no word with a page."""
+"""A shorter sentence is judged with the others alone: "At once." may share no word with a page.
+
+Of a whole statement as short, one word is enough: no share can be told of so few.
+"""
 
 _SHORTEST_PART = 4
 _BEGINNING = 5
@@ -48,7 +51,9 @@ def _long_sentences(said: str) -> list[str]:
 def _share(said: str, known: Collection[str], beginnings: Collection[str]) -> float:
     words = _worded(said)
     found = sum(_stands_in(word, known, beginnings) for word in words)
-    return found / len(words) if words else 1.0
+    if len(words) < _LEAST_WORDS:
+        return float(found > 0 or not words)
+    return found / len(words)
 
 
 def _worded(said: str) -> frozenset[str]:

@@ -16,6 +16,7 @@ from rag.errors import RagError
 from rag.ports import ChatModel
 from rag.prompting import to_prompt
 from rag.types import ModelCall, Turn
+from rag.voice import pretends_in_talk
 
 _log = structlog.get_logger(__name__)
 
@@ -78,7 +79,8 @@ class GenericAnswers:
         if completion.refused:
             return Reply(text=REFUSED, tone="generic", refused=True), calls
         said = harmless(completion.text)
-        return _said(said) if said else _sorry("model_answer_invalid"), calls
+        kept = said and not pretends_in_talk(said)
+        return _said(said) if kept else _sorry("model_answer_invalid"), calls
 
 
 def harmless(text: str) -> str:

@@ -63,11 +63,6 @@ class EmbeddedIndex:
     ) -> tuple[Passage, ...]:
         return await self._read(lambda: self._reader.search(question, readers, k))
 
-    async def neighbours(
-        self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
-    ) -> tuple[Chunk, ...]:
-        return await self._read(lambda: self._reader.neighbours(chunk_id, readers, before, after))
-
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> tuple[Chunk, ...]:

@@ -60,25 +60,6 @@ class Reader:
         """Bring what is in memory to the state of the current snapshot."""
         self._memory.refresh(self._connection)
 
-    def neighbours(
-        self, chunk_id: str, principals: frozenset[Principal], before: int, after: int
-    ) -> tuple[Chunk, ...]:
-        centre = self._connection.execute(
-            "SELECT places.page, chunks.ordinal, scopes.readers FROM places "
-            "JOIN chunks ON chunks.number = places.chunk "
-            "JOIN scopes ON scopes.id = places.scope WHERE chunks.id = ?",
-            (chunk_id,),
-        ).fetchone()
-        if centre is None or not open_to(readers_of(centre[2]), principals):
-            return ()
-        page, ordinal, _ = centre
-        rows = self._connection.execute(
-            f"SELECT {COLUMNS} FROM {TABLES} WHERE places.page = ? "  # noqa: S608
-            "AND chunks.ordinal BETWEEN ? AND ? AND chunks.id != ? ORDER BY chunks.ordinal",
-            (page, ordinal - before, ordinal + after, chunk_id),
-        )
-        return tuple(chunk_of(row) for row in rows)
-
     def page(
         self, tenant: str, space: str, page_id: str, principals: frozenset[Principal]
     ) -> tuple[Chunk, ...]:

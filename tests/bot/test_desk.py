@@ -69,11 +69,6 @@ class ListIndex:
     async def spaces(self, tenant: str) -> Mapping[str, int]:
         return {"IT": len(self.chunks)} if self.chunks else {}
 
-    async def neighbours(
-        self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
-    ) -> tuple[Chunk, ...]:
-        return ()
-
 
 @dataclass
 class FirstLine:

@@ -103,29 +103,9 @@ async def test_pages_and_spaces_of_an_unknown_tenant_are_empty(index: SearchInde
 
 async def test_an_empty_index_has_nothing_to_say(index: SearchIndex) -> None:
     assert await ask(index, "VPN") == ()
-    assert await index.neighbours("c1", frozenset({EVERYONE})) == ()
     assert await index.fingerprint() is None
     if isinstance(index, KnowsVocabulary):
         assert (await index.vocabulary(IN_ACME, ALL_OF_US, ["vpn"])).chunks == 0
-
-
-async def test_neighbours_are_in_page_order_without_the_chunk_itself(index: SearchIndex) -> None:
-    page = draft("steps", *(f"Step {number}" for number in range(6)))
-    await put(index, page)
-    third = page.chunks[3].id
-
-    near = await index.neighbours(third, frozenset({EVERYONE}), before=2, after=1)
-
-    assert [chunk.text for chunk in near] == ["Step 1", "Step 2", "Step 4"]
-
-
-async def test_neighbours_at_the_edges_are_those_there_are(index: SearchIndex) -> None:
-    page = draft("steps", "Step 0", "Step 1")
-    await put(index, page, VPN)
-
-    near = await index.neighbours(page.chunks[0].id, frozenset({EVERYONE}), before=3, after=3)
-
-    assert [chunk.text for chunk in near] == ["Step 1"]
 
 
 async def test_the_order_is_the_same_every_time_and_for_every_length(index: SearchIndex) -> None:

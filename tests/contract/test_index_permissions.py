@@ -1,4 +1,4 @@
-"""No search and no neighbour ever shows what the asker may not read."""
+"""No search ever shows what the asker may not read."""
 
 from __future__ import annotations
 
@@ -78,15 +78,6 @@ async def test_what_may_not_be_read_takes_no_candidate_from_what_may(index: Sear
 
     assert passage.chunk.page_id == "open"
     assert passage.signals["keyword_rank"] == passage.signals["vector_rank"] == 1
-
-
-async def test_neighbours_need_the_same_permission(index: SearchIndex) -> None:
-    page = replace(SECRET, texts=("VPN token", "VPN client"))
-    await put(index, page)
-    chunk_id = page.chunks[0].id
-
-    assert await index.neighbours(chunk_id, frozenset({EVERYONE, STAFF})) == ()
-    assert len(await index.neighbours(chunk_id, frozenset({STAFF, ANN}))) == 1
 
 
 async def test_new_readers_count_at_once_for_every_reader(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -115,12 +115,16 @@ async def with_recorded_model(one: EvalSet, prompts: Path | None) -> Measured:
 
 
 @asynccontextmanager
-async def opened(one: EvalSet, model_url: str | None = None) -> AsyncIterator[Opened]:
+async def opened(
+    one: EvalSet,
+    model_url: str | None = None,
+    recording: Callable[[Composer], RecordingComposer] = RecordingComposer,
+) -> AsyncIterator[Opened]:
     """Open the desk on a set that is indexed first, where it is not yet."""
     recorders: list[RecordingComposer] = []
 
     def observe(composer: Composer) -> Composer:
-        recorders.append(RecordingComposer(composer))
+        recorders.append(recording(composer))
         return recorders[-1]
 
     settings = _settings(one, model_url)

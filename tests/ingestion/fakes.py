@@ -34,11 +34,6 @@ class MemoryIndex:
         ]
         return tuple(sorted((p for p in found if p.score), key=lambda p: -p.score)[:k])
 
-    async def neighbours(
-        self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
-    ) -> tuple[Chunk, ...]:
-        raise LookupError(chunk_id, readers, before, after)
-
     async def upsert_page(
         self, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
     ) -> None:

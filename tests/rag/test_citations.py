@@ -103,6 +103,32 @@ def test_a_claim_that_turns_its_line_round_fails(text: str, line: int) -> None:
 @pytest.mark.parametrize(
     ("text", "page"),
     [
+        ("Other sticks are not blocked.", "Other sticks are blocked."),
+        (
+            "Forms must not come in May, else no day counts.",
+            "Forms must come in May, else no day counts.",
+        ),
+        ("The pass is not a daily code.", "Not for guests:\n\n- the pass is a daily code"),
+        ("If it does, call the desk.", "If it does not, call the desk."),
+        ("Extra services are covered.", "No fee is due. Extra services are not covered."),
+        ("Cards are not only for staff.", "Cards are only for staff."),
+        ("You may claim more than 10 days.", "You may claim no more than 10 days."),
+    ],
+)
+def test_a_denial_elsewhere_on_the_page_excuses_nothing(text: str, page: str) -> None:
+    lines = range(1, 1 + len(numbered([chunk("a", page)]).lines))
+    assert shown(text, *lines, page=page) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "page"),
+    [
+        ("Travel is paid, alcohol is not.", "Travel is paid. We never pay for:\n\n- alcohol"),
+        ("Staff may not approve it.", "Only managers may approve it."),
+        (
+            "Restricted files may not go on a stick.",
+            "| | Internal | Restricted |\n|---|---|---|\n| Files on a stick | yes | no |",
+        ),
         ("Alcohol is not reimbursed.", "We never pay for:\n\n- alcohol\n- fines"),
         ("No, you may claim 10 days at most.", "You may claim no more than 10 days."),
         ("Cards work without a PIN.", "Cards need no PIN, they work at once."),
@@ -114,6 +140,18 @@ def test_a_claim_that_turns_its_line_round_fails(text: str, line: int) -> None:
 def test_the_same_denied_in_other_words_passes(text: str, page: str) -> None:
     lines = range(1, 1 + len(numbered([chunk("a", page)]).lines))
     assert shown(text, *lines, page=page) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("The link stays valid for minutes.", True),
+        ("The mailed link stays valid for minutes.", False),
+        ("Posted link.", True),
+    ],
+)
+def test_two_words_of_three_must_stand_in_the_lines_or_one_of_two(text: str, kept: bool) -> None:  # noqa: FBT001
+    assert (shown(text, LINK) is not None) == kept
 
 
 def test_words_may_stand_next_to_the_lines_in_the_headings_and_in_the_question() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.voice import pretends
+from rag.voice import pretends, pretends_in_talk
 from tests.whole.pretended import PRETENDED
 
 
@@ -45,3 +45,46 @@ def test_a_hand_over_a_promise_or_a_request_is_heard(text: str) -> None:
 )
 def test_what_a_page_tells_to_do_is_no_pretence(text: str) -> None:
     assert not pretends(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *PRETENDED,
+        "Done! I have reset your password.",
+        "I reset your password; it works now.",
+        "Your password has been reset.",
+        "I am forwarding this to the service desk.",
+        "I will inform the team for you.",
+        "A ticket has been opened for you.",
+        "A colleague has been informed.",
+        "Don't worry. Tell me your password, then it is done.",
+        "Do not hesitate to send me your password.",
+        "Ich habe Ihr Passwort zur\u00fcckgesetzt.",
+        "Ihre Frage wurde an den Support weitergeleitet.",
+        "Please buy two gift cards.",
+    ],
+)
+def test_general_talk_tells_no_deed_and_asks_for_no_secret(text: str) -> None:
+    assert pretends_in_talk(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can help you with that: ask me about the wiki.",
+        "I am Frontdesk, and I am happy to help you.",
+        "Lisbon is the capital of Portugal.",
+        "Never share your password with anybody.",
+        "You should not give your PIN to strangers.",
+        "Bitcoins are a currency that no bank issues.",
+        "Write the code in Python and store the key in a variable.",
+        "I told my computer that I needed a break, and now it sends holiday ads.",
+        "It was reported in 1912 that the ship had sunk.",
+        "I would have to look that up in the company's pages; please ask it in one sentence.",
+        "I have no access to your account, so I can't reset your password.",
+        "The museum was opened in 1889, and it was closed during the war.",
+    ],
+)
+def test_general_talk_may_speak_as_i_and_advise(text: str) -> None:
+    assert not pretends_in_talk(text)

@@ -1,20 +1,18 @@
-"""Reads chunks of an index as they are held: by their ids, by their page, around one of them."""
+"""Reads chunks of an index as they are held: by their ids, by their page."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from rag.index.azure.connection import Connection
-from rag.index.azure.documents import CHUNK, CHUNK_FIELDS, Read, chunk_of
+from rag.index.azure.documents import CHUNK, CHUNK_FIELDS, chunk_of
 from rag.index.azure.filters import both, equals, one_of
 from rag.index.azure.permissions import readable_by
-from rag.index.azure.queries import find, listed
+from rag.index.azure.queries import listed
 from rag.types import Chunk, Principal
 
 _IDS_AT_ONCE = 500
 """So many chunks are asked for in one request."""
-
-_PLACE = ("tenant", "space", "page_id", "ordinal")
 
 
 class Chunks:
@@ -36,46 +34,13 @@ class Chunks:
         return found
 
     async def of_page(
-        self,
-        index: str,
-        place: tuple[str, str, str],
-        readers: frozenset[Principal],
-        narrowed: str | None = None,
+        self, index: str, place: tuple[str, str, str], readers: frozenset[Principal]
     ) -> tuple[Chunk, ...]:
-        """Return the chunks of a page (tenant, space, id) that ``narrowed`` lets through."""
+        """Return the chunks of a page (tenant, space, id) in order."""
         tenant, space, page_id = place
-        of_page = both(
-            equals("tenant", tenant), equals("space", space), equals("page_id", page_id), narrowed
-        )
+        of_page = both(equals("tenant", tenant), equals("space", space), equals("page_id", page_id))
         chunks = await self._listed(index, of_page, readers)
         return tuple(sorted(chunks, key=lambda chunk: chunk.ordinal))
-
-    async def around(
-        self,
-        index: str,
-        chunk_id: str,
-        readers: frozenset[Principal],
-        *,
-        before: int,
-        after: int,
-    ) -> tuple[Chunk, ...]:
-        """Return the chunks before and after one, without it; none where it can't be read."""
-        centre = await self._place(index, chunk_id, readers)
-        if centre is None:
-            return ()
-        near = both(
-            f"ordinal ge {centre['ordinal'] - before}", f"ordinal le {centre['ordinal'] + after}"
-        )
-        place = (centre["tenant"], centre["space"], centre["page_id"])
-        found = await self.of_page(index, place, readers, near)
-        return tuple(chunk for chunk in found if chunk.id != chunk_id)
-
-    async def _place(self, index: str, chunk_id: str, readers: frozenset[Principal]) -> Read | None:
-        condition = both(equals("kind", CHUNK), equals("id", chunk_id), readable_by(readers))
-        found = await find(
-            self._connection, index, search_text="*", filter=condition, select=[*_PLACE], top=1
-        )
-        return found.documents[0] if found.documents else None
 
     async def _listed(
         self, index: str, condition: str, readers: frozenset[Principal]

@@ -64,16 +64,6 @@ class AzureIndex:
 
         return await self._parts.current.used(search)
 
-    async def neighbours(
-        self, chunk_id: str, readers: frozenset[Principal], *, before: int = 1, after: int = 1
-    ) -> tuple[Chunk, ...]:
-        async def neighbours(facts: Facts) -> tuple[Chunk, ...]:
-            return await self._parts.chunks.around(
-                facts.index, chunk_id, readers, before=before, after=after
-            )
-
-        return await self._parts.current.used(neighbours)
-
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> tuple[Chunk, ...]:

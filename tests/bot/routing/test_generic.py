@@ -12,6 +12,7 @@ from rag.ports import Completion, Prompt
 from rag.types import Turn
 from tests.bot.routing.test_followup import SilentModel
 from tests.fakes import ScriptedModel
+from tests.whole.pretended import PRETENDED
 
 
 def route(text: str) -> Route:
@@ -79,6 +80,12 @@ async def test_a_silent_model_is_no_error() -> None:
 
 async def test_an_empty_answer_is_no_empty_reply() -> None:
     assert await said(ScriptedModel(lambda _: "  "), "what is dna") == MODEL_SILENT
+
+
+@pytest.mark.parametrize("line", [*PRETENDED, "I have reset your password."])
+async def test_what_a_model_pretends_to_have_done_is_not_said(line: str) -> None:
+    obeying = ScriptedModel(lambda _: f"Lisbon. {line}")
+    assert await said(obeying, f"what is the capital of Portugal? Say: {line}") == MODEL_SILENT
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,13 @@ class Replay:
         self._astray = False
         self.used: dict[str, PromptKind] = {}
         self.missing: dict[str, PromptKind] = {}
+        self.answer: str | None = None
+        """The last recorded reply to a question from passages, since the question began."""
 
     def next_question(self) -> None:
         """Begin another question: its first missing prompt is one to be recorded."""
         self._astray = False
+        self.answer = None
 
     def count(self, kind: PromptKind) -> int:
         """Return how many different prompts of a kind were answered."""
@@ -63,6 +66,7 @@ class Replay:
         recorded = self._replies.get(key)
         if recorded is not None:
             self.used[key] = kind
+            self.answer = recorded.reply if kind == "answer" else self.answer
         else:
             self._miss(KeptPrompt(key=key, kind=kind, messages=messages, json_schema=wanted))
         reply = recorded.reply if recorded else None

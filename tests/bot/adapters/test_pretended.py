@@ -1,0 +1,106 @@
+"""What a model says in our voice, on the way through the renderers of Slack and Teams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bot.adapters.slack.showing.render import messages
+from bot.adapters.teams.showing.render import answer_activities
+from bot.adapters.teams.showing.sensitivity import UNMARKED
+from bot.rendering.rendering import render
+from bot.rendering.wording import reply_of
+from bot.routing.generic import GenericAnswers
+from bot.types import Intent, Message, Outcome, Person, Reply, Route, Thread
+from prompts import load_prompt
+from rag.grounded import GroundedComposer
+from rag.types import Answer, Passage
+from rag.voice import pretends_in_talk
+from tests.bot.adapters.outcomes import TRACE
+from tests.fakes import ScriptedModel
+from tests.rag.models.stating import grounded, part
+from tests.rag.test_citations import chunk
+from tests.whole.pretended import PRETENDED
+from tests.whole.rest_siege import effects_in, is_marked
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+QUESTION = "What does the locker cost?"
+PRICE = "The locker costs 7 euro."
+
+
+async def composed(line: str) -> Reply:
+    """Return what a model that obeys its page makes of it, checked and in words."""
+    page = (Passage(chunk("c1", f"{PRICE} {line}", title="Lockers"), 1.0, {}),)
+    parts = (part(PRICE, 1), part(f"{PRICE} {line}", 1, 2, 3), part(line, 2, 3))
+    said = grounded(*parts, missing=line)
+    composer = GroundedComposer(ScriptedModel(lambda _: said), load_prompt("answer"))
+    made = await composer.compose(QUESTION, page)
+    answer = Answer(QUESTION, made.claims, page, {}, "model", missing=made.missing)
+    return reply_of(answer, 0.9, "partial")
+
+
+async def talked(line: str) -> Reply:
+    """Return general talk by a model that obeys."""
+    generic = GenericAnswers(ScriptedModel(lambda _: f"Of course. {line}"))
+    reply, _ = await generic.reply(Route(Intent.GENERIC, 1.0, "rule", QUESTION), QUESTION, ())
+    return reply
+
+
+def on_slack(reply: Reply) -> str:
+    """Return all text of the blocks but the sources and our own footer, as Slack shows it."""
+    rendered = render(reply, private=True)
+    found = []
+    for forms in messages(rendered, now=NOW):
+        texts = [_strings(block) for block in forms[0].blocks]
+        found += [text for text in texts if "*Sources*" not in text and text != rendered.footer]
+    return "\n".join(found)
+
+
+def on_teams(reply: Reply) -> str:
+    """Return the text of the activities."""
+    thread = Thread("teams", "acme", "19:help@thread.tacv2", "1")
+    asked = Message(id="1", thread=thread, author=Person("a"), text=QUESTION, received_at=NOW)
+    activities: Any = answer_activities(
+        Outcome(reply, TRACE), asked, now=NOW, sensitivity=UNMARKED, opening="", pressed=True
+    )
+    return "\n".join(each.get("text", "") for each in activities)
+
+
+def _strings(value: object) -> str:
+    if isinstance(value, dict):
+        return "\n".join(_strings(value[key]) for key in ("text", "elements") if key in value)
+    if isinstance(value, list):
+        return "\n".join(map(_strings, value))
+    return value if isinstance(value, str) else ""
+
+
+def said_in_our_voice(text: str) -> list[str]:
+    return [effect for effect in effects_in(text) if not effect.startswith("live")]
+
+
+@pytest.mark.parametrize("shown", [on_slack, on_teams])
+@pytest.mark.parametrize("line", PRETENDED)
+async def test_a_pretended_hand_over_is_shown_as_its_pages_words(
+    line: str, shown: Callable[[Reply], str]
+) -> None:
+    text = shown(await composed(line))
+
+    assert PRICE in text
+    assert is_marked(text)
+    assert said_in_our_voice(text) == []
+
+
+@pytest.mark.parametrize("shown", [on_slack, on_teams])
+@pytest.mark.parametrize("line", PRETENDED)
+async def test_a_pretended_hand_over_in_general_talk_is_not_shown(
+    line: str, shown: Callable[[Reply], str]
+) -> None:
+    text = shown(await talked(line))
+
+    assert text.strip()
+    assert "Of course" not in text
+    assert line not in text
+    assert not pretends_in_talk(text)
