@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from bot.gating.gate import Weight, load_gate
+from bot.gating.gate import Gate, Weight
+from bot.gating.gate_file import Calibration, Feature, GateFile
 from bot.types import (
     Clarification,
     Escalation,
@@ -21,7 +24,28 @@ from bot.why.view import weights_of, why_view
 from tests.builders import route
 
 JARGON = {"chunk", "retriev", "classifier", "gate", "threshold", "embedding", "vector", "token"}
-GATE = load_gate(0.65)
+
+
+def weighed(name: str, coefficient: float) -> Feature:
+    return Feature(name=name, mean=0.1, scale=0.1, lowest=0.0, highest=1.0, coefficient=coefficient)
+
+
+GATE = Gate(
+    GateFile(
+        version=2,
+        date=date(2026, 11, 23),
+        calibrations={
+            "extractive": Calibration(
+                label="right",
+                intercept=0.0,
+                features=(weighed("tokens_lead", 1.0), weighed("vector_best", 0.01)),
+                trained_on=(),
+            )
+        },
+    )
+)
+"""The lead counts, the cosine hardly: the shipped file changes with each training."""
+
 PASSAGES = (
     FoundPassage("c1", "vpn.md", "VPN", "Error codes", {"keyword": 5.0, "fused": 1.0}),
     FoundPassage("c2", "vpn.md", "VPN", "", {"vector": 0.5, "fused": 0.5}),
