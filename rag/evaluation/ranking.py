@@ -62,8 +62,8 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], *, constant: int =
 class Pairs:
     """Every pair of a positive and a negative, for AUROCs that can be resampled cheaply.
 
-    ``wins`` is 1 where the positive scores higher, 0.5 on a tie; ``counted`` is 0 for pairs that
-    are left out. Both have shape (positives, negatives).
+    ``wins`` is 1 where the positive scores higher, 0.5 on a tie, 0 for pairs that are left out;
+    ``counted`` is 0 for these, else 1. Both have shape (positives, negatives).
     """
 
     wins: Floats
@@ -80,12 +80,13 @@ class Pairs:
     ) -> Pairs:
         """Count only pairs that are alike in a number (words), give or take ``tolerance``."""
         apart = np.abs(np.subtract.outer(np.asarray(of_positives), np.asarray(of_negatives)))
-        return Pairs(self.wins, self.counted * (apart <= tolerance))
+        counted = self.counted * (apart <= tolerance)
+        return Pairs(self.wins * counted, counted)
 
     def auroc(self, positives: Floats | None = None, negatives: Floats | None = None) -> float:
         """Return the share of counted pairs that are won, weighted; NaN when none is counted."""
         rows = np.ones(self.wins.shape[0]) if positives is None else positives
         columns = np.ones(self.wins.shape[1]) if negatives is None else negatives
         counted = float(rows @ self.counted @ columns)
-        won = float(rows @ (self.wins * self.counted) @ columns)
+        won = float(rows @ self.wins @ columns)
         return won / counted if counted else math.nan
