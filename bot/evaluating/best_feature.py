@@ -20,6 +20,8 @@ from rag.evaluation.ranking import Pairs
 
 POOLED = "pooled"
 
+LEAST_QUESTIONS = 10
+
 Score = Callable[[Case], float | None]
 
 
@@ -44,6 +46,7 @@ def comparisons(
     """Return, by set and for all of them pooled, how the gate and the chosen feature order.
 
     Questions on one page stay together in the bootstrap, and both orders are resampled alike.
+    What has fewer than LEAST_QUESTIONS on either side is left out: it says nothing.
     """
     pooled = [case for _, cases in asked for case in cases]
     every = [*asked, (POOLED, pooled)] if len(asked) > 1 else asked
@@ -51,7 +54,7 @@ def comparisons(
         name: [
             _comparison(against, ours, others, chosen[against], signs)
             for against, (ours, others) in compared(cases).items()
-            if against in chosen
+            if against in chosen and min(len(ours), len(others)) >= LEAST_QUESTIONS
         ]
         for name, cases in every
     }

@@ -38,3 +38,4 @@ def test_the_difference_is_paired_and_pooled_over_sets() -> None:
     assert of_a.difference.value == pytest.approx((of_a.gate.value or 0) - (of_a.single.value or 0))
     assert of_a.single.value == 1.0
     assert pooled.gate.n == 42
+    assert found["b"] == [], "one question on either side says nothing"
