@@ -102,6 +102,8 @@ class ExtractiveComposer:
             if not candidates or _speechless(judged):
                 return Composition(claims=())
             worths = section_ranking.ranked(passages, judged.scores)
+            if not worths:
+                return Composition(claims=())
             sections = [section for _, section in worths]
             rest = _rest(passages, sections[:COMPLETED], judged)
             if rest:

@@ -141,6 +141,14 @@ async def test_nothing_is_said_when_no_passage_shares_a_word() -> None:
     assert (await composer.compose("", [])).claims == ()
 
 
+async def test_nothing_is_said_of_pages_with_nothing_but_heads() -> None:
+    heads = passage("| Badge | Fee |\n| --- | --- |", page="a.md")
+    label = passage("Badge lost. Phone us", page="b.md")
+
+    assert (await compose("badge fee", heads)).claims == ()
+    assert (await compose("badge lost", label)).claims == ()
+
+
 async def test_a_heading_stands_above_its_text_and_never_alone() -> None:
     headed = passage("Lost badges\n\nReport a lost badge: extension 5500.\n\nFound badges")
 
