@@ -170,7 +170,9 @@ def _rest(
     room = MAX_CANDIDATES - len(judged.candidates)
     candidates: list[Candidate] = []
     rank = len(passages)
-    for chunk in (chunk for section in sections for chunk in section.chunks):
+    # Two sections may share a chunk.
+    chunks = {chunk.id: chunk for section in sections for chunk in section.chunks}
+    for chunk in chunks.values():
         if chunk.id not in judged_chunks and len(candidates) < room:
             candidates += candidates_of([Passage(chunk, 0.0, {})], first_rank=rank)
             rank += 1

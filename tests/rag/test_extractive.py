@@ -98,6 +98,17 @@ async def test_steps_that_go_on_in_a_chunk_that_was_not_found_are_complete() -> 
     ]
 
 
+async def test_a_line_of_a_chunk_that_two_sections_share_is_shown_once() -> None:
+    found = passage("Ask for a badge. Bring photos. Wait. Go.", ordinal=0, signals={"keyword": 1})
+    best = "Badge desk: North N12."
+    rest = passage(f"{best} Knock. Wait. Go.\n\nParking\n\nIt is free.", ordinal=1, score=0.0)
+
+    (*_, shown) = said(await compose("badge desk North N12", found, rest))
+
+    assert shown.count(best) == 1
+    assert f"**{best}**" in shown
+
+
 async def test_a_second_section_that_repeats_the_first_is_not_shown() -> None:
     again = passage("A session ends after 12 hours.", page="old.md", title="Old", score=0.3)
 
