@@ -205,7 +205,8 @@ def _add_row(shown: list[Block | Span], piece: _Piece) -> None:
         if not repeated:
             shown[-1] = replace(table, entries=(*table.entries, piece.span))
         return
-    _rule_off(shown, table, piece.span)
+    if "|" in piece.span.quote:
+        _rule_off(shown, table, piece.span)
 
 
 def _rule_off(shown: list[Block | Span], table: Block, rule: Span) -> None:

@@ -82,6 +82,13 @@ def test_a_table_cut_between_chunks_has_its_header_once() -> None:
     assert whole(block).text() == f"{header}| Mon | 1 |\n| Tue | 2 |"
 
 
+def test_a_line_across_the_page_takes_no_row_from_the_table_above_it() -> None:
+    table, end = blocks("| Size | Price |\n|---|---|\n| S | 5 |\n| M | 7 |\n\n---\n\nThe end.")
+
+    assert [row.quote for row in table.entries] == ["| S | 5 |", "| M | 7 |"]
+    assert [span.quote for span in end.entries] == ["The end."]
+
+
 def test_code_cut_between_chunks_is_fenced_once() -> None:
     (block,) = blocks("```sh\none\n```", "```sh\ntwo\n```")
 
