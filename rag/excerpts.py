@@ -189,8 +189,8 @@ def _bold(line: str) -> str:
     bare = line.strip()
     if not bare or ("`" in bare and _BOLD in bare):
         return line
-    if bare.startswith("|"):
-        cells = _CELL.split(bare)[1:-1]
-        return f"|{'|'.join(f' {_bold(cell.strip())} ' for cell in cells)}|"
+    parts = _CELL.split(bare)
+    if len(parts) > 1 and not parts[0] and not parts[-1]:
+        return f"|{'|'.join(f' {_bold(cell.strip())} ' for cell in parts[1:-1])}|"
     lead = line[: len(line) - len(line.lstrip())]
     return f"{lead}{_BOLD}{bare.replace(_BOLD, '')}{_BOLD}"

@@ -154,3 +154,12 @@ def test_a_marked_row_stays_a_row() -> None:
     marked = whole(block).text([(row.chunk.id, row.start, row.end)])
 
     assert marked.splitlines()[-1] == "| **443** | **VPN** |"
+
+
+def test_a_marked_line_that_begins_like_a_row_keeps_its_words() -> None:
+    (block,) = blocks("|x| is never negative. It is a length.")
+    line = block.entries[0]
+
+    marked = whole(block).text([(line.chunk.id, line.start, line.end)])
+
+    assert marked == "**|x| is never negative.** It is a length."
