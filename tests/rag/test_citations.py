@@ -197,6 +197,14 @@ def test_a_table_is_shown_as_stored_below_its_header() -> None:
     assert found == "| Size | Price |\n| --- | --- |\n| S | 5 |\n| M | 7 |"
 
 
+def test_no_row_is_shown_below_the_header_of_another_table() -> None:
+    page = f"{ROWS}\n\nLeave by country:\n\n| Country | Days |\n|---|---|\n| Spain | 22 |"
+    claim = checked("", 2, 7, kind="table", pages=(chunk("a", page),)).claim
+    assert claim is not None
+    assert claim.text == "| Size | Price |\n| --- | --- |\n| S | 5 |"
+    assert [each.quote for each in claim.citations] == ["| Size | Price |", "| S | 5 |"]
+
+
 def test_code_is_shown_as_stored_in_a_fence_that_it_cannot_end() -> None:
     page = "Run this:\n\n~~~\nls -l\n```\necho <x>\n~~~"
     found = shown("rm -rf", 1, 2, kind="code", page=page)
