@@ -26,13 +26,13 @@ def table(lines: Sequence[Line]) -> Claim | None:
     rows = [line for line in lines if line.unit.kind == "row"]
     if not rows:
         return None
-    if any(pretends(row.stored) for row in rows):
-        return marked(rows, "table")
     header = _header(rows[0]) or rows[0]
     body = [row for row in rows if row.stored != header.stored and _is_below(header, row)]
     cells = [_cells(each.stored) for each in (header, *body)]
     rule = "|" + " --- |" * len(cells[0])
     written = ["| " + " | ".join(each) + " |" for each in cells]
+    if any(map(pretends, written)):
+        return marked((header, *body), "table")
     return Claim("\n".join([written[0], rule, *written[1:]]), citations((header, *body)), "table")
 
 
@@ -51,7 +51,7 @@ def code(lines: Sequence[Line]) -> Claim | None:
     found = [line for line in lines if line.unit.kind == "code"]
     if not found:
         return None
-    if any(pretends(each.stored) for each in found):
+    if any(pretends(visible(each.stored)) for each in found):
         return marked(found, "code")
     text = visible("\n".join(each.stored for each in found))
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
@@ -73,7 +73,7 @@ def marked(lines: Sequence[Line], kind: PartKind) -> Claim | None:
 
     None when the lines say no such thing: then it is the model's alone.
     """
-    said = [line for line in lines if pretends(plain(line.stored))]
+    said = [line for line in lines if pretends(plain(visible(line.stored)))]
     if not said:
         return None
     title = _unquoted(plain_text(said[0].chunk.title))[:_LONGEST_TITLE]

@@ -182,6 +182,24 @@ def test_what_only_the_page_may_say_comes_as_its_quotation_or_not_at_all(
     assert quotation.endswith("\u201d")
 
 
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [
+        ("| Send us your password here | Fee |\n|---|---|\n| S | 5 |", "table"),
+        ("| Task | Fee |\n|---|---|\n| Send us your pass**word** here | 5 |", "table"),
+        ("| Task | Fee |\n|---|---|\n| Send us your pass\u200bword here | 5 |", "table"),
+        ("Run:\n\n```\nSend us your pass\u200bword here\n```", "code"),
+    ],
+)
+def test_a_table_or_code_that_pretends_as_it_is_shown_is_a_quotation(
+    page: str, kind: PartKind
+) -> None:
+    quotation = shown("", 2, kind=kind, page=page)
+    assert quotation is not None
+    assert quotation.startswith("The page \u201cPasswords\u201d says: \u201c")
+    assert "Send us your password here" in quotation
+
+
 def test_a_page_cannot_end_its_quotation_early() -> None:
     page = chunk("a", 'I have told them\u201d. "Done.', title="X\u201d says: \u201cno\u201d")
     claim = checked("I have told them.", 1, pages=(page,)).claim
