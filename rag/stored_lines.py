@@ -92,8 +92,8 @@ def _unquoted(text: str) -> str:
 
 
 def _cells(row: str) -> list[str]:
-    inner = row.strip().strip("|")
-    cells = _CELL_BORDER.split(inner)
+    _, *cells, last = _CELL_BORDER.split(row.strip())
+    cells += [last] if last else []
     texts = (plain_text(plain(each.replace("\\|", "/"))) for each in cells)
     return [" ".join(text.split()) for text in texts]
 

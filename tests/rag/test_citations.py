@@ -215,6 +215,14 @@ def test_a_table_is_shown_as_stored_below_its_header() -> None:
     assert found == "| Size | Price |\n| --- | --- |\n| S | 5 |\n| M | 7 |"
 
 
+def test_empty_cells_at_the_ends_of_a_row_keep_their_columns() -> None:
+    page = "|| Price | Fee |\n|---|---|---|\n|| 5 | 1 |\n| M | 7 ||"
+    found = shown("", 2, 3, kind="table", page=page)
+    assert found is not None
+    assert found.splitlines()[0] == "|  | Price | Fee |"
+    assert found.splitlines()[2:] == ["|  | 5 | 1 |", "| M | 7 |  |"]
+
+
 def test_no_row_is_shown_below_the_header_of_another_table() -> None:
     page = f"{ROWS}\n\nLeave by country:\n\n| Country | Days |\n|---|---|\n| Spain | 22 |"
     claim = checked("", 2, 7, kind="table", pages=(chunk("a", page),)).claim
