@@ -61,11 +61,6 @@ class Excerpt:
         """Whether a table has too many rows to be shown whole."""
         return self.block.kind == "table" and len(self.entries) > MOST_ROWS
 
-    def holds(self, place: Place) -> bool:
-        """Whether a stretch of a chunk is shown."""
-        spans = (*self.block.above, self.block.header, *self.entries)
-        return any(span.holds(*place) for span in spans if span)
-
     def text(self, decisive: Collection[Place] = ()) -> str:
         """Return it as Markdown, with decisive stretches in bold."""
         joint = " " if self.block.kind == "paragraph" else "\n"

@@ -199,7 +199,10 @@ def _composed(
 
 def _held(excerpt: Excerpt, judged: _Judged) -> list[int]:
     """Return the candidates that an excerpt shows, the best first."""
-    shown = [i for i, each in enumerate(judged.candidates) if excerpt.holds(each.at)]
+    runs = excerpt.runs
+    shown = [
+        i for i, each in enumerate(judged.candidates) if any(run.holds(*each.at) for run in runs)
+    ]
     return sorted(shown, key=lambda i: -judged.score[i])
 
 

@@ -152,6 +152,14 @@ async def test_nothing_is_said_when_no_passage_shares_a_word() -> None:
     assert (await composer.compose("", [])).claims == ()
 
 
+async def test_code_of_several_lines_is_an_answer_and_speaks_for_it() -> None:
+    code = "```\ninstall vpn\nvpn start\n```"
+    beside = passage(f"Offices open at nine. They close at five.\n\n{code}")
+
+    assert said(await compose("vpn start", passage(code))) == [code]
+    assert (await compose("vpn start", beside)).signals["quotes_coverage"] == 1.0
+
+
 async def test_nothing_is_said_of_pages_with_nothing_but_heads() -> None:
     heads = passage("| Badge | Fee |\n| --- | --- |", page="a.md")
     label = passage("Badge lost. Phone us", page="b.md")
