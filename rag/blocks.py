@@ -293,7 +293,7 @@ def _introduced(shown: Sequence[Block | Span]) -> Iterator[Block]:
 
 def _leads(block: Block, following: Block) -> bool:
     """Whether a paragraph ends with what announces the block after it, or is a line above it."""
-    if block.kind != "paragraph":
+    if block.kind != "paragraph" or not following.entries:
         return False
     last = block.entries[-1].quote.rstrip("*_ ")
     if len(block.entries) == 1 and len(last) <= _LONGEST_LABEL and last[-1:] not in ".!;,):":

@@ -136,6 +136,12 @@ def test_a_table_without_a_row_is_not_shown() -> None:
     assert blocks("| Number | Place |\n| --- | --- |") == ()
 
 
+def test_what_introduces_a_table_without_a_row_is_shown_all_the_same() -> None:
+    (block,) = blocks("Ask Ann for a number:\n\n| Number | Place |\n| --- | --- |")
+
+    assert [span.quote for span in block.entries] == ["Ask Ann for a number:"]
+
+
 def test_a_long_paragraph_is_cut_around_the_sentence_that_answers() -> None:
     sentences = [f"Sentence {n} has some more words in it." for n in range(30)]
     (block,) = blocks(" ".join(sentences))
