@@ -205,7 +205,8 @@ def _add_row(shown: list[Block | Span], piece: _Piece) -> None:
         if not repeated:
             shown[-1] = replace(table, entries=(*table.entries, piece.span))
         return
-    _rule_off(shown, table, piece.span)
+    if "|" in piece.span.quote:
+        _rule_off(shown, table, piece.span)
 
 
 def _rule_off(shown: list[Block | Span], table: Block, rule: Span) -> None:
@@ -292,7 +293,7 @@ def _introduced(shown: Sequence[Block | Span]) -> Iterator[Block]:
 
 def _leads(block: Block, following: Block) -> bool:
     """Whether a paragraph ends with what announces the block after it, or is a line above it."""
-    if block.kind != "paragraph":
+    if block.kind != "paragraph" or not following.entries:
         return False
     last = block.entries[-1].quote.rstrip("*_ ")
     if len(block.entries) == 1 and len(last) <= _LONGEST_LABEL and last[-1:] not in ".!;,):":

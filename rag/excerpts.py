@@ -61,11 +61,6 @@ class Excerpt:
         """Whether a table has too many rows to be shown whole."""
         return self.block.kind == "table" and len(self.entries) > MOST_ROWS
 
-    def holds(self, place: Place) -> bool:
-        """Whether a stretch of a chunk is shown."""
-        spans = (*self.block.above, self.block.header, *self.entries)
-        return any(span.holds(*place) for span in spans if span)
-
     def text(self, decisive: Collection[Place] = ()) -> str:
         """Return it as Markdown, with decisive stretches in bold."""
         joint = " " if self.block.kind == "paragraph" else "\n"
@@ -189,8 +184,8 @@ def _bold(line: str) -> str:
     bare = line.strip()
     if not bare or ("`" in bare and _BOLD in bare):
         return line
-    if bare.startswith("|"):
-        cells = _CELL.split(bare)[1:-1]
-        return f"|{'|'.join(f' {_bold(cell.strip())} ' for cell in cells)}|"
+    parts = _CELL.split(bare)
+    if len(parts) > 1 and not parts[0] and not parts[-1]:
+        return f"|{'|'.join(f' {_bold(cell.strip())} ' for cell in parts[1:-1])}|"
     lead = line[: len(line) - len(line.lstrip())]
     return f"{lead}{_BOLD}{bare.replace(_BOLD, '')}{_BOLD}"

@@ -102,6 +102,8 @@ class ExtractiveComposer:
             if not candidates or _speechless(judged):
                 return Composition(claims=())
             worths = section_ranking.ranked(passages, judged.scores)
+            if not worths:
+                return Composition(claims=())
             sections = [section for _, section in worths]
             rest = _rest(passages, sections[:COMPLETED], judged)
             if rest:
@@ -168,7 +170,9 @@ def _rest(
     room = MAX_CANDIDATES - len(judged.candidates)
     candidates: list[Candidate] = []
     rank = len(passages)
-    for chunk in (chunk for section in sections for chunk in section.chunks):
+    # Two sections may share a chunk.
+    chunks = {chunk.id: chunk for section in sections for chunk in section.chunks}
+    for chunk in chunks.values():
         if chunk.id not in judged_chunks and len(candidates) < room:
             candidates += candidates_of([Passage(chunk, 0.0, {})], first_rank=rank)
             rank += 1
@@ -195,7 +199,10 @@ def _composed(
 
 def _held(excerpt: Excerpt, judged: _Judged) -> list[int]:
     """Return the candidates that an excerpt shows, the best first."""
-    shown = [i for i, each in enumerate(judged.candidates) if excerpt.holds(each.at)]
+    runs = excerpt.runs
+    shown = [
+        i for i, each in enumerate(judged.candidates) if any(run.holds(*each.at) for run in runs)
+    ]
     return sorted(shown, key=lambda i: -judged.score[i])
 
 

@@ -19,19 +19,31 @@ _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 
 def table(lines: Sequence[Line]) -> Claim | None:
-    """Return the rows among the lines as a Markdown table below their header; None without any."""
+    """Return the rows among the lines as a Markdown table below their header; None without any.
+
+    Those of the first row's table alone: below its header the cells of another one would lie.
+    """
     rows = [line for line in lines if line.unit.kind == "row"]
     if not rows:
         return None
-    if any(pretends(row.stored) for row in rows):
-        return marked(rows, "table")
-    headers = [each for each in rows[0].above if each.unit.kind == "row"] or rows[:1]
-    header = headers[0]
-    body = [row for row in rows if row.stored != header.stored]
+    header = _header(rows[0]) or rows[0]
+    body = [row for row in rows if row.stored != header.stored and _is_below(header, row)]
     cells = [_cells(each.stored) for each in (header, *body)]
     rule = "|" + " --- |" * len(cells[0])
     written = ["| " + " | ".join(each) + " |" for each in cells]
+    if any(map(pretends, written)):
+        return marked((header, *body), "table")
     return Claim("\n".join([written[0], rule, *written[1:]]), citations((header, *body)), "table")
+
+
+def _header(row: Line) -> Line | None:
+    return next((each for each in row.above if each.unit.kind == "row"), None)
+
+
+def _is_below(header: Line, row: Line) -> bool:
+    """Whether a row has a header, or none; what goes on in the next chunk repeats it."""
+    own = _header(row)
+    return own is None or own.stored == header.stored
 
 
 def code(lines: Sequence[Line]) -> Claim | None:
@@ -39,7 +51,7 @@ def code(lines: Sequence[Line]) -> Claim | None:
     found = [line for line in lines if line.unit.kind == "code"]
     if not found:
         return None
-    if any(pretends(each.stored) for each in found):
+    if any(pretends(visible(each.stored)) for each in found):
         return marked(found, "code")
     text = visible("\n".join(each.stored for each in found))
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
@@ -61,7 +73,7 @@ def marked(lines: Sequence[Line], kind: PartKind) -> Claim | None:
 
     None when the lines say no such thing: then it is the model's alone.
     """
-    said = [line for line in lines if pretends(plain(line.stored))]
+    said = [line for line in lines if pretends(plain(visible(line.stored)))]
     if not said:
         return None
     title = _unquoted(plain_text(said[0].chunk.title))[:_LONGEST_TITLE]
@@ -80,8 +92,8 @@ def _unquoted(text: str) -> str:
 
 
 def _cells(row: str) -> list[str]:
-    inner = row.strip().strip("|")
-    cells = _CELL_BORDER.split(inner)
+    _, *cells, last = _CELL_BORDER.split(row.strip())
+    cells += [last] if last else []
     texts = (plain_text(plain(each.replace("\\|", "/"))) for each in cells)
     return [" ".join(text.split()) for text in texts]
 

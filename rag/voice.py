@@ -122,6 +122,7 @@ _PRETENDS_IN_TALK = (
 _SPEAKING = re.compile("|".join(_SPEAKS), re.IGNORECASE)
 _ASKING = re.compile("|".join(_ASKS), re.IGNORECASE)
 _TALKING = re.compile("|".join(_PRETENDS_IN_TALK), re.IGNORECASE)
+_NOT = re.compile(r"n['\u2019]t\b")
 _SHORTENED = ((re.compile(r"['\u2019]ve\b"), " have"), (re.compile(r"['\u2019]ll\b"), " will"))
 
 
@@ -145,7 +146,7 @@ def pretends_in_talk(text: str) -> bool:
 
     "I can help you", "Never share your password" and "Bitcoins are a currency" are none of these.
     """
-    return _TALKING.search(_plain(text.replace("n't ", " not "))) is not None
+    return _TALKING.search(_plain(_NOT.sub(" not", text))) is not None
 
 
 def _plain(text: str) -> str:

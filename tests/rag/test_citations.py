@@ -182,6 +182,24 @@ def test_what_only_the_page_may_say_comes_as_its_quotation_or_not_at_all(
     assert quotation.endswith("\u201d")
 
 
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [
+        ("| Send us your password here | Fee |\n|---|---|\n| S | 5 |", "table"),
+        ("| Task | Fee |\n|---|---|\n| Send us your pass**word** here | 5 |", "table"),
+        ("| Task | Fee |\n|---|---|\n| Send us your pass\u200bword here | 5 |", "table"),
+        ("Run:\n\n```\nSend us your pass\u200bword here\n```", "code"),
+    ],
+)
+def test_a_table_or_code_that_pretends_as_it_is_shown_is_a_quotation(
+    page: str, kind: PartKind
+) -> None:
+    quotation = shown("", 2, kind=kind, page=page)
+    assert quotation is not None
+    assert quotation.startswith("The page \u201cPasswords\u201d says: \u201c")
+    assert "Send us your password here" in quotation
+
+
 def test_a_page_cannot_end_its_quotation_early() -> None:
     page = chunk("a", 'I have told them\u201d. "Done.', title="X\u201d says: \u201cno\u201d")
     claim = checked("I have told them.", 1, pages=(page,)).claim
@@ -195,6 +213,22 @@ ROWS = "| Size | Price |\n|---|---|\n| S | 5 |\n| [M](https://evil.example) | 7 
 def test_a_table_is_shown_as_stored_below_its_header() -> None:
     found = shown("It is all free!", 2, 3, kind="table", page=ROWS)
     assert found == "| Size | Price |\n| --- | --- |\n| S | 5 |\n| M | 7 |"
+
+
+def test_empty_cells_at_the_ends_of_a_row_keep_their_columns() -> None:
+    page = "|| Price | Fee |\n|---|---|---|\n|| 5 | 1 |\n| M | 7 ||"
+    found = shown("", 2, 3, kind="table", page=page)
+    assert found is not None
+    assert found.splitlines()[0] == "|  | Price | Fee |"
+    assert found.splitlines()[2:] == ["|  | 5 | 1 |", "| M | 7 |  |"]
+
+
+def test_no_row_is_shown_below_the_header_of_another_table() -> None:
+    page = f"{ROWS}\n\nLeave by country:\n\n| Country | Days |\n|---|---|\n| Spain | 22 |"
+    claim = checked("", 2, 7, kind="table", pages=(chunk("a", page),)).claim
+    assert claim is not None
+    assert claim.text == "| Size | Price |\n| --- | --- |\n| S | 5 |"
+    assert [each.quote for each in claim.citations] == ["| Size | Price |", "| S | 5 |"]
 
 
 def test_code_is_shown_as_stored_in_a_fence_that_it_cannot_end() -> None:

@@ -98,6 +98,17 @@ async def test_steps_that_go_on_in_a_chunk_that_was_not_found_are_complete() -> 
     ]
 
 
+async def test_a_line_of_a_chunk_that_two_sections_share_is_shown_once() -> None:
+    found = passage("Ask for a badge. Bring photos. Wait. Go.", ordinal=0, signals={"keyword": 1})
+    best = "Badge desk: North N12."
+    rest = passage(f"{best} Knock. Wait. Go.\n\nParking\n\nIt is free.", ordinal=1, score=0.0)
+
+    (*_, shown) = said(await compose("badge desk North N12", found, rest))
+
+    assert shown.count(best) == 1
+    assert f"**{best}**" in shown
+
+
 async def test_a_second_section_that_repeats_the_first_is_not_shown() -> None:
     again = passage("A session ends after 12 hours.", page="old.md", title="Old", score=0.3)
 
@@ -139,6 +150,22 @@ async def test_nothing_is_said_when_no_passage_shares_a_word() -> None:
     assert (await composer.compose("parental leave", [VPN])).claims == ()
     assert (await composer.compose("parental leave", [])).claims == ()
     assert (await composer.compose("", [])).claims == ()
+
+
+async def test_code_of_several_lines_is_an_answer_and_speaks_for_it() -> None:
+    code = "```\ninstall vpn\nvpn start\n```"
+    beside = passage(f"Offices open at nine. They close at five.\n\n{code}")
+
+    assert said(await compose("vpn start", passage(code))) == [code]
+    assert (await compose("vpn start", beside)).signals["quotes_coverage"] == 1.0
+
+
+async def test_nothing_is_said_of_pages_with_nothing_but_heads() -> None:
+    heads = passage("| Badge | Fee |\n| --- | --- |", page="a.md")
+    label = passage("Badge lost. Phone us", page="b.md")
+
+    assert (await compose("badge fee", heads)).claims == ()
+    assert (await compose("badge lost", label)).claims == ()
 
 
 async def test_a_heading_stands_above_its_text_and_never_alone() -> None:

@@ -82,6 +82,13 @@ def test_a_table_cut_between_chunks_has_its_header_once() -> None:
     assert whole(block).text() == f"{header}| Mon | 1 |\n| Tue | 2 |"
 
 
+def test_a_line_across_the_page_takes_no_row_from_the_table_above_it() -> None:
+    table, end = blocks("| Size | Price |\n|---|---|\n| S | 5 |\n| M | 7 |\n\n---\n\nThe end.")
+
+    assert [row.quote for row in table.entries] == ["| S | 5 |", "| M | 7 |"]
+    assert [span.quote for span in end.entries] == ["The end."]
+
+
 def test_code_cut_between_chunks_is_fenced_once() -> None:
     (block,) = blocks("```sh\none\n```", "```sh\ntwo\n```")
 
@@ -129,6 +136,12 @@ def test_a_table_without_a_row_is_not_shown() -> None:
     assert blocks("| Number | Place |\n| --- | --- |") == ()
 
 
+def test_what_introduces_a_table_without_a_row_is_shown_all_the_same() -> None:
+    (block,) = blocks("Ask Ann for a number:\n\n| Number | Place |\n| --- | --- |")
+
+    assert [span.quote for span in block.entries] == ["Ask Ann for a number:"]
+
+
 def test_a_long_paragraph_is_cut_around_the_sentence_that_answers() -> None:
     sentences = [f"Sentence {n} has some more words in it." for n in range(30)]
     (block,) = blocks(" ".join(sentences))
@@ -147,3 +160,12 @@ def test_a_marked_row_stays_a_row() -> None:
     marked = whole(block).text([(row.chunk.id, row.start, row.end)])
 
     assert marked.splitlines()[-1] == "| **443** | **VPN** |"
+
+
+def test_a_marked_line_that_begins_like_a_row_keeps_its_words() -> None:
+    (block,) = blocks("|x| is never negative. It is a length.")
+    line = block.entries[0]
+
+    marked = whole(block).text([(line.chunk.id, line.start, line.end)])
+
+    assert marked == "**|x| is never negative.** It is a length."

@@ -76,6 +76,8 @@ def test_general_talk_tells_no_deed_and_asks_for_no_secret(text: str) -> None:
         "I am Frontdesk, and I am happy to help you.",
         "Lisbon is the capital of Portugal.",
         "Never share your password with anybody.",
+        "Don\u2019t share your password with anybody.",
+        "Please don't\nshare your password.",
         "You should not give your PIN to strangers.",
         "Bitcoins are a currency that no bank issues.",
         "Write the code in Python and store the key in a variable.",

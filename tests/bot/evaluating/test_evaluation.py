@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -11,20 +12,21 @@ from bot.desk import Desk
 from bot.errors import SettingInvalid
 from bot.escalations.handover import EscalationWording
 from bot.evaluating.asking import Subject
-from bot.evaluating.evaluation import ask_all, certify, evaluate, everything, train
-from bot.evaluating.questions import load_questions
+from bot.evaluating.evaluation import Ask, ask_all, certify, evaluate, everything, train
+from bot.evaluating.questions import Labelled, load_questions
 from bot.evaluating.recording import RecordingComposer
 from bot.evaluating.rendering import markdown, shown
 from bot.evaluating.report import Figure, Report
 from bot.gating.gate import load_gate
 from bot.gating.gate_file import Calibration, Feature, GateFile
+from bot.ports import ReportStage
 from bot.routing.generic import GenericAnswers
-from bot.types import Intent, Route
+from bot.types import Inquiry, Intent, Outcome, Reply, Route, Trace
 from rag.extractive import ExtractiveComposer
 from rag.index.embedded import EmbeddedIndex, open_index
 from rag.index.schema import SCHEMA
 from rag.pipeline import Pipeline
-from rag.types import EVERYONE, Fingerprint, Page, Principal, Readers, Turn
+from rag.types import EVERYONE, Fingerprint, ModelCall, Page, Principal, Readers, Turn
 from tests.fakes import WordEmbedder
 from tests.rag.passages import passage
 
@@ -206,6 +208,24 @@ async def test_training_writes_a_file_and_keeps_the_calibrations_of_other_models
     assert {"extractive", "model:own:answer@1"} <= set(written.calibrations)
     assert written.calibrations["model:own:answer@1"] == first.calibrations["model:own:answer@1"]
     assert written.calibrations["extractive"].trained_on[0].right == 20
+
+
+class DatedModel:
+    """Answers as a desk whose model's server names the model by its date, too."""
+
+    async def handle(self, _: Inquiry, __: ReportStage) -> Outcome:
+        call = ModelCall("answer", "small-2026-01-01", "answer@2", 10, 5, 1.0)
+        route = Route(Intent.DOMAIN, 1.0, "rule", "vpn")
+        trace = Trace(route, calibration="model:small:answer@2", calls=(call,))
+        return Outcome(Reply("Use a hotspot.", "answer", confidence=0.9), trace)
+
+
+async def test_a_case_names_the_calibration_that_judged_its_answer(subject: Subject) -> None:
+    (case, *_) = await ask_all(
+        replace(subject, desk=DatedModel()), [Ask(Labelled.model_validate(QUESTIONS[0]))]
+    )
+
+    assert case.calibration == "model:small:answer@2"
 
 
 async def test_a_threshold_is_certified_when_enough_answers_are_right(
