@@ -54,6 +54,7 @@ _ASKED_FOR = (
     r"(?:your|the|an?|any|all|every|my|me|us|dein\w*|ihre?\w*|das|die|den)"
     rf"(?:\s+[\w-]+){{0,3}}?\s+{_PRIVATE}"
 )
+_YOUR_SECRET = rf"(?:your|dein\w*|ihre?\w*)(?:\s+[\w-]+){{0,2}}?\s+{_PRIVATE}"
 _GIVE = (
     r"(?:send|give|tell|share|provide|text|e-?mail|message|reply|respond|answer|forward"
     r"|submit|post|disclose|reveal|hand over|read out|confirm|verify|dictate|paste|write|supply"
@@ -71,6 +72,7 @@ _ASKS = (
     rf"\b{_ASKED_FOR}\b[^.!?]{{0,40}}\b{_GIVE}\b",
     rf"\b{_ASKED_FOR}\b[^.!?]{{0,50}}\b{_HERE}\b",
     rf"\b{_HERE}\b[^.!?]{{0,50}}\b{_ASKED_FOR}\b",
+    rf"\b(?:what is|what are|let (?:us|me) (?:have|know)|wie lautet) {_YOUR_SECRET}\b",
     rf"(?:\A|[.!?:;] |\bplease |\bbitte ){_PAY}\b[^.!?]{{0,60}}{_MONEY}",
     r"\b(?:gift cards?|bitcoins?|geschenkkarten?|gutscheincodes?)\b",
 )

@@ -10,7 +10,7 @@ from bot.evaluating.judging import Verdict, judge
 from bot.evaluating.questions import Kind, Labelled
 from bot.evaluating.recording import RecordingComposer
 from bot.evaluating.retrieving import Rankings, rank_pages
-from bot.gating.gate_file import is_of_model
+from bot.gating.gate_file import CAREFUL
 from bot.ports import AnswersInquiries
 from bot.types import (
     Audience,
@@ -171,13 +171,13 @@ def _case(
 
 
 def _calibration(outcome: Outcome) -> str:
-    """Name the calibration that judged a model's answer; without one, the one that there may be.
+    """Name the calibration that judged an answer; without one, the one that there may be.
 
     That goes by the last call that composed an answer, which names the model as its server does.
     Without such a call it is the quotes'.
     """
     judged_by = outcome.trace.calibration
-    if is_of_model(judged_by):
+    if judged_by not in {"", CAREFUL}:
         return judged_by
     composing = [call for call in outcome.trace.calls if call.prompt.startswith(_COMPOSES)]
     return f"model:{composing[-1].model}:{composing[-1].prompt}" if composing else "extractive"

@@ -26,7 +26,8 @@ def most_features(right: int, wrong: int) -> int:
 def forward_selected(names: Sequence[str], most: int, loss: Loss) -> list[str]:
     """Return the features that lower the loss most, one added at a time, ``most`` of them at most.
 
-    It ends when no further one gains LEAST_GAIN. All are returned where ``most`` allows it.
+    It ends when no further one gains LEAST_GAIN. All are returned where ``most`` allows it, and
+    none where each gets the wrong sign.
     """
     if most >= len(names):
         return list(names)
@@ -40,4 +41,4 @@ def forward_selected(names: Sequence[str], most: int, loss: Loss) -> list[str]:
             break
         chosen.append(name)
         best = valid[name]
-    return chosen or list(names)
+    return chosen

@@ -153,6 +153,8 @@ def _selected(samples: Sequence[Sample], right: NDArray[np.int64], weights: Floa
 
     count = int(right.sum())
     chosen = forward_selected(names, most_features(count, len(right) - count), loss)
+    if not chosen:
+        raise ValueError("No feature tells right answers from wrong ones in the way it should.")
     return [name for name in names if name in chosen]
 
 

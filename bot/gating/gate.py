@@ -78,7 +78,7 @@ class Gate:
         found = self._found(features, name)
         return Judgement(
             self.probability(features, name),
-            self.threshold(name),
+            self.threshold(found or name),
             self._calibrations[found].unsure_from if found else UNSURE_FROM,
             found or (CAREFUL if is_of_model(name) else ""),
         )

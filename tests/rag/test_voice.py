@@ -18,6 +18,8 @@ from tests.whole.pretended import PRETENDED
         "Your request was submitted.",
         "Share your credentials with the team.",
         "To continue, enter your PIN in this chat.",
+        "What is your new password?",
+        "Let us have your PIN.",
         "Ihre Frage wurde an den Support weitergeleitet.",
         "Ein Kollege meldet sich bei Ihnen.",
         "Ich habe das Team informiert.",
@@ -34,6 +36,7 @@ def test_a_hand_over_a_promise_or_a_request_is_heard(text: str) -> None:
     [
         "Enter your password and press Next.",
         "Reset your password in the portal.",
+        "What is the password policy?",
         "You must pay the first 2,000 euros yourself.",
         "Send the form to Payroll by the 10th.",
         "The program was created in 2014.",

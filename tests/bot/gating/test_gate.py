@@ -219,6 +219,17 @@ def test_a_threshold_is_certified_else_configured_else_trained(
     assert {name: judge.threshold(name) for name in thresholds} == thresholds
 
 
+def test_an_answer_is_held_to_the_threshold_of_what_judged_it() -> None:
+    known = {
+        "extractive": calibration().model_copy(update={"threshold": 0.3}),
+        "extractive.keyword": calibration().model_copy(update={"threshold": 0.8}),
+    }
+    without_vectors = {"has_claims": 1.0, "keyword_best": 1.0}
+
+    assert named_gate(known, None).judge(without_vectors, "extractive").threshold == 0.8
+    assert named_gate(known, None).judge(SURE, "extractive").threshold == 0.3
+
+
 def test_a_failed_check_lowers_what_a_model_says_as_the_careful_rule_does() -> None:
     name = calibration_name("gpt", "answer@1")
     rule = calibration().model_copy(update={"features": (feature(CAREFUL_RULE, 1.0),)})
