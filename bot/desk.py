@@ -83,7 +83,7 @@ class Desk:
         self._wording = wording
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
-        """Answer from the pages the audience may read, ask back, or hand over; never guess.
+        """Answer from the pages the audience may read, ask back, or hand over; say what is a guess.
 
         Nothing that a model or the index does makes it raise. What is overheard is answered from
         the pages or not at all.

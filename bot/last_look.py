@@ -68,13 +68,16 @@ def _to_be_shown(grounded: Grounded) -> Sequence[Chunk]:
     """Return the chunks that are quoted, or, where nothing is answered, could be named.
 
     Of a guess both are looked at: a question back, which names what was found, may take its place.
+    So it is of a part: what it lacks is said knowing all that was found.
     """
     found = [passage.chunk for passage in grounded.retrieval.passages]
     if grounded.answer is None or grounded.level is None:
         return found
     wanted = cited(grounded)
     quoted = [one.chunk for one in grounded.answer.passages if one.chunk.id in wanted]
-    return quoted if grounded.passes else list({one.id: one for one in (*quoted, *found)}.values())
+    if grounded.level == "sure":
+        return quoted
+    return list({one.id: one for one in (*quoted, *found)}.values())
 
 
 def _only(grounded: Grounded, pages: frozenset[str] | set[str]) -> Grounded:

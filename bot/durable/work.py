@@ -151,7 +151,7 @@ class Work:
         started = perf_counter()
         outcome = self._said_at_once(interaction, full=full)
         if outcome is None:
-            interaction, outcome = await self._handled(interaction)
+            interaction, outcome = await self._handled_or_refused(interaction)
         else:
             await self._close(interaction, outcome, last=True)
         self._answered(interaction.id, outcome)
@@ -164,12 +164,25 @@ class Work:
         """Return what is said without the desk: there is no room, or it has failed too often."""
         if full:
             return busy(interaction.message)
-        since = self._unknown_since.get(interaction.id)
-        if since is not None and monotonic() - since > self._introduction_seconds:
-            return refused(interaction.message, UNSURE)
         if self._faults.get(interaction.id, 0) >= _MOST_FAULTS:
             return unavailable(interaction.message, "The work failed again and again; see the log.")
         return None
+
+    async def _handled_or_refused(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
+        """Have it answered; refuse it once its platform could not tell for too long who asks.
+
+        However long ago that began, the platform is asked first: the record was away, perhaps.
+        """
+        try:
+            return await self._handled(interaction)
+        except AskerUnknown:
+            since = self._unknown_since.get(interaction.id)
+            if since is None or monotonic() - since <= self._introduction_seconds:
+                raise
+        interaction = await self._current(interaction)
+        outcome = refused(interaction.message, UNSURE)
+        await self._close(interaction, outcome, last=True)
+        return interaction, outcome
 
     async def _handled(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
         """Have it answered, once more if it was edited meanwhile, and record the outcome."""

@@ -72,7 +72,7 @@ def finding_of(interaction: Interaction, seen: Sight) -> Finding | None:
         threshold=outcome.trace.threshold,
         suggestions=suggestions,
         passages=passages,
-        missing=seen.missing(outcome.response),
+        missing=seen.missing(outcome),
         hidden=len(_pages(found_in(interaction)) - _pages(suggestions) - _pages(passages)),
     )
 
@@ -81,8 +81,8 @@ def exchange_of(interaction: Interaction, seen: Sight) -> Exchange:
     """Return an earlier exchange; an answer is shown whole or not at all."""
     answer, withheld = "", False
     if interaction.outcome is not None:
-        answer = interaction.outcome.response.text
-        shown = seen.shows(interaction.outcome.response)
+        response = seen.retold(interaction.outcome)
+        answer, shown = response.text, seen.shows(response)
         withheld = not shown or seen.repeats(interaction.outcome)
     return Exchange(
         interaction_id=interaction.id,

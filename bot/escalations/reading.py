@@ -14,6 +14,7 @@ import structlog
 
 from bot.clarification import option_of
 from bot.readers import Reader
+from bot.rendering.wording import without_missing
 from bot.types import (
     Escalation,
     FoundPassage,
@@ -138,8 +139,20 @@ class Sight:
             is_open(each, self.passages) and self.quotes(each) for each in quoted_in(response)
         )
 
-    def missing(self, response: Response) -> str:
+    def retold(self, outcome: Outcome) -> Response:
+        """Return a response as it may be told to somebody who was not told it.
+
+        What it lacks is left out where not all is open that was read: a model may name what it
+        read and did not cite.
+        """
+        response = outcome.response
+        if isinstance(response, Reply) and not self._may_read(outcome.trace.passages):
+            return without_missing(response)
+        return response
+
+    def missing(self, outcome: Outcome) -> str:
         """Return what an answer says that the pages lack, wherever its words may be seen."""
+        response = self.retold(outcome)
         if not isinstance(response, Reply) or not self.shows(response):
             return ""
         return response.missing or ""

@@ -41,13 +41,14 @@ class QuestionQuery:
 
     Each of ``words`` must be in the question, in any case. ``person_id`` is exact. ``vote``
     "none" means not judged. ``since`` is within, ``until`` is not; both with their zone.
-    ``refused``: it was not worked on, or was. ``least`` and ``most`` bound the confidence (0..1)
-    and leave out questions without one.
+    ``refused``: it was not worked on, or was. ``level`` is how an answer was offered.
+    ``least`` and ``most`` bound the confidence (0..1) and leave out questions without one.
     """
 
     words: str = ""
     answer_type: AnswerType | None = None
     refused: bool | None = None
+    level: ConfidenceLevel | None = None
     intent: Intent | None = None
     platform: Platform = ""
     person_id: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count, groupby
 
 from bot.rendering.markdown import clip, closes
@@ -65,6 +66,12 @@ def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure"
 def _as_sure_as_it_is(text: str, level: ConfidenceLevel, missing: str | None) -> str:
     said = f"{UNSURE}:\n\n{text.removeprefix(FOUND).lstrip()}" if level == "unsure" else text
     return f"{said}\n\n{NOT_SAID} {missing}" if missing else said
+
+
+def without_missing(reply: Reply) -> Reply:
+    """Return a reply that does not say what it lacks."""
+    said = f"\n\n{NOT_SAID} {reply.missing}"
+    return replace(reply, text=reply.text.removesuffix(said), missing=None)
 
 
 def refusal_of(probability: float) -> Reply:

@@ -48,6 +48,7 @@ def window(tenant: str, query: QuestionQuery, size: int, after: Place | None) ->
         row.intent,
         row.answer_type,
         row.confidence,
+        row.confidence_level,
         row.channel,
     )
     statement = (
@@ -183,6 +184,8 @@ def _kinds(window: Window, query: QuestionQuery) -> list[ColumnElement[bool]]:
     if query.refused is not None:
         refused = _refused(window.c)
         kinds.append(refused if query.refused else not_(refused))
+    if query.level is not None:
+        kinds.append(window.c.confidence_level == query.level)
     if query.intent is not None:
         kinds.append(window.c.intent == query.intent.value)
     if query.platform:

@@ -218,8 +218,12 @@ async def test_what_was_kept_for_an_asker_is_looked_at_again_when_they_want_to_s
     assert found.why_not == (CHANGED if closed else "")
 
 
-async def test_of_a_guess_all_that_was_found_is_looked_at_once_more() -> None:
-    bench = Bench([page(1), page(2), page(3)], Closed({"p2"}), sure=0.5)
+@pytest.mark.parametrize(("sure", "missing"), [(0.5, None), (0.9, "when")], ids=["guess", "part"])
+async def test_of_a_guess_or_a_part_all_that_was_found_is_looked_at(
+    sure: float, missing: str | None
+) -> None:
+    composer = FirstLine(calls=(CALL,), missing=missing)
+    bench = Bench([page(1), page(2), page(3)], Closed({"p2"}), sure, composer)
 
     outcome = await bench.ask()
 

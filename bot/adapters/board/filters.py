@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal, TypeVar, get_args
 
-from bot.adapters.board.words import REFUSED_KIND
+from bot.adapters.board.words import PARTLY, REFUSED_KIND
 from bot.feedback import REASONS, Reason, Vote
 from bot.outcomes import AnswerType
 from bot.records.searching import FeedbackQuery, QuestionQuery
@@ -76,6 +76,7 @@ def question_query(fields: Fields) -> QuestionQuery:
     return QuestionQuery(
         words=fields.text("words"),
         answer_type="GENERIC" if kind == REFUSED_KIND else fields.among("kind", _TYPES),
+        level=fields.among("kind", PARTLY),
         refused=kind == REFUSED_KIND if kind in {"GENERIC", REFUSED_KIND} else None,
         intent=next((each for each in Intent if each.value == fields.text("intent")), None),
         platform=fields.text("platform"),

@@ -13,6 +13,7 @@ from bot.adapters.board.shown import ExchangeView, ResponseView, exchange_views,
 from bot.escalations.reading import Sight
 from bot.gating.gate_file import judged_by
 from bot.outcomes import confidence_level
+from bot.rendering.wording import without_missing
 from bot.types import Feedback, Interaction, Outcome, PostedRef
 
 Facts = tuple[tuple[str, str], ...]
@@ -69,7 +70,8 @@ def record_view(
     """Return what the page of a record shows, with the scores of the search if ``scored``."""
     message, outcome = asked.message, asked.outcome
     channel = f"{message.thread.platform}:{message.thread.channel}"
-    private = outcome.private if outcome else None
+    # What was read for it is not recorded, and so neither who may know what it lacks.
+    private = without_missing(outcome.private) if outcome and outcome.private else None
     before = exchange_views(earlier, sight)
     return RecordView(
         id=asked.id,
@@ -120,7 +122,7 @@ def _judged(outcome: Outcome, sight: Sight) -> Iterable[tuple[str, str]]:
         yield "Judged by", judged_by(trace.calibration)
     if level := confidence_level(outcome):
         yield "Offered as", words.OFFERED[level]
-    if missing := sight.missing(response):
+    if missing := sight.missing(outcome):
         yield "The wiki doesn't say", missing
 
 

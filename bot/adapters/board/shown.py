@@ -93,7 +93,7 @@ def said(asked: Interaction, sight: Sight) -> ResponseView | None:
         return None
     if sight.repeats(asked.outcome):
         return ResponseView(withheld=True)
-    return response_view(asked.outcome.response, asked.id, sight)
+    return response_view(sight.retold(asked.outcome), asked.id, sight)
 
 
 def page_view(source: Source, sight: Sight) -> PageView:

@@ -60,7 +60,14 @@ REFUSED: Mapping[str, str] = {
 """Why a question was not worked on, by the note of its refusal; all others are limits."""
 
 REFUSED_KIND = "REFUSED"
-FOUND = (*BECAME.items(), (REFUSED_KIND, "Refused: limit or pause"))
+PARTLY: tuple[ConfidenceLevel, ...] = ("partial", "unsure")
+"""Levels that are searched for by themselves; all answers from the wiki are found together."""
+
+FOUND = (
+    *BECAME.items(),
+    *((level, LEVELS[level]) for level in PARTLY),
+    (REFUSED_KIND, "Refused: limit or pause"),
+)
 """What became of questions, to be searched by."""
 
 INTENTS: Mapping[Intent, str] = {

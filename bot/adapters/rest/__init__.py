@@ -75,6 +75,7 @@ def mount(
         "cancel": documents.cancel,
     }
     handlers = {root: both | _of_questions(rest) for root, rest in versions.items()}
+    handlers[V1]["questions"] = record.questions_v1
     app.on_response_prepare.append(_name_successor)
     for operation in OPERATIONS:
         handler = handlers[V1 if operation.deprecated else V2][operation.handler]

@@ -117,6 +117,10 @@ class Operation:
 _REPLIES_V1: Mapping[Handler, Mapping[int, type[BaseModel]]] = {
     "ask": {200: wire.Answer},
     "interaction": {200: wire.Interaction, 202: wire.Working},
+    "questions": {200: wire_record.Questions},
+}
+_PARAMETERS_V1: Mapping[Handler, tuple[Parameter, ...]] = {
+    "questions": parameters_of(wire_record.QuestionSearch)
 }
 
 
@@ -126,6 +130,7 @@ def in_v1(operation: Operation) -> Operation:
         operation,
         path=operation.path.replace(V2, V1, 1),
         replies=_REPLIES_V1.get(operation.handler, operation.replies),
+        parameters=_PARAMETERS_V1.get(operation.handler, operation.parameters),
         deprecated=True,
     )
 
@@ -224,10 +229,10 @@ OPERATIONS = (
         "GET",
         f"{V2}/interactions",
         "Search what was asked, newest first; for those who answer.",
-        {200: wire_record.Questions},
+        {200: wire_record.QuestionsV2},
         (*ALWAYS, 422),
         None,
-        parameters_of(wire_record.QuestionSearch),
+        parameters_of(wire_record.QuestionSearchV2),
     ),
     Operation(
         "escalations",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import get_args
+from typing import Any, get_args
 
 from aiohttp import web
 
@@ -20,9 +20,9 @@ from bot.escalations.ports import Cases
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep
 from bot.ports import Interactions
 from bot.records.places import read, written
-from bot.records.searching import AskedQuestion, Place, QuestionQuery, Searches
+from bot.records.searching import AskedQuestion, Listed, Place, QuestionQuery, Searches
 from bot.records.sums import Span, SumsUsage
-from bot.types import InteractionId, Person
+from bot.types import ConfidenceLevel, InteractionId, Person
 
 _USUAL_SPAN = timedelta(days=30)
 _LONGEST_SPAN = timedelta(days=400)
@@ -50,10 +50,28 @@ class RecordApi:
     async def questions(self, request: web.Request) -> web.Response:
         """List questions, newest first."""
         needs(request, "expert")
-        asked = query_of(request, wire.QuestionSearch)
+        asked = query_of(request, wire.QuestionSearchV2)
+        found = await self._found(asked, asked.confidence_level)
+        listed = [
+            wire.ListedQuestionV2(**_question(each), confidence_level=each.level)
+            for each in found.items
+        ]
+        return as_json(wire.QuestionsV2(questions=listed, next=_cursor(found.next)))
+
+    async def questions_v1(self, request: web.Request) -> web.Response:
+        """Do so as version 1 does, which knows no levels."""
+        needs(request, "expert")
+        found = await self._found(query_of(request, wire.QuestionSearch))
+        listed = [wire.ListedQuestion(**_question(each)) for each in found.items]
+        return as_json(wire.Questions(questions=listed, next=_cursor(found.next)))
+
+    async def _found(
+        self, asked: wire.QuestionSearch, level: ConfidenceLevel | None = None
+    ) -> Listed[AskedQuestion]:
         query = QuestionQuery(
             words=asked.q,
             answer_type=asked.answer_type,
+            level=level,
             intent=asked.intent,
             platform=asked.platform,
             person_id=asked.person,
@@ -64,9 +82,7 @@ class RecordApi:
             most=asked.most,
         )
         after = _place(asked.cursor, numbered=True)
-        found = await self._searches.questions(self._tenant, query, limit=asked.limit, after=after)
-        listed = [_question(each) for each in found.items]
-        return as_json(wire.Questions(questions=listed, next=_cursor(found.next)))
+        return await self._searches.questions(self._tenant, query, limit=asked.limit, after=after)
 
     async def escalations(self, request: web.Request) -> web.Response:
         """List escalations, those that wait longest first."""
@@ -179,24 +195,24 @@ def _actor(request: web.Request, person: Person, name: str | None) -> Actor:
     return actor_of(person, "expert", name=name or person.name or _NAMELESS)
 
 
-def _question(each: AskedQuestion) -> wire.ListedQuestion:
-    return wire.ListedQuestion(
-        interaction_id=each.id,
-        asked_at=each.asked_at,
-        question=each.text,
-        person_id=each.person_id,
-        person_name=each.person_name,
-        platform=each.channel.partition(":")[0],
-        channel=each.channel,
-        private=each.private,
-        status=each.status,
-        answer_type=each.answer_type,
-        intent=each.intent,
-        confidence=each.confidence,
-        ups=each.ups,
-        downs=each.downs,
-        escalation=each.case,
-    )
+def _question(each: AskedQuestion) -> dict[str, Any]:
+    return {
+        "interaction_id": each.id,
+        "asked_at": each.asked_at,
+        "question": each.text,
+        "person_id": each.person_id,
+        "person_name": each.person_name,
+        "platform": each.channel.partition(":")[0],
+        "channel": each.channel,
+        "private": each.private,
+        "status": each.status,
+        "answer_type": each.answer_type,
+        "intent": each.intent,
+        "confidence": each.confidence,
+        "ups": each.ups,
+        "downs": each.downs,
+        "escalation": each.case,
+    }
 
 
 def _case(case: Case) -> dict[str, object]:

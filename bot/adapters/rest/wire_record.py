@@ -11,7 +11,7 @@ from bot.adapters.rest.wire import Name, Sent, User
 from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.types import State, Step
 from bot.outcomes import AnswerType
-from bot.types import Intent
+from bot.types import ConfidenceLevel, Intent
 
 Words = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")]
 Cursor = Annotated[str, StringConstraints(max_length=400, pattern=r"^[A-Za-z0-9_-]+$")]
@@ -53,6 +53,12 @@ class QuestionSearch(Queried):
     most: Chance | None = Field(None, description="a confidence from 0 to 1, at most")
     limit: Limit = Field(50, description="a whole number from 1 to 100")
     cursor: Cursor | None = Field(None, description="the `next` of the page before")
+
+
+class QuestionSearchV2(QuestionSearch):
+    """Which questions to list."""
+
+    confidence_level: ConfidenceLevel | None = Field(None, description="sure, partial or unsure")
 
 
 class CaseSearch(Queried):
@@ -112,10 +118,23 @@ class ListedQuestion(BaseModel):
     escalation: State | None
 
 
+class ListedQuestionV2(ListedQuestion):
+    """A question in a list."""
+
+    confidence_level: ConfidenceLevel | None = Field(description="As in an answer.")
+
+
 class Questions(BaseModel):
     """A page of questions, newest first; it may be short although there is a next one."""
 
     questions: list[ListedQuestion]
+    next: str | None = Field(description="The cursor of the next page; null at the end.")
+
+
+class QuestionsV2(BaseModel):
+    """A page of questions, newest first; it may be short although there is a next one."""
+
+    questions: list[ListedQuestionV2]
     next: str | None = Field(description="The cursor of the next page; null at the end.")
 
 

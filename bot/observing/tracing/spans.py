@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from opentelemetry.trace import Span
 
 from bot.observing.tracing.context import continued, current_trace_id
-from bot.outcomes import answer_type, escalation_reason
+from bot.outcomes import answer_type, confidence_level, escalation_reason
 from bot.types import Delivery, Message, Outcome, Thread
 from rag import telemetry
 from rag.telemetry import Attributes, describe, span
 
+_CONFIDENCE_LEVEL = "frontdesk.confidence_level"
 _CONVERSATIONS = uuid.UUID("0e6c7c36-7f5e-5c39-8f43-6d1b7a2f51c4")
 
 
@@ -30,6 +31,7 @@ class InteractionSpan:
             telemetry.INTENT: outcome.trace.route.intent.value,
             telemetry.ANSWER_TYPE: answer_type(outcome),
             telemetry.CONFIDENCE: outcome.response.confidence,
+            _CONFIDENCE_LEVEL: confidence_level(outcome),
             telemetry.ESCALATION_REASON: escalation_reason(outcome),
         }
         describe(self._span, told)

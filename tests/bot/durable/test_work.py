@@ -544,13 +544,15 @@ class AwayAdmission:
 
 @pytest.mark.mended(id="slack-2")
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(60.0, "You said: hello"), (0.0, UNSURE.text)], ids=["soon", "too long"]
+    ("times", "seconds", "said"),
+    [(3, 60.0, "You said: hello"), (3, 0.0, UNSURE.text), (1, 0.0, "You said: hello")],
+    ids=["soon", "too long", "known once it is asked again"],
 )
 async def test_an_asker_unknown_for_a_moment_waits_and_is_then_answered(
-    store: Store, seconds: float, said: str
+    store: Store, times: int, seconds: float, said: str
 ) -> None:
     board, limits = EventfulBoard(), replace(SOON, introduction_seconds=seconds)
-    inbox = by_hand(store, board, limits=limits, admission=AwayAdmission(3))
+    inbox = by_hand(store, board, limits=limits, admission=AwayAdmission(times))
     await inbox.accept(ASKED)
     runs = 1
     while await inbox.run(ID) is not None:

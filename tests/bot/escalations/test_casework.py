@@ -12,6 +12,7 @@ from bot.errors import ActRefused, EscalationTaken, InteractionUnknown
 from bot.escalations.casework import LONGEST_REPLY, CaseView, Casework
 from bot.escalations.reading import IndexReading
 from bot.escalations.types import Act, Actor
+from bot.rendering.wording import NOT_SAID
 from bot.store import Store, sqlite_url
 from bot.types import (
     Clarification,
@@ -201,13 +202,19 @@ async def test_who_asked_for_a_person_is_explained_by_what_was_said_before(
 
 
 @pytest.mark.parametrize(("reader", "seen"), [(HR, "Who pays."), (COLLEAGUE, "")])
+@pytest.mark.parametrize("cited", [BOTH, BOTH[:1]], ids=["all cited", "one only read"])
 async def test_people_see_what_an_answer_lacks_where_they_may_read_its_pages(
-    casework: Casework, store: Store, reader: frozenset[Principal], seen: str
+    casework: Casework,
+    store: Store,
+    reader: frozenset[Principal],
+    seen: str,
+    cited: tuple[Source, ...],
 ) -> None:
-    part = Reply(
-        "Restart [1].", "answer", BOTH, 0.9, confidence_level="partial", missing="Who pays."
-    )
-    first = await ask(store, "vpn?", outcome(part))
+    said = f"Restart [1].\n\n{NOT_SAID} Who pays."
+    part = Reply(said, "answer", cited, 0.9, confidence_level="partial", missing="Who pays.")
+    told = outcome(part)
+    told = replace(told, trace=replace(told.trace, passages=FOUND[:2]))
+    first = await ask(store, "vpn?", told)
     human = outcome(Escalation("Of course.", "asked_for_human", "VPN?"), searched=False)
     case_id = await ask(store, "a human please", human, first, message_id="m2")
 
@@ -215,6 +222,7 @@ async def test_people_see_what_an_answer_lacks_where_they_may_read_its_pages(
 
     assert shown.finding is not None
     assert shown.finding.missing == seen
+    assert ("Who pays" in str(shown)) is bool(seen)
 
 
 @pytest.mark.mended(id="teams-1")

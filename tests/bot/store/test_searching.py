@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -35,6 +36,7 @@ CODEC = Rows()
 DIALECTS = {name: URL.create(name).get_dialect()() for name in ("sqlite", "postgresql")}
 SOURCE = Source("c1", "vpn.md", "VPN", "/pages/IT/vpn.md", "", "It is.", None, 0.9, "f", "vpn.md")
 ANSWER = Reply("It is [1].", "answer", (SOURCE,), confidence=0.9)
+GUESS = replace(ANSWER, confidence_level="unsure")
 HANDED_OVER = Escalation("I'll ask.", "low_confidence", "vpn?", (SOURCE,), confidence=0.2)
 
 
@@ -150,7 +152,7 @@ async def look(store: Store, name: str) -> list[tuple[object, ...]]:
 
 FILLED: Mapping[str, RowsOfTables] = {
     "vpn": asked("vpn", "The VPN says error 809", minutes=1),
-    "leave": asked("leave", "How much Leave? 100% of it", minutes=2, person="ben"),
+    "leave": asked("leave", "How much Leave? 100% of it", minutes=2, person="ben", response=GUESS),
     "slack": asked(
         "slack", "ÄRGER mit dem Drucker_3", minutes=3, channel="slack:C1", response=HANDED_OVER
     ),
@@ -173,6 +175,7 @@ FILLED: Mapping[str, RowsOfTables] = {
         (QuestionQuery(words="\x00"), []),
         (QuestionQuery(answer_type="RAG"), ["leave", "vpn"]),
         (QuestionQuery(answer_type="ESCALATION_REQUIRED"), ["slack"]),
+        (QuestionQuery(level="unsure"), ["leave"]),
         (QuestionQuery(intent=Intent.GENERIC), ["hello"]),
         (QuestionQuery(platform="slack"), ["slack"]),
         (QuestionQuery(platform="sla"), []),

@@ -17,10 +17,10 @@ from tests.conformance.presses import AsksForPerson, HandsOn, IsReplied
 
 LONG = "\n\n".join(f"Step {number}. " + "word " * 60 for number in range(1, 90))
 UNCONFIRMED = re.compile(r"not confirmed|haven't confirmed")
-NOT_SURE = re.compile(r"I've asked the people|I don't have that information")
+NOT_SURE = "I've asked the people"
 ASKED_FOR = replace(HANDED_OVER, reason="asked_for_human")
 THEIRS = "Take the blue socket."
-OFFER = re.compile(r"Shall I ask a person\?|I don't have that information")
+OFFER = "Shall I ask a person?"
 
 PEOPLE = (
     Case("escalated", says(HANDED_OVER), Asks("the code?", (NOT_SURE, UNCONFIRMED, "VPN guide"))),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.adapters.board.filters import LONGEST, Fields, feedback_query, question_query
 from bot.records.searching import FeedbackQuery, QuestionQuery
-from bot.types import Intent
+from bot.types import ConfidenceLevel, Intent
 
 NAMES = ("words", "kind", "intent", "platform", "person", "vote", "since", "until", "least", "most")
 
@@ -26,6 +26,11 @@ def test_all_that_is_typed_is_looked_for() -> None:
     assert question_query(fields) == QuestionQuery(
         words="vpn", answer_type="RAG", intent=Intent.DOMAIN, vote="none"
     )
+
+
+@pytest.mark.parametrize("level", ["partial", "unsure"])
+def test_parts_and_guesses_are_looked_for_by_themselves(level: ConfidenceLevel) -> None:
+    assert question_query(Fields({"kind": level})) == QuestionQuery(level=level)
 
 
 def test_both_days_are_included() -> None:

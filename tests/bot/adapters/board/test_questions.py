@@ -13,6 +13,7 @@ import pytest
 from bot.adapters.board.words import LEVELS, OFFERED
 from bot.feedback import judgement
 from bot.outcomes import refused
+from bot.rendering.wording import NOT_SAID
 from bot.store import Store
 from bot.store.searching import StoredSearches
 from bot.types import Clarification, PostedRef, Refusal, Reply
@@ -61,7 +62,8 @@ async def test_the_list_says_what_became_of_each_question(desk: Desk, store: Sto
 async def test_the_list_and_the_record_say_how_sure_an_answer_was(desk: Desk, store: Store) -> None:
     part = replace(SURE, confidence_level="partial", missing="who pays")
     guess = replace(SURE, confidence=0.5, confidence_level="unsure")
-    recorded = await ask(store, "m1", "vpn says error 809", response=part)
+    open_ = replace(TRACE, passages=TRACE.passages[:1])
+    recorded = await ask(store, "m1", "vpn says error 809", response=part, trace=open_)
     await ask(store, "m2", "who approves travel", response=guess)
 
     listed, shown = plain(await desk.get(LIST)), plain(await desk.get(f"{LIST}/{recorded.id}"))
@@ -70,6 +72,19 @@ async def test_the_list_and_the_record_say_how_sure_an_answer_was(desk: Desk, st
     assert LEVELS["unsure"] in listed
     assert OFFERED["partial"] in shown
     assert "who pays" in shown
+
+
+async def test_what_an_answer_lacks_is_withheld_with_a_page_that_was_read(
+    desk: Desk, store: Store
+) -> None:
+    said = f"It is blocked [1].\n\n{NOT_SAID} {SECRET}"
+    part = replace(SURE, text=said, confidence_level="partial", missing=SECRET)
+    recorded = await ask(store, response=part, private=part)
+
+    shown = await desk.get(f"{LIST}/{recorded.id}")
+
+    assert shown.count("It is blocked") == 2
+    assert SECRET not in shown
 
 
 @pytest.mark.mended(id="ux-5")

@@ -27,6 +27,7 @@ from rag.errors import (
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk
 from tests.bot.server import Client, serving, settings_for
+from tests.bot.store.filled import add_interaction
 
 LATER = timedelta(hours=1)
 Kind = Literal["rate", "budget", "pause", "queue"]
@@ -244,3 +245,19 @@ async def test_version_1_knows_no_guesses_and_hands_their_pages_on(
         assert each["answer"] == NOT_FOUND_V1
         assert (len(each["sources"]), len(each["suggestions"])) == (0, 1)
         assert "confidence_level" not in each
+
+
+async def test_version_2_lists_questions_with_their_level_and_by_it(
+    store: Store, tmp_path: Path
+) -> None:
+    await add_interaction(store, "sure", answer_type="RAG", confidence_level="sure")
+    await add_interaction(store, "guess", answer_type="RAG", confidence_level="unsure")
+    async with serving(store, settings_for(tmp_path)) as client:
+        response = await client.get(f"{V2}/interactions?confidence_level=unsure")
+        (guess,) = (await response.json())["questions"]
+        before = (await (await client.get(f"{V1}/interactions")).json())["questions"]
+        refused = await client.get(f"{V1}/interactions?confidence_level=unsure")
+
+    assert (guess["interaction_id"], guess["confidence_level"]) == ("guess", "unsure")
+    assert [set(guess) - set(each) for each in before] == 2 * [{"confidence_level"}]
+    assert refused.status == 422

@@ -96,7 +96,8 @@ async def test_an_answer_without_a_model_has_every_span(tmp_path: Path, spans: S
         "passed",
         LOW,
     )
-    assert spans.told("interaction")["frontdesk.answer_type"] == "RAG"
+    told = spans.told("interaction")
+    assert (told["frontdesk.answer_type"], told["frontdesk.confidence_level"]) == ("RAG", "sure")
 
 
 async def test_nothing_of_question_page_or_answer_is_in_any_span(
