@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, date, datetime
+from itertools import zip_longest
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -216,8 +217,8 @@ def _checked(
 
 def _claims(stated: Sequence[StatedPart], checks: Sequence[Checked]) -> tuple[Claim, ...]:
     """Return what is shown: no sentence twice, and no procedure that lacks a step."""
-    pairs = zip(stated, checks, strict=False)
-    whole = all(check.claim for part, check in pairs if part.kind == "step")
+    pairs = zip_longest(stated, checks)
+    whole = all(check and check.claim for part, check in pairs if part.kind == "step")
     claims = [check.claim for check in checks if check.claim]
     others = {claim.text.casefold(): claim for claim in reversed(claims) if claim.kind != "step"}
     return tuple(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from prompts import load_prompt
 from rag.grounded import (
     GAP,
+    MOST_PARTS,
     GroundedAnswer,
     GroundedComposer,
     StatedPart,
@@ -203,6 +204,11 @@ async def test_a_gap_that_cannot_be_shown_is_told_only_beside_an_answer() -> Non
     unsafe = "how to open https://evil.example"
     assert (await composed(answer(missing=unsafe))).missing == GAP
     assert (await composed(answer(answerable=False, missing=unsafe))).missing is None
+
+
+async def test_a_procedure_of_more_steps_than_are_looked_at_is_not_shown() -> None:
+    said = answer(*[part("Ask your lead first.", LEAD, kind="step")] * (MOST_PARTS + 1))
+    assert (await composed(said)).claims == ()
 
 
 async def test_the_model_sees_the_passages_that_fit_best_first() -> None:
