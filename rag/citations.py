@@ -24,6 +24,9 @@ from rag.word_support import literal, supported
 LONGEST_CLAIM = 600
 """Characters of one part; a longer one is none."""
 
+_LONGEST_WRITTEN = 2 * LONGEST_CLAIM
+"""The same with its markup; the words of a longer one are not looked at, which takes time."""
+
 MOST_LINES = 20
 """What one part may cite; the rest is left out, so that nothing rests on a whole page."""
 
@@ -78,7 +81,8 @@ def check_part(
     stored = _stored(kind, lines)
     if stored is not None:
         return Checked(stored, kept=True, lines=lines, words=1.0, literal=1.0, figures=True)
-    return _compared(_one_line(text), kind, _Source.of(cited, shown, question))
+    said = _one_line(text) if len(text) <= _LONGEST_WRITTEN else ""
+    return _compared(said, kind, _Source.of(cited, shown, question))
 
 
 def _stored(kind: PartKind, lines: Sequence[Line]) -> Claim | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, date, datetime
+from itertools import zip_longest
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -27,6 +28,12 @@ MOST_PARTS = 40
 """Far more than the prompt asks for; what a model writes beyond that is dropped."""
 LONGEST_READING = 200
 """Characters; the same for what is missing."""
+
+GAP = "part of what was asked"
+"""Said where a model names what is missing in words that can't be shown."""
+
+_NOTHING_SAID = frozenset({"", "null", "none", "nothing", "n/a", "nichts"})
+"""How models write that there is nothing to say, in lower case."""
 
 _RATING = {"high": 1.0, "medium": 0.5, "low": 0.0}
 _CHARACTERS_A_TOKEN = 4
@@ -202,7 +209,7 @@ def _checked(
         claims=claims,
         calls=(call,),
         reading=_remark(answer.reading, known) if claims else None,
-        missing=_remark(answer.missing, known),
+        missing=_remark(answer.missing, known) or _gap(answer, claims),
         dropped_claims=len(stated) - sum(check.kept for check in checks),
         signals=_signals(answer, stated, checks, claims),
     )
@@ -210,8 +217,8 @@ def _checked(
 
 def _claims(stated: Sequence[StatedPart], checks: Sequence[Checked]) -> tuple[Claim, ...]:
     """Return what is shown: no sentence twice, and no procedure that lacks a step."""
-    pairs = zip(stated, checks, strict=False)
-    whole = all(check.claim for part, check in pairs if part.kind == "step")
+    pairs = zip_longest(stated, checks)
+    whole = all(check and check.claim for part, check in pairs if part.kind == "step")
     claims = [check.claim for check in checks if check.claim]
     others = {claim.text.casefold(): claim for claim in reversed(claims) if claim.kind != "step"}
     return tuple(
@@ -221,12 +228,26 @@ def _claims(stated: Sequence[StatedPart], checks: Sequence[Checked]) -> tuple[Cl
     )
 
 
+def _gap(answer: GroundedAnswer, claims: Sequence[Claim]) -> str | None:
+    """Return that an answer lacks something, where the model's words for it can't be shown."""
+    return GAP if claims and _says_anything(answer.missing) else None
+
+
 def _remark(remark: str | None, known: Sequence[str]) -> str | None:
     """Return how the question was read, or what is missing, unless it says more than is known."""
-    shown = " ".join(plain_text(remark or "").split())
-    if not shown or len(shown) > LONGEST_READING or addresses(shown) or pretends(shown):
+    shown = _shown(remark)
+    unsafe = len(shown) > LONGEST_READING or addresses(shown) or pretends(shown)
+    if unsafe or not _says_anything(remark):
         return None
     return None if unsupported(shown, known) else shown
+
+
+def _says_anything(remark: str | None) -> bool:
+    return _shown(remark).rstrip(".").casefold() not in _NOTHING_SAID
+
+
+def _shown(remark: str | None) -> str:
+    return " ".join(plain_text(remark or "").split())
 
 
 def _signals(
@@ -255,7 +276,7 @@ def _signals(
     signals = {
         "answerable": float(answer.answerable),
         "self_rating": _RATING[answer.certainty],
-        "partial": float(bool(answer.missing and answer.missing.strip())),
+        "partial": float(_says_anything(answer.missing)),
         "conflict": float(answer.conflict and len(pages) > 1),
         "claims_kept_share": _share(len(kept), len(stated)),
         "lines_found_share": _share(sum(len(check.lines) for check in checks), numbers),

@@ -167,17 +167,22 @@ def _digit_readings(number: str) -> frozenset[str]:
     """Return what a number may mean: its separators as thousands, or the last as decimal."""
     whole, *groups = re.split(r"\D", number)
     if not groups:
-        return frozenset({str(int(whole))})
+        return frozenset({_digits(whole)})
     readings = set()
     if all(len(group) == 3 for group in groups):  # noqa: PLR2004
-        readings.add(str(int("".join([whole, *groups]))))
+        readings.add(_digits("".join([whole, *groups])))
     *thousands, fraction = groups
-    integer = str(int("".join([whole, *thousands])))
+    integer = _digits("".join([whole, *thousands]))
     decimals = "".join(str(int(digit)) for digit in fraction)
     # 1.50 is 1.5, but 1,500 is hardly ever: three figures keep their zeros.
     decimals = decimals if len(fraction) == 3 else decimals.rstrip("0")  # noqa: PLR2004
     readings.add(f"{integer}.{decimals}" if decimals else integer)
     return frozenset(readings)
+
+
+def _digits(number: str) -> str:
+    """Return a whole number of any script in digits of ours; one of thousands is no int to read."""
+    return "".join(str(int(digit)) for digit in number).lstrip("0") or "0"
 
 
 def _hours(source: str) -> frozenset[int]:

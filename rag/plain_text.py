@@ -35,16 +35,19 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])")
 _DEAD = str.maketrans({"<": "\u2039", ">": "\u203a", "[": "(", "]": ")", "`": "'"})
 _MENTION = re.compile(r"(?<![^\W_])@+(?=\w)|@+(?=(?:channel|here|everyone)\b)", re.IGNORECASE)
 
-_LABEL = r"\w(?:[\w-]*[^\W_])?"
+_LABEL = r"\w(?:[\w-]{0,253}[^\W_])?"
 _DOT = r"(?:[.\u3002]|\s?\(\s?(?:\.|dot)\s?\)\s?)"
+_HOST = rf"(?:{_LABEL}{_DOT}){{1,10}}"
+"""Bounded, as the time must not grow with the square of a text's length; the rest of a longer host
+is an address of its own."""
 _TAIL = r"(?::\d{1,5})?(?:[/?#][^\s\u2039\u203a]*)?"
 _ADDRESS = re.compile(
     r"(?<!\w)(?:"
     r"[\w*][\w+.*-]{0,30}://[^\s\u2039\u203a]*"
     r"|(?:data|javascript|vbscript|mailto|tel|sms|file|blob|about):[^\s\u2039\u203a]+"
-    rf"|[\w.+%-]+@(?:{_LABEL}{_DOT})+[^\W\d_]{{2,}}"
+    rf"|[\w.+%-]{{1,254}}@{_HOST}[^\W\d_]{{2,}}"
     rf"|\d{{1,3}}(?:\.\d{{1,3}}){{3}}{_TAIL}"
-    rf"|(?:{_LABEL}{_DOT})+(?:[^\W\d_]{{2,}}\w*|xn--[\w-]+){_TAIL}"
+    rf"|{_HOST}(?:[^\W\d_]{{2,}}\w*|xn--[\w-]+){_TAIL}"
     r")",
     re.IGNORECASE,
 )

@@ -34,9 +34,16 @@ _WEITERGEGEBEN = (
     r"(?:weitergeleitet|weitergegeben|informiert|benachrichtigt|eskaliert|\u00fcbergeben"
     r"|verst\u00e4ndigt|kontaktiert)"
 )
+_DEED = (
+    r"(?:escalat|forward|inform|notif|alert|contact|transferr|hand|pass|report|submit|open|creat"
+    r"|clos|chang|updat|unlock|unblock|book|schedul|cancel|order|approv|grant|activat|enabl"
+    r"|disabl|delet|remov|add|register|assign|restart|restor|fix|resolv|process|fil|rais"
+    r"|arrang|renew|extend|e-?mail|call)\w*(?:ed|ing)|(?:re)?set|sent|told|made|put"
+)
 _SPEAKS = (
     r"\bi (?:have|will|am|can|could|shall|just|already|did|was|now|sent|told|made|put|[a-z]+ed)\b",
     rf"\b(?:{_YOURS}|{_PERSON}) {_BEEN} (?:\w+ly |now |just )?(?:been |being )?{_HANDED}\b",
+    rf"\byour (?:\w+ ){{1,3}}(?:is|are|{_BEEN}) (?:now|already|just) (?:been )?(?:{_DEED})\b",
     rf"\b{_PERSON}(?: \w+){{0,8}}? {_WILL} (?:\w+ )?{_COMES_BACK}\b",
     rf"\bwill {_COMES_BACK}\b[^.!?]{{0,20}}\byou\b",
     r"\bich (?:habe|werde|bin|kann|leite|gebe|informiere|melde)\b",
@@ -75,12 +82,6 @@ _ASKS = (
     rf"\b(?:what is|what are|let (?:us|me) (?:have|know)|wie lautet) {_YOUR_SECRET}\b",
     rf"(?:\A|[.!?:;] |\bplease |\bbitte ){_PAY}\b[^.!?]{{0,60}}{_MONEY}",
     r"\b(?:gift cards?|bitcoins?|geschenkkarten?|gutscheincodes?)\b",
-)
-_DEED = (
-    r"(?:escalat|forward|inform|notif|alert|contact|transferr|hand|pass|report|submit|open|creat"
-    r"|clos|chang|updat|unlock|unblock|book|schedul|cancel|order|approv|grant|activat|enabl"
-    r"|disabl|delet|remov|add|register|assign|restart|restor|fix|resolv|process|fil|rais"
-    r"|arrang|renew|extend|e-?mail|call)\w*(?:ed|ing)|(?:re)?set|sent|told|made|put"
 )
 _OWN = r"(?:your|my|me|us|dein\w*|ihre?\w*)"
 _SENSITIVE = (

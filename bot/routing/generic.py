@@ -34,9 +34,12 @@ REFUSED = (
     "I can't help with that one. If it is about work, write \u201chuman\u201d to ask a person."
 )
 _MESSAGE_CHARACTERS = 4000
+_LONGEST_TALK = 20_000
+"""Characters of a model's talk; the rest of a longer one is left out."""
+
 _MODELS_TELL_BETTER = frozenset({JOKE})
 _LINK = re.compile(
-    r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])|<?\b(?:https?|ftp|file|data|javascript|mailto|hxxps?)"
+    r"!?\[([^\]]{0,1000})\](?:\([^)]*\)|\[[^\]]*\])|<?\b(?:https?|ftp|file|data|javascript|mailto|hxxps?)"
     r":\S+>?|\bwww\.\S+",
     re.IGNORECASE,
 )
@@ -88,7 +91,7 @@ def harmless(text: str) -> str:
 
     It has no sources to link to. A bare host becomes code, which no platform makes a link.
     """
-    return disarm(outside_code(text, _plain)).strip()
+    return disarm(outside_code(text[:_LONGEST_TALK], _plain)).strip()
 
 
 def _plain(text: str) -> str:

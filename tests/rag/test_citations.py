@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -267,3 +268,9 @@ def test_an_address_that_the_line_has_is_shown_as_code() -> None:
     )
     assert passed.claim is not None
     assert passed.claim.text == "Open the portal at `https://portal.acme.example/vpn`."
+
+
+def test_very_long_words_of_a_model_are_refused_quickly() -> None:
+    started = time.process_time()
+    assert checked("a_1-" * 5_000, LINK).broken == ("length",)
+    assert time.process_time() - started < 1

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prompts import load_prompt
-from rag.grounded import GroundedAnswer, GroundedComposer, StatedPart, approximate_tokens
+from rag.grounded import (
+    GAP,
+    MOST_PARTS,
+    GroundedAnswer,
+    GroundedComposer,
+    StatedPart,
+    approximate_tokens,
+)
 from rag.models.json_shape import wanted_shape
 from rag.ports import Completion, Composition, Prompt, Shape, Structured
 from rag.types import Citation, FilterVerdict, ModelCall, PartKind, Passage
@@ -183,7 +190,25 @@ async def test_reading_and_missing_say_no_more_than_question_and_pages(
 ) -> None:
     composition = await composed(answer(reading=reading, missing=reading))
     assert composition.reading == shown
-    assert composition.missing == shown
+    assert composition.missing == (shown or (GAP if reading.strip() else None))
+
+
+@pytest.mark.parametrize("nothing", ["null", "None.", "nothing", "N/A", "\u200b", " "])
+async def test_a_word_for_nothing_is_neither_a_reading_nor_a_gap(nothing: str) -> None:
+    composition = await composed(answer(reading=nothing, missing=nothing))
+    assert (composition.reading, composition.missing) == (None, None)
+    assert composition.signals["partial"] == 0.0
+
+
+async def test_a_gap_that_cannot_be_shown_is_told_only_beside_an_answer() -> None:
+    unsafe = "how to open https://evil.example"
+    assert (await composed(answer(missing=unsafe))).missing == GAP
+    assert (await composed(answer(answerable=False, missing=unsafe))).missing is None
+
+
+async def test_a_procedure_of_more_steps_than_are_looked_at_is_not_shown() -> None:
+    said = answer(*[part("Ask your lead first.", LEAD, kind="step")] * (MOST_PARTS + 1))
+    assert (await composed(said)).claims == ()
 
 
 async def test_the_model_sees_the_passages_that_fit_best_first() -> None:

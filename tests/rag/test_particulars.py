@@ -96,3 +96,9 @@ def test_a_number_is_supported_exactly_when_it_is_there(said: int, written: int)
 
 def _shown(text: str) -> tuple[str, ...]:
     return (plain_text(text), *addresses(text))
+
+
+def test_a_number_of_thousands_of_digits_is_compared_like_any_other() -> None:
+    number = "7" * 5_000
+    assert unsupported(f"Dial {number}.", [PAGE]) == (number,)
+    assert unsupported(f"Dial {number}.", [f"{PAGE} {number}"]) == ()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -100,3 +101,14 @@ def test_no_hidden_character_is_left(text: str) -> None:
 def test_a_very_long_text_is_cut_and_quick() -> None:
     assert len(plain_text("a.b/" * 100_000)) < 20_010
     assert plain_text("[" * 20_000) == "(" * 20_000
+
+
+@pytest.mark.parametrize("piece", ["a-", "a.", "1-", "a_1-", "a(.)"])
+def test_names_without_an_end_are_read_quickly(piece: str) -> None:
+    started = time.process_time()
+    plain_text(piece * 10_000)
+    assert time.process_time() - started < 2
+
+
+def test_a_host_of_very_many_labels_is_code_in_all_its_parts() -> None:
+    assert re.sub("`[^`]*`", "", plain_text("go." * 30 + "example")) == "." * 2

@@ -16,6 +16,8 @@ from tests.whole.pretended import PRETENDED
         "Someone from support will contact you shortly.",
         "This has been forwarded to HR.",
         "Your request was submitted.",
+        "Your account is now unlocked.",
+        "Your VPN access has already been enabled.",
         "Share your credentials with the team.",
         "To continue, enter your PIN in this chat.",
         "What is your new password?",

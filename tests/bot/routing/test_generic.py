@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from hypothesis import given
@@ -114,3 +115,10 @@ def test_any_message_and_any_answer_give_a_reply(text: str, answer: str) -> None
     generic = GenericAnswers(ScriptedModel(lambda _: answer))
     reply, _ = asyncio.run(generic.reply(route(text), text, ()))
     assert reply.text
+
+
+@pytest.mark.parametrize("piece", ["[", "![x](", "(a)[", "<@"])
+def test_talk_of_any_length_is_made_harmless_quickly(piece: str) -> None:
+    started = time.process_time()
+    assert len(harmless(piece * 50_000)) <= 40_000
+    assert time.process_time() - started < 3
