@@ -20,7 +20,6 @@ WEIGHED_BY_RULE = frozenset(
 """The features that the rule is made of; beside it they would count twice."""
 
 _BEST = 0.9
-_MEDIUM = 0.5
 _RATING_COST = 0.6
 _MISSING_COST = 0.2
 _CHECK_COST = 0.3
@@ -32,7 +31,7 @@ def careful_probability(features: Mapping[str, float]) -> float:
     """Return a rough chance that a model's answer is right, 0..0.9.
 
     It starts at 0.9 and each doubt lowers it by a fixed step: the model's own certainty is not
-    high (medium 0.3, low 0.6; none given counts as medium), it says that something is missing
+    high (medium 0.3, low 0.6; none given counts as low), it says that something is missing
     (0.2), a claim was dropped by the checks, or a figure is in no quote (0.3 each). With the usual
     bounds 0.65 and 0.4, "certain, nothing missing, every claim kept" is sure, "certain, something
     missing" is partial, one failed check or a medium certainty is unsure, two of these go to a
@@ -41,7 +40,7 @@ def careful_probability(features: Mapping[str, float]) -> float:
     if not features.get("composer_answerable", 1.0):
         return 0.0
     doubts = (
-        _RATING_COST * (1 - features.get("composer_self_rating", _MEDIUM)),
+        _RATING_COST * (1 - features.get("composer_self_rating", 0.0)),
         _MISSING_COST * bool(features.get("composer_partial")),
         _CHECK_COST * (features.get("supported_share", 1.0) < 1),
         _CHECK_COST * (features.get("composer_figures_quoted", 1.0) < 1),

@@ -51,7 +51,12 @@ class Judgement:
     by: str = ""
 
     def level(self, missing: str | None) -> ConfidenceLevel | None:
-        """Return the level of an answer that lacks what is ``missing``; None: ask a person."""
+        """Return the level of an answer that lacks what is ``missing``; None: ask a person.
+
+        A probability of 0 is a veto, and no threshold lets that through.
+        """
+        if not self.probability:
+            return None
         if self.probability >= self.threshold:
             return "partial" if missing else "sure"
         return "unsure" if self.probability >= self.unsure_from else None

@@ -44,10 +44,10 @@ def test_each_doubt_lowers_an_answer_by_a_step(
     assert Judgement(careful_probability(found), 0.65).level(missing) == level
 
 
-def test_what_the_model_does_not_rate_is_not_sure() -> None:
+def test_what_the_model_does_not_rate_goes_to_a_person() -> None:
     unrated = {name: value for name, value in CERTAIN.items() if "rating" not in name}
 
-    assert Judgement(careful_probability(unrated), 0.65).level(None) == "unsure"
+    assert Judgement(careful_probability(unrated), 0.65).level(None) is None
 
 
 @pytest.mark.parametrize("share", [0.9, 0.5, 0.1])

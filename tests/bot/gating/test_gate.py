@@ -183,6 +183,10 @@ def test_the_level_follows_from_both_bounds_and_what_is_missing(
     assert Judgement(probability, threshold=0.65, unsure_from=0.4).level(missing) == level
 
 
+def test_no_threshold_lets_a_veto_through() -> None:
+    assert Judgement(0.0, threshold=0.0, unsure_from=0.0).level(None) is None
+
+
 def test_without_a_second_bound_below_the_threshold_nothing_is_a_guess() -> None:
     assert Judgement(0.3, threshold=0.3, unsure_from=0.4).level(None) == "sure"
     assert Judgement(0.29, threshold=0.3, unsure_from=0.4).level(None) is None

@@ -15,7 +15,7 @@ from bot.adapters.slack.commands.saying import said
 from bot.adapters.slack.commands.settings_form import filled, is_listed, saved_where, settings_view
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.pressing import LATER
-from bot.adapters.slack.said.messages import ACCEPT_SECONDS
+from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.render import Form

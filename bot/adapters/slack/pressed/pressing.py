@@ -12,7 +12,7 @@ import structlog
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.adapters.slack.said.messages import ACCEPT_SECONDS
+from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.wire.events import Event, id_at, object_at, text_at, ts_at
 from bot.errands import Errands

@@ -12,7 +12,7 @@ from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.pressed.parts import AnswerParts
 from bot.adapters.slack.pressed.pressing import presser
 from bot.adapters.slack.pressed.reasons import Reasons
-from bot.adapters.slack.said.messages import ACCEPT_SECONDS
+from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.wire.events import Event, Us, id_at, object_at, text_at, ts_at
 from bot.errands import Errands
 from bot.feedback import Vote

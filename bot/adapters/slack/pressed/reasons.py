@@ -15,7 +15,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.adapters.slack.pressed import reason_words as words
 from bot.adapters.slack.pressed.pressing import Press, Presses, presser
-from bot.adapters.slack.said.messages import ACCEPT_SECONDS
+from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals, value_in
 from bot.adapters.slack.showing.posting import Poster

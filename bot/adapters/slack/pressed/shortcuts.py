@@ -15,7 +15,7 @@ from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.parts import AnswerParts
 from bot.adapters.slack.pressed.pointing import Pointed, ids_pointed_at, pointed_of
 from bot.adapters.slack.pressed.pressing import LATER, Declined
-from bot.adapters.slack.said.messages import ACCEPT_SECONDS
+from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.blocks import actions, button, section
 from bot.adapters.slack.wire.actions import ASK_PERSON, ASK_SHORTCUT

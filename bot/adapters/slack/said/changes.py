@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.home.own import Own
-from bot.adapters.slack.said.messages import ACCEPT_SECONDS, Messages
+from bot.adapters.slack.said.messages import Messages
 from bot.adapters.slack.wire.events import Event, id_at, is_ours, object_at, text_at, ts_at
 from bot.listening.anew import addressed
 from bot.listening.heard import Heard
@@ -47,13 +46,16 @@ class Changes:
         )
         if now is None or now.by_bot or not _differs(now, before, after):
             return
-        async with asyncio.timeout(ACCEPT_SECONDS):
-            now = await self._messages.named(body, _version(event, "message"), now)
-            asked = await addressed(self._office, now.message)
-            if not asked.overheard:
-                await self._office.inbox.accept(asked)
-            at = ts_at(object_at(after, "edited"), "ts") or ts_at(event, "event_ts")
-            await self._messages.edits.amend(asked, at)
+        await self._messages.ongoing.take(body, event, lambda: self._amend(body, event, now))
+
+    async def _amend(self, body: Event, event: Event, now: Heard) -> None:
+        now = await self._messages.named(body, _version(event, "message"), now)
+        asked = await addressed(self._office, now.message)
+        if not asked.overheard:
+            await self._office.inbox.accept(asked)
+        edited = object_at(object_at(event, "message"), "edited")
+        at = ts_at(edited, "ts") or ts_at(event, "event_ts")
+        await self._messages.edits.amend(asked, at)
 
     async def _deleted(self, body: dict[str, object], event: dict[str, object]) -> None:
         before = object_at(event, "previous_message")
@@ -66,13 +68,15 @@ class Changes:
         ):
             return
         root = ts_at(object_at(event, "previous_message"), "thread_ts") or ts
-        thread = Thread("slack", self._office.tenant, channel, root)
-        async with asyncio.timeout(ACCEPT_SECONDS):
-            if await self._withdrawals.withdraw(_at(thread, ts)):
-                return
-            before = self._said(body, event, "previous_message")
-            if before and not before.by_bot and not before.message.overheard:
-                await self._withdrawals.never_answer(before.message)
+        place = _at(Thread("slack", self._office.tenant, channel, root), ts)
+        before = self._said(body, event, "previous_message")
+        await self._messages.ongoing.take(body, event, lambda: self._take_back(place, before))
+
+    async def _take_back(self, place: Message, before: Heard | None) -> None:
+        if await self._withdrawals.withdraw(place):
+            return
+        if before and not before.by_bot and not before.message.overheard:
+            await self._withdrawals.never_answer(before.message)
 
     def _said(self, body: Event, event: Event, version: str) -> Heard | None:
         """Return one version of a message; it does not say itself where it is."""

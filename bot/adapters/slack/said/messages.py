@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -10,6 +9,7 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.home.names import Names
 from bot.adapters.slack.home.own import Own
+from bot.adapters.slack.said.ongoing import Ongoing
 from bot.adapters.slack.wire.events import Event, heard, object_at, text_at, ts_at
 from bot.adapters.slack.wire.reply_to import enveloped
 from bot.adapters.slack.wire.text import ids_in
@@ -18,9 +18,6 @@ from bot.listening.edits import Edits
 from bot.listening.heard import Heard, is_for_us
 from bot.office import Office
 from bot.types import Message
-
-ACCEPT_SECONDS = 2.5
-"""Slack takes an answer within 3 s; after this it had better try again."""
 
 
 class Messages:
@@ -31,6 +28,7 @@ class Messages:
         self._office = office
         self._names = names
         self.edits = Edits(office)
+        self.ongoing = Ongoing()
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("app_mention")(self._take)
@@ -38,19 +36,20 @@ class Messages:
 
     async def _take(self, body: dict[str, object], event: dict[str, object]) -> None:
         said = self.heard(body, event)
-        if said is None:
+        if said is not None:
+            await self.ongoing.take(body, event, lambda: self._keep(body, event, said))
+
+    async def _keep(self, body: Event, event: Event, said: Heard) -> None:
+        if not await is_for_us(self._office.hearing, said):
             return
-        async with asyncio.timeout(ACCEPT_SECONDS):
-            if not await is_for_us(self._office.hearing, said):
-                return
-            said = await self.named(body, event, said)
-            # Where only mentions are sent, an edit is a mention again, with the same ts.
-            edited = bool(event.get("edited")) and not said.message.overheard
-            asked = await addressed(self._office, said.message) if edited else said.message
-            await self._office.inbox.accept(asked)
-            if event.get("edited") or await self._brings_files(said.message):
-                at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
-                await self.edits.amend(asked, at)
+        said = await self.named(body, event, said)
+        # Where only mentions are sent, an edit is a mention again, with the same ts.
+        edited = bool(event.get("edited")) and not said.message.overheard
+        asked = await addressed(self._office, said.message) if edited else said.message
+        await self._office.inbox.accept(asked)
+        if event.get("edited") or await self._brings_files(said.message):
+            at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
+            await self.edits.amend(asked, at)
 
     def heard(self, body: Event, event: Event) -> Heard | None:
         """Return what an event says to this company's bot."""

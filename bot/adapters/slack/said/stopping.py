@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.adapters.slack.said.messages import ACCEPT_SECONDS
+from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.sessions import Sessions
 from bot.adapters.slack.wire.events import id_at, ts_at
 from bot.errors import InteractionUnknown

@@ -55,6 +55,25 @@ async def test_a_mention_that_an_edit_takes_away_leaves_the_question_as_it_reads
     assert inbox.only.text == "never mind"
 
 
+async def test_an_edit_goes_on_when_slack_no_longer_waits_and_is_not_begun_anew(
+    ann: Visitor, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ts = await ann.say(HELP, "vpn?", mention=True)
+    event = {"type": "message", "subtype": "message_changed", "channel": HELP, "event_ts": "9.1"}
+    event |= {"message": {"ts": ts, "user": ann.id, "text": f"{MENTION} wifi?"}}
+    event["message"]["edited"] = {"user": ann.id, "ts": "9.1"}
+    before = inbox.accepted
+    monkeypatch.setattr("bot.adapters.slack.said.ongoing.ACCEPT_SECONDS", 0.1)
+    inbox.delay = 0.5
+
+    async with asyncio.timeout(60):
+        while (await ann.door.event(envelope(event))).status != 200:  # noqa: ASYNC110 - no event
+            await asyncio.sleep(0.1)
+
+    assert inbox.only.text == "wifi?"
+    assert inbox.accepted == before + 1
+
+
 async def test_an_edit_of_what_nobody_asked_is_left(ann: Visitor, inbox: KeepingInbox) -> None:
     ts = await ann.say(HELP, "morning")
     await ann.edit(ts, "good morning")
