@@ -59,9 +59,14 @@ async def test_an_edit_goes_on_when_slack_no_longer_waits_and_is_not_begun_anew(
     ann: Visitor, inbox: KeepingInbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ts = await ann.say(HELP, "vpn?", mention=True)
-    event = {"type": "message", "subtype": "message_changed", "channel": HELP, "event_ts": "9.1"}
-    event |= {"message": {"ts": ts, "user": ann.id, "text": f"{MENTION} wifi?"}}
-    event["message"]["edited"] = {"user": ann.id, "ts": "9.1"}
+    edited = {"user": ann.id, "ts": "9.1"}
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "channel": HELP,
+        "event_ts": "9.1",
+        "message": {"ts": ts, "user": ann.id, "text": f"{MENTION} wifi?", "edited": edited},
+    }
     before = inbox.accepted
     monkeypatch.setattr("bot.adapters.slack.said.ongoing.ACCEPT_SECONDS", 0.1)
     inbox.delay = 0.5
