@@ -33,6 +33,11 @@ _EMPTY_IT = re.compile(  # an "it" or "there" that stands for nothing, or points
     r"|quarter|summer|winter|friday|monday|days?|time)\b|\bit(?:'s| is) (?:broken|slow|down)\b"
     r"|\bhow (?:long )?does it (?:take|cost)\b|\bthis (?:company|office|bot|channel|message)\b"
 )
+_NUMERAL_ONE = re.compile(  # "on day one", "one week": a number, and nothing said before
+    r"\b(?:day|week|month|year|quarter|phase|stage|step|part|level|tier|grade|version|point|number"
+    r"|page|section|chapter|line|floor|room) one\b"
+    r"|\bone (?:hour|day|night|week|month|quarter|year|euro|dollar|pound|person|time)s?\b"
+)
 _RELATIVE = re.compile(
     r"(?<=\w) (?:that|who|which) (?=(?:i|we|you|is|are|was|were|has|have|can)\b)"
 )
@@ -121,7 +126,7 @@ def _leans(text: str) -> bool:
 
 def _points_back(text: str) -> bool:
     lowered = text.replace("IT", "").lower().replace("\u2019", "'")
-    lowered = _RELATIVE.sub(" ", _EMPTY_IT.sub(" ", lowered))
+    lowered = _RELATIVE.sub(" ", _NUMERAL_ONE.sub(" ", _EMPTY_IT.sub(" ", lowered)))
     match = _POINTS_BACK.search(lowered)
     return match is not None and len(_telling(lowered[: match.start()])) < _ENOUGH
 

@@ -47,6 +47,13 @@ def test_a_new_question_stands_alone(text: str) -> None:
     assert dependence(text, LEAVE) == "alone"
 
 
+@pytest.mark.parametrize(
+    "text", ["do I need a sick note on day one", "is one week of parental leave paid"]
+)
+def test_a_number_one_points_back_at_nothing(text: str) -> None:
+    assert dependence(text, LEAVE) != "leaning"
+
+
 @pytest.mark.parametrize("text", LEANING)
 def test_with_no_conversation_there_is_nothing_to_lean_on(text: str) -> None:
     assert dependence(text, ()) == "alone"
