@@ -6,26 +6,18 @@ best on a set that was held out (bot.evaluating.feature_selection).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
 
 from bot.evaluating.feature_selection import forward_selected, most_features
+from bot.evaluating.regression import Floats, Labels, Problem, Table, weights_of
 from bot.evaluating.samples import Asked, Sample, samples_of
 from bot.gating.careful import CAREFUL_RULE, WEIGHED_BY_RULE
 from bot.gating.gate import KEYWORD_ONLY
-from bot.gating.gate_file import Calibration, Feature, GateFile, TrainedOn
-from rag.evaluation.calibration import aurc
-from rag.evaluation.certificate import upper_bound
-from rag.evaluation.ranking import Pairs
-
-Floats = NDArray[np.float64]
+from bot.gating.gate_file import Calibration, GateFile, TrainedOn
 
 EXPECTED_SIGNS: Mapping[str, int] = {
     "score_best": 1,
@@ -72,20 +64,11 @@ EXPECTED_SIGNS: Mapping[str, int] = {
 A coefficient of the other sign fits an accident of the training set; its feature is left out.
 """
 
-_FOLDS = 5
 _STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _LEAST_SAMPLES = 50
 _SELECTING_STRENGTH = 0.3
 _LEAST_SETS = 3
 """From so many sets on features are selected by how they predict a set that was held out."""
-
-_CONSTANT = 1e-6
-
-TARGET_ERROR = 0.05
-"""The share of wrong answers, among those that are given, that a model's threshold is set for."""
-
-_THRESHOLD_CONFIDENCE = 0.8
-_THRESHOLD_DIGITS = 2
 
 
 def fit(samples: Sequence[Sample], label: str) -> Calibration:
@@ -103,12 +86,12 @@ def fit(samples: Sequence[Sample], label: str) -> Calibration:
             f"{len(samples)} labelled answers, {int(right.sum())} of them right, are too few to "
             f"train on: at least {_LEAST_SAMPLES}, with right and wrong ones, are needed."
         )
-    weights = _weights(samples)
+    weights = weights_of(samples)
     groups = [f"{sample.data}/{sample.group}" for sample in samples]
     names = _selected(samples, right, weights)
     while True:
-        table = _Table.of(samples, names)
-        problem = _Problem(table.standardised, right, weights, groups)
+        table = Table.of(samples, names)
+        problem = Problem(table.standardised, right, weights, groups)
         strength = min(_STRENGTHS, key=problem.loss)
         coefficients, intercept = problem.fitted(strength)
         wrong = _most_wrongly_signed(names, coefficients)
@@ -132,20 +115,20 @@ def _folds(samples: Sequence[Sample]) -> list[str]:
     return sets if len(set(sets)) >= _LEAST_SETS else by_page
 
 
-def _threshold(samples: Sequence[Sample], problem: _Problem, strength: float) -> float | None:
+def _threshold(samples: Sequence[Sample], problem: Problem, strength: float) -> float | None:
     """Return the threshold for a model's answers; without a model TARGET_ERROR is out of reach."""
     return problem.threshold(strength) if CAREFUL_RULE in _present(samples) else None
 
 
-def _selected(samples: Sequence[Sample], right: NDArray[np.int64], weights: Floats) -> list[str]:
+def _selected(samples: Sequence[Sample], right: Labels, weights: Floats) -> list[str]:
     """Return the features that the regression gets, in the order of EXPECTED_SIGNS."""
     names = _usable(samples)
-    table = _Table.of(samples, names).standardised
+    table = Table.of(samples, names).standardised
     folds = _folds(samples)
 
     def loss(chosen: Sequence[str]) -> float | None:
         columns = table[:, [names.index(name) for name in chosen]]
-        problem = _Problem(columns, right, weights, folds)
+        problem = Problem(columns, right, weights, folds)
         coefficients, _ = problem.fitted(_SELECTING_STRENGTH)
         if _most_wrongly_signed(chosen, coefficients) is not None:
             return None
@@ -158,41 +141,6 @@ def _selected(samples: Sequence[Sample], right: NDArray[np.int64], weights: Floa
     return [name for name in names if name in chosen]
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The samples as numbers, one column a feature; what is absent counts as average."""
-
-    names: tuple[str, ...]
-    mean: Floats
-    scale: Floats
-    lowest: Floats
-    highest: Floats
-    standardised: Floats
-
-    @classmethod
-    def of(cls, samples: Sequence[Sample], names: Sequence[str]) -> _Table:
-        raw = np.array([[s.features.get(name, math.nan) for name in names] for s in samples])
-        lowest, highest = np.nanquantile(raw, (0.01, 0.99), axis=0)
-        clipped = np.clip(raw, lowest, highest)
-        mean, scale = np.nanmean(clipped, axis=0), np.nanstd(clipped, axis=0)
-        scale = np.where(scale > _CONSTANT, scale, 1.0)
-        standardised = np.nan_to_num((clipped - mean) / scale)
-        return cls(tuple(names), mean, scale, lowest, highest, standardised)
-
-    def described(self, coefficients: Floats) -> tuple[Feature, ...]:
-        return tuple(
-            Feature(
-                name=name,
-                mean=round(float(self.mean[i]), 6),
-                scale=round(float(self.scale[i]), 6),
-                lowest=round(float(self.lowest[i]), 6),
-                highest=round(float(self.highest[i]), 6),
-                coefficient=round(float(coefficients[i]), 6),
-            )
-            for i, name in enumerate(self.names)
-        )
-
-
 def _usable(samples: Sequence[Sample]) -> list[str]:
     """Return the known features; the parts of the careful rule give way to the rule itself."""
     present = _present(samples)
@@ -202,74 +150,6 @@ def _usable(samples: Sequence[Sample]) -> list[str]:
 
 def _present(samples: Sequence[Sample]) -> frozenset[str]:
     return frozenset(name for sample in samples for name in sample.features)
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """A table with its labels, weights and groups."""
-
-    table: Floats
-    right: NDArray[np.int64]
-    weights: Floats
-    groups: Sequence[str]
-
-    def fitted(self, strength: float) -> tuple[Floats, float]:
-        model = _regression(strength).fit(self.table, self.right, sample_weight=self.weights)
-        return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0])
-
-    def predicted(self, strength: float) -> Floats:
-        """Return each sample's probability from a regression that saw no question on its page."""
-        found = np.zeros(len(self.right))
-        folds = GroupKFold(min(_FOLDS, len(set(self.groups))))
-        for seen, unseen in folds.split(self.table, self.right, self.groups):
-            if len(set(self.right[seen].tolist())) == 1:
-                found[unseen] = self.right[seen][0]
-                continue
-            model = _regression(strength).fit(
-                self.table[seen], self.right[seen], sample_weight=self.weights[seen]
-            )
-            found[unseen] = model.predict_proba(self.table[unseen])[:, 1]
-        return found
-
-    def loss(self, strength: float) -> float:
-        wrong_by = (self.predicted(strength) - self.right) ** 2
-        return float(np.average(wrong_by, weights=self.weights))
-
-    def threshold(self, strength: float) -> float | None:
-        """Return the lowest threshold that keeps TARGET_ERROR on what was held out, or None.
-
-        The upper bound of the error counts, for the lowest of many thresholds is a lucky one. Every
-        answer counts alike, so half of the questions have none where each was also withheld: more
-        than in use, to be on the safe side.
-        """
-        predicted = np.round(self.predicted(strength), _THRESHOLD_DIGITS)
-        for tried in np.unique(predicted):
-            accepted = self.right[predicted >= tried]
-            wrong = int((accepted == 0).sum())
-            if upper_bound(wrong, len(accepted), _THRESHOLD_CONFIDENCE) <= TARGET_ERROR:
-                return float(tried)
-        return None
-
-    def figures(self, strength: float) -> dict[str, float]:
-        """Return the cross-validated figures, unweighted but for the Brier score."""
-        predicted = self.predicted(strength)
-        right, wrong = predicted[self.right == 1], predicted[self.right == 0]
-        found = {
-            "auroc": Pairs.of(right.tolist(), wrong.tolist()).auroc(),
-            "weighted_brier": self.loss(strength),
-            "aurc": aurc(predicted.tolist(), [bool(label) for label in self.right]),
-        }
-        return {name: round(value, 4) for name, value in found.items()}
-
-
-def _weights(samples: Sequence[Sample]) -> Floats:
-    """Return the samples' weights, one on average."""
-    raw = np.array([sample.weight for sample in samples])
-    return np.asarray(raw * len(samples) / raw.sum(), dtype=np.float64)
-
-
-def _regression(strength: float) -> LogisticRegression:
-    return LogisticRegression(C=strength, max_iter=2000)
 
 
 def _most_wrongly_signed(names: Sequence[str], coefficients: Floats) -> str | None:
