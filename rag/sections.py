@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from rag.blocks import Block, Span, blocks_in
-from rag.sentences import is_heading
+from rag.sentences import HEADING_WORDS, is_heading, plain
 from rag.types import Chunk
 
 SECTION_CHUNKS = 8
 """A section is read up to this length, around what was found of it."""
 
+_NO_HEADING = re.compile(r"\s*(?:\||(?:[-*+\u2022\u25aa\u25e6]|\d{1,3}[.)])\s)")
+"""How rows of tables and items of lists begin."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Section:
-    """What stands under one heading of a page: its blocks, and the chunks they are in, in order."""
+    """What stands under one heading of a page, and the chunks it is in, in order.
+
+    ``part`` are its blocks where its chunks hold more than the section; None: all of them.
+    """
 
     chunks: tuple[Chunk, ...]
-    blocks: tuple[Block, ...]
+    part: tuple[Block, ...] | None = None
 
     @property
     def page_id(self) -> str:
         return self.chunks[0].page_id
 
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its blocks; read when first asked for, as most sections are never shown."""
+        return _blocks(self.chunks) if self.part is None else self.part
+
     @property
     def spans(self) -> Iterator[Span]:
         """Yield everything in it that can be shown."""
-        for block in self.blocks:
-            yield from block.above
-            if block.header:
-                yield block.header
-            yield from block.entries
+        return _spans(self.blocks)
 
 
 def section_of(
@@ -65,15 +74,24 @@ def _divided(chunks: Sequence[Chunk]) -> Iterator[Section]:
 
     Short sections of a page share a chunk. As one they would be found for the words of all.
     """
+    if not any(_may_hold_heading(chunk.text) for chunk in chunks):
+        yield Section(tuple(chunks))
+        return
     part: list[Block] = []
-    for run in _runs(chunks):
-        for block in blocks_in(run):
-            if part and _begins(block):
-                yield _section(part)
-                part = []
-            part.append(block)
+    for block in _blocks(chunks):
+        if part and _begins(block):
+            yield _section(part)
+            part = []
+        part.append(block)
     if part:
         yield _section(part)
+
+
+@lru_cache(maxsize=4096)
+def _may_hold_heading(text: str) -> bool:
+    """Whether a line is short enough for a heading; sooner told than by reading all blocks."""
+    lines = (line for line in text.splitlines() if line.strip() and not _NO_HEADING.match(line))
+    return any(len(plain(line).split()) <= HEADING_WORDS for line in lines)
 
 
 def _begins(block: Block) -> bool:
@@ -81,9 +99,20 @@ def _begins(block: Block) -> bool:
 
 
 def _section(blocks: Sequence[Block]) -> Section:
-    section = Section((), tuple(blocks))
-    chunks = {span.chunk.id: span.chunk for span in section.spans}
-    return replace(section, chunks=tuple(chunks.values()))
+    chunks = {span.chunk.id: span.chunk for span in _spans(blocks)}
+    return Section(tuple(chunks.values()), tuple(blocks))
+
+
+def _spans(blocks: Sequence[Block]) -> Iterator[Span]:
+    for block in blocks:
+        yield from block.above
+        if block.header:
+            yield block.header
+        yield from block.entries
+
+
+def _blocks(chunks: Sequence[Chunk]) -> tuple[Block, ...]:
+    return tuple(block for run in _runs(chunks) for block in blocks_in(run))
 
 
 def _runs(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:

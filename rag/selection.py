@@ -46,7 +46,10 @@ class Scores:
 
     def best(self, section: Section) -> float:
         """Return the best score in a section; 0 where none is known."""
-        return max(map(self.of, section.spans), default=0.0)
+        if section.part is not None:
+            return max(map(self.of, section.spans), default=0.0)
+        known = (unit[2] for chunk in section.chunks for unit in self.units.get(chunk.id, ()))
+        return max(known, default=0.0)
 
 
 Shown = tuple[tuple[Excerpt, ...], ...]

@@ -36,7 +36,7 @@ _ABBREVIATION = re.compile(
     r"|fri|sat|sun)|\b[a-z]|\b(?:[a-z]\.)+[a-z])\.$",
     re.IGNORECASE,
 )
-_HEADING_WORDS = 6
+HEADING_WORDS = 6
 _TELLING = re.compile(r"[\d@]|#\w|[.!?:;]\W*$")
 """What a heading rarely has: a number, an address, a channel, a mark at its end."""
 
@@ -77,7 +77,7 @@ def plain(text: str) -> str:
 def is_heading(text: str) -> bool:
     """Whether a paragraph is a heading that stands in the text as a line of its own."""
     shown = plain(text)
-    return len(shown.split()) <= _HEADING_WORDS and not _TELLING.search(shown)
+    return len(shown.split()) <= HEADING_WORDS and not _TELLING.search(shown)
 
 
 @lru_cache(maxsize=4096)

@@ -272,7 +272,7 @@ def step_of(message: Message, number: int = 2, at: datetime = NOON) -> CaseStep:
     return CaseStep(message.interaction_id, number, "reply", ANNA, "Take the blue socket.", at)
 
 
-async def until(happened: Callable[[], object], *, seconds: float = 10.0) -> None:
+async def until(happened: Callable[[], object], *, seconds: float = 60.0) -> None:
     """Wait until something is so. Raises TimeoutError."""
     async with asyncio.timeout(seconds):
         while not happened():  # noqa: ASYNC110 - what happens is in another task
