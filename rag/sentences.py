@@ -36,6 +36,12 @@ _ABBREVIATION = re.compile(
     r"|fri|sat|sun)|\b[a-z]|\b(?:[a-z]\.)+[a-z])\.$",
     re.IGNORECASE,
 )
+_LONGEST_END = 24
+"""Characters before a sentence's end in which an abbreviation is looked for."""
+
+_MARKED = frozenset("[*_`>{|")
+"""Without one of these a text has no Markdown that a reader would not see."""
+
 HEADING_WORDS = 6
 _TELLING = re.compile(r"[\d@]|#\w|[.!?:;]\W*$")
 """What a heading rarely has: a number, an address, a channel, a mark at its end."""
@@ -71,6 +77,8 @@ class TextBlock:
 
 def plain(text: str) -> str:
     """Return a text without Markdown marks and link targets: what a reader sees."""
+    if _MARKED.isdisjoint(text):
+        return text.strip()
     return _MARKS.sub("", _LINK.sub(r"\1", text)).replace("|", " ").strip()
 
 
@@ -203,7 +211,7 @@ def _sentences(text: str, block: TextBlock) -> list[Unit]:
     units: list[Unit] = []
     start = block.start
     for match in _SENTENCE_END.finditer(text, block.start, block.end):
-        if _ABBREVIATION.search(text[start : match.end()]):
+        if _ABBREVIATION.search(text, max(start, match.end() - _LONGEST_END), match.end()):
             continue
         units += _trimmed(text, "sentence", TextBlock("paragraph", start, match.end()))
         start = match.end()
