@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rag.blocks import Block, Span
-from rag.excerpts import LONGEST, MORE, Excerpt, fitting, whole, words_of
+from rag.excerpts import LONGEST, MORE, Excerpt, fitting, whole
 from rag.sections import Section
 
 ROOM = 130
@@ -144,13 +144,14 @@ def _fitted(
     block: Block, scores: Sequence[float], room: int, longest: int, *, first: bool
 ) -> Excerpt | None:
     """Return a block, or of the best one as much as has room."""
+    everything = whole(block)
     if not first:
-        return whole(block) if _fits(block, room) else None
+        return everything if _fits(everything, room) else None
     if block.kind in _ATOMIC:
-        may_be_cut = longest == LONGEST or whole(block).tall
-        return fitting(block, scores, longest) if may_be_cut or _fits(block, longest) else None
+        may_be_cut = longest == LONGEST or everything.tall
+        return fitting(block, scores, longest) if may_be_cut or _fits(everything, longest) else None
     return fitting(block, scores, room) or fitting(block, scores, longest)
 
 
-def _fits(block: Block, room: int) -> bool:
-    return words_of(whole(block).runs) <= room and not whole(block).tall
+def _fits(excerpt: Excerpt, room: int) -> bool:
+    return not excerpt.tall and excerpt.words <= room

@@ -36,6 +36,7 @@ _ABBREVIATION = re.compile(
     r"|fri|sat|sun)|\b[a-z]|\b(?:[a-z]\.)+[a-z])\.$",
     re.IGNORECASE,
 )
+_LONGEST_ABBREVIATION = len("approx")
 _LONGEST_END = 24
 """Characters before a sentence's end in which an abbreviation is looked for."""
 
@@ -207,11 +208,22 @@ def _trimmed(
     return [Unit(kind, start, end, lead, header)] if start < end else []
 
 
+def _is_abbreviated(text: str, start: int, end: int) -> bool:
+    """Whether what looks like a sentence's end is the full stop of an abbreviation."""
+    # Most ends are told apart without the pattern: it costs more than all else of splitting.
+    word = text[max(start, end - 2 - _LONGEST_ABBREVIATION) : end - 1]
+    if text[end - 1] != "." or not word[-1:].isalpha():
+        return False
+    if word.isalpha() and len(word) > _LONGEST_ABBREVIATION:
+        return False
+    return bool(_ABBREVIATION.search(text, max(start, end - _LONGEST_END), end))
+
+
 def _sentences(text: str, block: TextBlock) -> list[Unit]:
     units: list[Unit] = []
     start = block.start
     for match in _SENTENCE_END.finditer(text, block.start, block.end):
-        if _ABBREVIATION.search(text, max(start, match.end() - _LONGEST_END), match.end()):
+        if _is_abbreviated(text, start, match.end()):
             continue
         units += _trimmed(text, "sentence", TextBlock("paragraph", start, match.end()))
         start = match.end()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 
 from rag.words import running_words, stem, stems
+
+_SHORT = 3
+"""Stems up to this length may have lost more than an ending: "die" is that of "dying"."""
 
 
 def shared_pairs(question: str, texts: Mapping[int, str]) -> dict[int, float]:
@@ -22,10 +25,24 @@ def shared_pairs(question: str, texts: Mapping[int, str]) -> dict[int, float]:
     if not wanted:
         return {}
     initials = {found[0] for pair in wanted for found in pair}
+    begun = [(_beginning(first), _beginning(second)) for first, second in wanted]
     return {
         number: len(wanted.intersection(pairwise(_stems(text, initials)))) / len(wanted)
+        if _may_hold(text.lower(), begun)
+        else 0.0
         for number, text in texts.items()
     }
+
+
+def _beginning(found: str) -> str:
+    """Return what every word with this stem begins with; "dying" has "die"."""
+    return found[:1] if len(found) <= _SHORT else found[:-1]
+
+
+def _may_hold(text: str, pairs: Iterable[tuple[str, str]]) -> bool:
+    """Whether a text can hold one of the pairs; most can't, and reading their words costs most."""
+    shown = text.replace("\u2019", "'")
+    return any(first in shown and second in shown for first, second in pairs)
 
 
 def _stems(text: str, initials: Collection[str]) -> list[str]:

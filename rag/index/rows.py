@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from rag.types import Chunk, Principal, Readers
@@ -73,6 +74,7 @@ def readers_text(readers: Readers) -> str:
     return json.dumps(sorted(sorted(names) for names in set(readers)))
 
 
+@lru_cache(maxsize=1024)
 def readers_of(text: str) -> Readers:
     """Return the readers that readers_text wrote."""
     return tuple(frozenset(Principal(name) for name in names) for names in json.loads(text))

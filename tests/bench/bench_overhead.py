@@ -41,11 +41,14 @@ from tests.bot.inboxes import inbox_over, running
 from tests.builders import ALL, chunk, message
 
 PARTS = ("route", "search", "compose", "features")
+TOTALS = ("desk", "record", "all", "stick")
 WORDS = 3000
 WORDS_A_CHUNK = 120
 CHUNKS_A_PAGE = 10
 WARM_UP = 10
-AIM_MS = 30.0
+AIMS_MS = {"desk": 18.0, "all": 30.0}
+STICK_LOOPS = 50_000
+VECTORS = 4096
 COMMONEST = 30
 """The most frequent words stand for stop words: questions are not searched by them."""
 
@@ -66,9 +69,12 @@ class FreeEmbedder:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return np.stack([self._draw(text) for text in texts])
 
+    def __init__(self) -> None:
+        drawn = np.random.default_rng(3).standard_normal((VECTORS, self.dimensions))
+        self._drawn = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+
     def _draw(self, text: str) -> Vectors:
-        drawn = np.random.default_rng(zlib.crc32(text.encode())).standard_normal(self.dimensions)
-        unit: Vectors = (drawn / np.linalg.norm(drawn)).astype(np.float32)
+        unit: Vectors = self._drawn[zlib.crc32(text.encode()) % VECTORS]
         return unit
 
 
@@ -112,10 +118,12 @@ async def measure(inbox: DurableInbox, questions: int) -> dict[str, list[float]]
 
     ``desk`` is the sum of the named parts: answering itself. ``record`` is what is left of the
     whole way from inbox to recorded outcome: keeping the message, progress rows, admission, the
-    outcome, each a transaction that is on disk before the next.
+    outcome, each a transaction that is on disk before the next. ``stick`` is the same loop of
+    Python every time: it tells the machines that print these figures apart, and its p95 over its
+    p50 how much of the spread is theirs.
     """
     draw = np.random.default_rng(11)
-    times: dict[str, list[float]] = {part: [] for part in ("desk", "record", "all", *PARTS)}
+    times: dict[str, list[float]] = {part: [] for part in (*PARTS, *TOTALS)}
     for number in range(questions + WARM_UP):
         words = " ".join(f"word{n}" for n in draw.integers(COMMONEST, WORDS, 6))
         asked = message(f"how do I use {words}", message_id=str(number), thread=str(number))
@@ -129,7 +137,15 @@ async def measure(inbox: DurableInbox, questions: int) -> dict[str, list[float]]
             times["desk"].append(sum(parts.values()))
             times["all"].append(took)
             times["record"].append(took - sum(parts.values()))
+            times["stick"].append(_yardstick())
     return times
+
+
+def _yardstick() -> float:
+    started = time.perf_counter()
+    for _ in range(STICK_LOOPS):
+        pass
+    return (time.perf_counter() - started) * 1000
 
 
 async def run(chunks: int, questions: int) -> dict[str, float]:
@@ -170,13 +186,13 @@ def main() -> int:
     set_up_logs("error")
     figures = asyncio.run(run(options.chunks, options.questions))
     print(f"own overhead a question at {options.chunks:,} chunks, ms")
-    for part in (*PARTS, "desk", "record", "all"):
+    for part in (*PARTS, *TOTALS):
         print(f"  {part:<8} p50 {figures[f'{part}_p50']:6.1f}   p95 {figures[f'{part}_p95']:6.1f}")
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2))
-    for total in ("desk", "all"):
-        held = "held" if figures[f"{total}_p95"] <= AIM_MS else "MISSED"
-        print(f"aim: p95 of {total} at most {AIM_MS:.0f} ms: {held}")
+    for total, aim in AIMS_MS.items():
+        held = "held" if figures[f"{total}_p95"] <= aim else "MISSED"
+        print(f"aim: p95 of {total} at most {aim:.0f} ms: {held}")
     return 0
 
 
