@@ -17,7 +17,7 @@ from bot.config import Settings, load_settings
 from bot.errors import BotError
 from bot.observing.logs import set_up_logs
 from rag.errors import RagError
-from rag.file_modes import OTHERS, close_to_others
+from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
 
 _MOST = 1_000_000
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = load_settings()
         set_up_logs(settings.log_level)
-        close_to_others(settings.data_dir)
+        restrict_to_owner(settings.data_dir)
         return asyncio.run(_run(options, settings, started))
     except (BotError, RagError) as error:
         print(error, file=sys.stderr)
@@ -53,7 +53,8 @@ async def _run(options: argparse.Namespace, settings: Settings, started: float) 
 
             return await ask.ask(settings, " ".join(options.question), groups=options.group)
         case "doctor":
-            from bot.app import confluence_checks, people_checks
+            from bot.app.confluence import confluence_checks
+            from bot.app.people import people_checks
             from bot.commands import doctor
 
             return await doctor.doctor(
@@ -152,5 +153,5 @@ def _text(argument: str) -> str:
 
 
 if __name__ == "__main__":
-    os.umask(OTHERS)
+    os.umask(GROUP_AND_OTHERS)
     sys.exit(main())

@@ -8,8 +8,8 @@ from typing import Protocol
 from bot.escalations.handover import ASK_TOPIC, ASK_TOPIC_IN_CHANNEL
 from bot.rendering.wording import suggestions_of
 from bot.types import Clarification, Inquiry
+from rag.text.words import stems
 from rag.types import Passage
-from rag.words import stems
 
 _MOST_SUBJECTS = 3
 _CLOSE = 0.75

@@ -20,11 +20,11 @@ from bot.routing.intents.classifier import IntentClassifier, load_classifier
 from bot.routing.router import Router
 from bot.types import NO_MODEL
 from bot.ways import Way
-from prompts import load_prompt
-from rag.assembly import open_embedder, open_installed_embedder, open_search_index
+from prompts.files import load_prompt
+from rag.answer.extractive import ExtractiveComposer
+from rag.answer.grounded import GroundedComposer, approximate_tokens, utc_today
 from rag.errors import ModelUnavailable
-from rag.extractive import ExtractiveComposer
-from rag.grounded import GroundedComposer, approximate_tokens, utc_today
+from rag.factory import open_embedder, open_installed_embedder, open_search_index
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 
@@ -152,8 +152,7 @@ def _make(data_dir: Path) -> None:
 def _model(settings: Settings, name: str | None, closing: AsyncExitStack) -> ChatModel | None:
     if name is None:
         return None
-    from rag.models.openai_compatible import ModelSettings, open_model
-    from rag.models.traced import TracedModel
+    from rag.models.chat.openai_compatible import ModelSettings, TracedModel, open_model
 
     key = settings.openai_api_key
     model = open_model(

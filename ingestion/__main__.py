@@ -25,7 +25,7 @@ from ingestion.errors import IngestionError
 from ingestion.names import is_space_key
 from ingestion.readers import ReadersMalformed, parse_readers
 from rag.errors import RagError
-from rag.file_modes import OTHERS, close_to_others
+from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
 from rag.retrying import log_long_waits
 from rag.types import Readers
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         settings = load_settings()
-        close_to_others(settings.data_dir)
+        restrict_to_owner(settings.data_dir)
         return asyncio.run(_COMMANDS[options.command](options, settings))
     except IngestionError as error:
         print(error, file=sys.stderr)
@@ -135,7 +135,7 @@ _COMMANDS = {
 
 
 if __name__ == "__main__":
-    os.umask(OTHERS)
+    os.umask(GROUP_AND_OTHERS)
     # Reports are what standard output is for.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     log_long_waits()

@@ -10,7 +10,7 @@ from ingestion.pieces import Limits, Piece, pack, pieces_of
 from ingestion.sections import Passage, passages_of, sections_of, shown_headings
 from ingestion.sentences import Size
 from ingestion.types import Document, Paragraph, SourcePage
-from rag.embedding_text import embedding_text
+from rag.embedding import embedding_text
 from rag.ports import Embedder
 from rag.types import Chunk
 

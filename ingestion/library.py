@@ -19,7 +19,7 @@ from ingestion.runs import Runs
 from ingestion.sniffing import kind_of
 from ingestion.sources import KnownSources
 from ingestion.uploads import KIND, Arrived, Uploads
-from rag.ports import Index, Lists
+from rag.ports import Index, ListsPages
 from rag.types import PageSummary, Principal, Readers, SpaceSummary
 
 
@@ -70,7 +70,7 @@ class Added:
     run_id: str
 
 
-class ListedIndex(Index, Lists, Protocol):
+class ListedIndex(Index, ListsPages, Protocol):
     """An index that tells what it holds."""
 
 

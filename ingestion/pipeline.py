@@ -14,8 +14,7 @@ from ingestion.errors import PageUnreadable
 from ingestion.plan import Versions
 from ingestion.ports import Progress, ReadsAhead, Source
 from ingestion.types import Document, Finding, SourcePage
-from rag.embedding import embed_texts, store_page
-from rag.embedding_text import embedding_text
+from rag.embedding import embed_texts, embedding_text, store_page
 from rag.ports import Embedder, Index
 from rag.types import Chunk, Page, TokenSigns, Vectors
 

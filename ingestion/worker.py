@@ -29,8 +29,8 @@ from ingestion.records.noting import to_look_at_again
 from ingestion.records.opening import Records, records_of
 from ingestion.run import sync_source
 from ingestion.types import Extent, Report
-from rag.assembly import open_embedder, open_search_index
 from rag.errors import RagError
+from rag.factory import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
 from rag.retrying import log_long_waits
 from rag.types import EmbeddingUse

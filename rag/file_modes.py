@@ -1,4 +1,4 @@
-"""What lies in the data directory is for the account alone that Frontdesk runs as."""
+"""Restrict the files of the data directory to the account that Frontdesk runs as."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-OTHERS = 0o077
+GROUP_AND_OTHERS = 0o077
 """The rights of group and others; as a umask, new files get none of them."""
 
 
-def close_to_others(data_dir: Path) -> tuple[Path, ...]:
+def restrict_to_owner(data_dir: Path) -> tuple[Path, ...]:
     """Take others' rights from a data directory and what is in it; return what stays open.
 
     What another account owns is left alone, and so is a file system that knows no rights, such as
@@ -18,35 +18,35 @@ def close_to_others(data_dir: Path) -> tuple[Path, ...]:
     """
     if not data_dir.is_dir():
         return ()
-    for path in _held(data_dir):
-        _close(path)
-    return open_to_others(data_dir)
+    for path in _files_of(data_dir):
+        _restrict(path)
+    return readable_by_others(data_dir)
 
 
-def open_to_others(data_dir: Path) -> tuple[Path, ...]:
+def readable_by_others(data_dir: Path) -> tuple[Path, ...]:
     """Return what others may read of it; what is in a closed directory is closed."""
     if not _is_open(data_dir):
         return ()
-    return tuple(path for path in _held(data_dir) if _is_open(path))
+    return tuple(path for path in _files_of(data_dir) if _is_open(path))
 
 
-def _held(data_dir: Path) -> Iterator[Path]:
+def _files_of(data_dir: Path) -> Iterator[Path]:
     yield data_dir
     yield from sorted(data_dir.glob("*.sqlite*"))
     yield from (path for path in (data_dir / "documents",) if path.is_dir())
 
 
-def _close(path: Path) -> None:
+def _restrict(path: Path) -> None:
     try:
         found = path.stat()
-        if found.st_mode & OTHERS and found.st_uid == os.geteuid():
-            path.chmod(found.st_mode & 0o7777 & ~OTHERS)
+        if found.st_mode & GROUP_AND_OTHERS and found.st_uid == os.geteuid():
+            path.chmod(found.st_mode & 0o7777 & ~GROUP_AND_OTHERS)
     except OSError:
         return
 
 
 def _is_open(path: Path) -> bool:
     try:
-        return bool(path.stat().st_mode & OTHERS)
+        return bool(path.stat().st_mode & GROUP_AND_OTHERS)
     except OSError:
         return False

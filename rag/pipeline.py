@@ -1,4 +1,4 @@
-"""Question in, answer out: search within the readers' bounds, then compose from what was found."""
+"""Answer a question: search within the asker's permissions, then compose from what was found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from rag import telemetry
-from rag.confidence import features
+from rag.answer.confidence import features
+from rag.answer.sections import section_of
 from rag.embedding import embed_question
 from rag.errors import ModelUnavailable, after_calls
 from rag.ports import (
@@ -23,10 +24,9 @@ from rag.ports import (
     ReadsPages,
     Vocabulary,
 )
-from rag.sections import section_of
 from rag.telemetry import Attributes, describe, span
+from rag.text.words import content_words
 from rag.types import Answer, Chunk, Passage, Principal, Question, Vectors
-from rag.words import content_words
 
 log = structlog.get_logger(__name__)
 
@@ -145,10 +145,10 @@ class Pipeline:
         Raises ModelUnavailable or ModelAnswerInvalid when the composer's model fails.
         """
         if not self.speaks(retrieval):
-            return _silence(retrieval)
+            return _no_answer(retrieval)
         started = time.perf_counter()
         context = await self._widen(retrieval.passages, scope)
-        composition, vocabulary = await _both(
+        composition, vocabulary = await _gather_to_the_end(
             self._composed(retrieval.question, context, attached),
             self._vocabulary(retrieval.question, scope),
         )
@@ -215,7 +215,7 @@ class Pipeline:
         )
 
 
-async def _both(
+async def _gather_to_the_end(
     composed: Awaitable[Composition], known: Awaitable[Vocabulary | None]
 ) -> tuple[Composition, Vocabulary | None]:
     """Await both to their end: what a model took counts also when the index fails meanwhile."""
@@ -256,7 +256,7 @@ def _found(retrieval: Retrieval) -> Attributes:
     }
 
 
-def _silence(retrieval: Retrieval) -> Answer:
+def _no_answer(retrieval: Retrieval) -> Answer:
     nothing = Composition(claims=())
     return Answer(
         question=retrieval.question,

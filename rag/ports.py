@@ -1,4 +1,4 @@
-"""What retrieval and answering need from outside, as Protocols."""
+"""Protocols of the index, embedders, chat models and composers, and the prompts they are sent."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
+from prompts.files import PromptFile
 from rag.types import (
     Chunk,
     Claim,
@@ -98,7 +99,7 @@ class KnowsVocabulary(Protocol):
 
 
 @runtime_checkable
-class Lists(Protocol):
+class ListsPages(Protocol):
     """Optional capability of an index: tells what it holds, for those who look after it.
 
     ``readers`` are the principals of who looks; None sees everything. Raises IndexUnavailable.
@@ -167,7 +168,7 @@ class ReadsChunks(Protocol):
         ...
 
 
-class SearchIndex(Index, Lists, ReadsPages, Protocol):
+class SearchIndex(Index, ListsPages, ReadsPages, Protocol):
     """An index that a server needs: found in, listed and read from."""
 
     async def close(self) -> None:
@@ -339,3 +340,18 @@ class ReadsAttached(Protocol):
     async def compose_with(
         self, question: str, passages: Sequence[Passage], attached: Sequence[str]
     ) -> Composition: ...
+
+
+DEFAULT_TEMPERATURE = 0.1
+DEFAULT_MAX_OUTPUT_TOKENS = 1024
+
+
+def to_prompt(prompt: PromptFile, **inputs: str | Sequence[str]) -> Prompt:
+    """Render a prompt file; every input is fenced as data. Raises prompts.PromptInvalid."""
+    messages = tuple(ChatMessage(role, text) for role, text in prompt.render(**inputs))
+    return Prompt(
+        id=prompt.id,
+        messages=messages,
+        temperature=DEFAULT_TEMPERATURE if prompt.temperature is None else prompt.temperature,
+        max_output_tokens=prompt.max_output_tokens or DEFAULT_MAX_OUTPUT_TOKENS,
+    )

@@ -1,11 +1,14 @@
-"""Tries a call again when that may help, within one deadline for everything."""
+"""Retry calls within one deadline, and read the wait that a server asks for (Retry-After)."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 import stamina
@@ -91,3 +94,43 @@ async def with_retries(
         wait_jitter=policy.jitter_seconds,
     )
     return await tries(wait_or_stop, call)
+
+
+def requested_wait_seconds(headers: Mapping[str, str]) -> float | None:
+    """Return how long the server asks to wait (Retry-After-Ms, Retry-After), else None.
+
+    A date counts from the server's own ``Date``, so that a clock of ours that is wrong does no
+    harm. ``headers`` are those of a library, which take a name in any case.
+    """
+    milliseconds = _number(headers.get("Retry-After-Ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("Retry-After", "").strip()
+    seconds = _number(said)
+    return _until(said, headers) if seconds is None else seconds
+
+
+def server_date(headers: Mapping[str, str]) -> datetime:
+    """Return the server's own time as it answered; ours where it does not say."""
+    return _date(headers.get("Date", "")) or datetime.now(UTC)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _until(said: str, headers: Mapping[str, str]) -> float | None:
+    date = _date(said)
+    return None if date is None else max(0.0, (date - server_date(headers)).total_seconds())
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

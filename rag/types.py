@@ -1,8 +1,12 @@
-"""The values that retrieval and answering pass on; all frozen."""
+"""Values that retrieval and answering pass on, and the rules of who may read what; all frozen.
+
+``Readers`` are sets of principals, all of which must be met. The rules fail closed: whoever does
+not meet a set does not see the chunk, and no sets at all mean nobody.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NewType
@@ -226,7 +230,7 @@ class Turn:
 class Answer:
     """What the pages say to a question; ``claims`` is empty when they say nothing.
 
-    ``features`` are named signals of retrieval and answer for the gate (rag.confidence).
+    ``features`` are named signals of retrieval and answer for the gate (rag.answer.confidence).
     ``refusal`` holds the model's or its filter's words when it declined; ``reading`` says how an
     ambiguous question was understood; ``missing`` what of the question the pages do not say.
     """
@@ -242,3 +246,44 @@ class Answer:
     dropped_claims: int = 0
     reading: str | None = None
     missing: str | None = None
+
+
+def minimal_readers(readers: Iterable[frozenset[Principal]]) -> list[frozenset[Principal]]:
+    """Return the fewest of these sets that ask the same, in one order whatever order they had.
+
+    Who is in a set is in every larger one, so that those ask nothing more. A set without anybody
+    leaves nothing but itself.
+    """
+    kept: list[frozenset[Principal]] = []
+    for names in sorted(set(readers), key=lambda names: (len(names), sorted(names))):
+        if not any(smaller <= names for smaller in kept):
+            kept.append(names)
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class AccessScope:
+    """Chunks of one tenant and space that the same people may read."""
+
+    id: int
+    tenant: str
+    space: str
+    readers: Readers
+
+
+def may_read(readers: Readers, principals: frozenset[Principal]) -> bool:
+    """Tell whether every set holds one of the principals; no sets at all means nobody."""
+    return bool(readers) and all(not names.isdisjoint(principals) for names in readers)
+
+
+def permitted_scopes(
+    scopes: Iterable[AccessScope], question: Question, principals: frozenset[Principal]
+) -> list[int]:
+    """Return the ids of the scopes that a question may look into, for these principals."""
+    return [
+        scope.id
+        for scope in scopes
+        if scope.tenant == question.tenant
+        and (question.spaces is None or scope.space in question.spaces)
+        and may_read(scope.readers, principals)
+    ]

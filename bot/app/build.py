@@ -21,7 +21,7 @@ from bot.app.directory import JoinedDirectory
 from bot.app.office import office_of
 from bot.app.shelves import Shelves, shelves_of
 from bot.app.status import CheckParts, checking
-from bot.app.working import Working, executor_of, working_of
+from bot.app.working import Working, working_of
 from bot.config import Settings
 from bot.documents.held_back import HeldBackNews
 from bot.doors.doors import mount_doors
@@ -34,16 +34,14 @@ from bot.escalations.ports import LinksBack
 from bot.escalations.reading import IndexReading
 from bot.gating.gate import load_gate
 from bot.observing.metrics import Metrics, mount_metrics
-from bot.observing.tracing import continue_trace
+from bot.observing.tracing.context import continue_trace
 from bot.office import Office
 from bot.parts import Parts, gate_path
 from bot.platforms import adapters
 from bot.ports import Channel, Directory
 from bot.settings.source import Source
-from bot.store import Store
+from bot.store.store import Store
 from ingestion.config import Settings as IngestionSettings
-
-__all__ = ["STATUS", "build", "executor_of"]
 
 STATUS: web.AppKey[CheckParts] = web.AppKey("status")
 """How the application tells the state of its parts."""

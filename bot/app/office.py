@@ -17,7 +17,7 @@ from bot.orders.reindexing import Reindexing
 from bot.orders.watching import Watch
 from bot.parts import Parts, gate_path
 from bot.ports import Directory
-from bot.store import Store
+from bot.store.store import Store
 from bot.why.explaining import Explaining
 
 

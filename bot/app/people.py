@@ -9,7 +9,7 @@ from bot.app.settings import load_ingestion_settings
 from bot.config import Settings
 from bot.errors import BotError
 from bot.startup import Part
-from bot.store import database_url, open_store
+from bot.store.store import database_url, open_store
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import IngestionError
 

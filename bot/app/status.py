@@ -11,10 +11,10 @@ from bot.capabilities import TellsState
 from bot.config import Settings
 from bot.durable.keeper import Keeper
 from bot.limits.part import limits_part
-from bot.observing.tracing import tracing_part
+from bot.observing.tracing.setup import tracing_part
 from bot.parts import Parts
 from bot.startup import Part
-from bot.store import Store
+from bot.store.store import Store
 from rag.errors import RagError
 
 CheckPart = Callable[[], Awaitable[Part]]

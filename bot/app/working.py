@@ -34,7 +34,7 @@ from bot.observing.audit import Observes
 from bot.parts import Parts
 from bot.ports import AnswersInquiries, Channel, Directory
 from bot.records.sums import Swept
-from bot.store import Store, database_url, prepare
+from bot.store.store import Store, database_url, prepare
 from bot.superseded import MarksSuperseded
 from bot.types import Message, Policy
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.admission import audience_of
-from bot.app import load_ingestion_settings
+from bot.app.settings import load_ingestion_settings
 from bot.config import Settings
 from bot.outcomes import confidence_level
 from bot.parts import open_parts

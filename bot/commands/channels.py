@@ -12,7 +12,7 @@ from bot.config import Settings
 from bot.errors import SettingInvalid
 from bot.records.sums import PolicyRecord
 from bot.settings.channels import differences, in_words
-from bot.store import Store, database_url, open_store
+from bot.store.store import Store, database_url, open_store
 from bot.types import NO_MODEL, Policy
 
 _FIELDS = ("spaces", "answers", "follow_ups", "people", "model", "other_bots")

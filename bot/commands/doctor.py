@@ -18,11 +18,11 @@ from bot.limits.part import limits_part
 from bot.parts import Parts, open_parts
 from bot.rendering.links import OWN_PAGES
 from bot.startup import Part
-from bot.store import database_url, open_store
+from bot.store.store import database_url, open_store
 from rag.errors import RagError
-from rag.file_modes import close_to_others
+from rag.file_modes import restrict_to_owner
 from rag.pipeline import Scope
-from rag.ports import ChatMessage, Lists, Prompt
+from rag.ports import ChatMessage, ListsPages, Prompt
 from rag.types import EVERYONE
 
 _FREE_BYTES = 500 * 1024**2
@@ -95,7 +95,7 @@ def _data_dir(path: Path) -> Part:
         cure = "Use a Python whose sqlite3 has FTS5 (python.org, Debian and conda do)."
         return Part("data", "failed", f"SQLite {sqlite3.sqlite_version} has no FTS5.", cure)
     left = f"{path}, {free // 1024**3} GB free"
-    if opened := close_to_others(path):
+    if opened := restrict_to_owner(path):
         others = f"{left}, but other accounts of this machine may read {opened[0]}."
         cure = "Make it yours alone: chmod 700, or the mode of the share that it is on."
         return Part("data", "limited", others, cure)
@@ -135,7 +135,7 @@ async def _knowledge(settings: Settings, parts: Parts) -> Part:
 async def _own_spaces(settings: Settings, parts: Parts) -> Sequence[str]:
     """Return the served spaces whose pages open on this server alone, as their first ones tell."""
     index, tenant = parts.index, settings.tenant
-    if settings.public_url is not None or not isinstance(index, Lists):
+    if settings.public_url is not None or not isinstance(index, ListsPages):
         return []
     spaces = [each.space for each in await index.space_summaries(tenant, None)]
     served = settings.index_spaces
@@ -170,7 +170,7 @@ async def _azure_search(settings: Settings) -> Sequence[Part]:
     known = startup.azure_search(settings)
     if known.state == "absent":
         return [known]
-    from rag.index.azure.checking import check_service
+    from rag.index.azure.diagnostics import check_service
 
     return [known, *(_checked(check) for check in await check_service(settings))]
 

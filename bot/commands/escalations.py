@@ -7,7 +7,7 @@ from bot.config import Settings
 from bot.errors import InteractionUnknown
 from bot.escalations.life import UNSETTLED, called
 from bot.escalations.types import Actor, Case, CaseQuery, CaseStep
-from bot.store import Store, database_url, open_store, reminders_of
+from bot.store.store import Store, database_url, open_store, reminders_of
 from bot.types import InteractionId
 
 _QUESTION_CHARACTERS = 160

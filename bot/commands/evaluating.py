@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from bot.app import load_ingestion_settings
+from bot.app.settings import load_ingestion_settings
 from bot.config import Settings
 from bot.evaluating.asking import Subject
 from bot.evaluating.evaluation import certify, evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 
 from bot.config import Settings
-from bot.store import database_url, open_store
+from bot.store.store import database_url, open_store
 
 
 async def pause(settings: Settings, *, reason: str, by: str | None = None) -> int:

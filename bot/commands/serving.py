@@ -13,17 +13,21 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from aiohttp import web
 
 from bot import __version__
-from bot.app import STATUS, build, executor_of, load_ingestion_settings, reindex_sample
+from bot.app import build
+from bot.app.build import STATUS
 from bot.app.directory import open_wiki_side
+from bot.app.sample import reindex_sample
+from bot.app.settings import load_ingestion_settings
+from bot.app.working import executor_of
 from bot.config import Settings
 from bot.doors.connections import IDLE_SECONDS, Connections, most_connections, raise_open_files
 from bot.doors.demo import DEMO, personas
 from bot.errors import SettingInvalid
-from bot.observing.tracing import set_up_tracing
+from bot.observing.tracing.setup import set_up_tracing
 from bot.parts import open_parts
 from bot.settings.source import sources_of
-from bot.store import database_url, reminders_of, unopened
 from bot.store.lock import held
+from bot.store.store import database_url, reminders_of, unopened
 
 _COLLECTED_AFTER = (20_000, 20, 20)
 """Objects made and kept before the young are looked at, and how often before the older ones are;

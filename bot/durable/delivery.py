@@ -10,7 +10,7 @@ from dataclasses import replace
 from bot.capabilities import TakesTurns
 from bot.durable.progress import Progress
 from bot.errors import ClaimLost, DeliveryFailed
-from bot.observing.tracing import deliver_span
+from bot.observing.tracing.spans import deliver_span
 from bot.ports import Channel, OpensPlaceholders, Withdraws, Worklist
 from bot.rendering.links import reachable_from_afar
 from bot.types import (

@@ -13,7 +13,7 @@ import structlog
 from bot.durable.underway import Entry, Underway
 from bot.durable.work import Limits, Work
 from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
-from bot.observing.tracing import current_traceparent
+from bot.observing.tracing.context import current_traceparent
 from bot.outcomes import unavailable, unfinished
 from bot.ports import Worklist
 from bot.store.codec import whole

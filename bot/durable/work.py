@@ -17,7 +17,7 @@ from bot.durable.posting import Posting, pause_before
 from bot.errors import AskerUnknown, BotError, ClaimLost, RecordRefused
 from bot.introductions import UNSURE
 from bot.observing.audit import Observes
-from bot.observing.tracing import interaction_span
+from bot.observing.tracing.spans import interaction_span
 from bot.outcomes import busy, refused, unavailable, without_text
 from bot.ports import Worklist
 from bot.types import Interaction, InteractionId, Message, Outcome, Stage

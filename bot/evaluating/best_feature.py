@@ -15,8 +15,7 @@ from bot.evaluating.gating import compared
 from bot.evaluating.report import Comparison
 from bot.evaluating.samples import Asked
 from bot.evaluating.slices import figure
-from rag.evaluation.intervals import Floats, bootstrap
-from rag.evaluation.ranking import Pairs
+from rag.evaluation.metrics import Floats, Pairs, bootstrap
 
 POOLED = "pooled"
 

@@ -10,9 +10,16 @@ import numpy as np
 from bot.evaluating.asking import Case
 from bot.evaluating.report import Figure, Gating, Separation
 from bot.evaluating.slices import figure
-from rag.evaluation.calibration import aurc, brier, coverage_at, debiased_ece
-from rag.evaluation.intervals import Floats, bootstrap, wilson
-from rag.evaluation.ranking import Pairs
+from rag.evaluation.metrics import (
+    Floats,
+    Pairs,
+    aurc,
+    bootstrap,
+    brier,
+    coverage_at,
+    debiased_ece,
+    wilson,
+)
 
 ERRORS = (0.05, 0.1, 0.2)
 """Shares of wrong answers that are allowed when coverage is read off."""

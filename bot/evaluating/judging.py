@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bot.evaluating.questions import Labelled
 from bot.evaluating.recording import Composed
-from rag.sentences import plain
+from rag.text.sentences import without_markdown
 from rag.types import Claim, Passage, Principal
 
 _SPACE = re.compile(r"\s+")
@@ -61,7 +61,7 @@ def judge(row: Labelled, composed: Composed | None, forbidden: Collection[str] =
         evidence=any(p.chunk.page_id in gold for p in composed.passages),
         citations=len(cited),
         valid=sum(is_valid(c.quote, chunks.get(c.chunk_id), row.principals) for c in cited),
-        words=len(plain(text).split()),
+        words=len(without_markdown(text).split()),
     )
 
 
@@ -72,7 +72,7 @@ def said(claims: Sequence[Claim]) -> str:
 
 def holds_facts(text: str, key_facts: Sequence[str]) -> bool:
     """Whether every fact is there in one of its ``a|b`` variants; case and spacing are ignored."""
-    shown = f"{_folded(text)}\n{_folded(plain(text))}"
+    shown = f"{_folded(text)}\n{_folded(without_markdown(text))}"
     return all(
         any(_folded(variant) in shown for variant in fact.split("|") if variant.strip())
         for fact in key_facts

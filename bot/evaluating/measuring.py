@@ -13,8 +13,8 @@ from bot.evaluating.report import Answers, Cost, Figure, Operation
 from bot.evaluating.retrieving import Rankings
 from bot.evaluating.slices import figure, kind_of, rounded, slices
 from bot.types import Intent
-from rag.evaluation import ranking
-from rag.evaluation.intervals import mean, wilson
+from rag.evaluation import metrics
+from rag.evaluation.metrics import mean, wilson
 
 WAYS: Mapping[str, Callable[[Rankings], tuple[str, ...]]] = {
     "keyword": lambda found: found.keyword,
@@ -23,12 +23,12 @@ WAYS: Mapping[str, Callable[[Rankings], tuple[str, ...]]] = {
     "ours": lambda found: found.ours,
 }
 
-_MEASURES: Mapping[str, Callable[[Sequence[str], ranking.Gold], float]] = {
-    "hit@1": lambda pages, gold: ranking.hit(pages, gold, 1),
-    "hit@5": lambda pages, gold: ranking.hit(pages, gold, 5),
-    "hit@10": lambda pages, gold: ranking.hit(pages, gold, 10),
-    "recall@5": lambda pages, gold: ranking.recall(pages, gold, 5),
-    "nDCG@10": lambda pages, gold: ranking.ndcg(pages, gold.relevant, 10),
+_MEASURES: Mapping[str, Callable[[Sequence[str], metrics.Gold], float]] = {
+    "hit@1": lambda pages, gold: metrics.hit(pages, gold, 1),
+    "hit@5": lambda pages, gold: metrics.hit(pages, gold, 5),
+    "hit@10": lambda pages, gold: metrics.hit(pages, gold, 10),
+    "recall@5": lambda pages, gold: metrics.recall(pages, gold, 5),
+    "nDCG@10": lambda pages, gold: metrics.ndcg(pages, gold.relevant, 10),
 }
 
 OUTCOMES = ("sure", "partial", "unsure", "reply", "clarification", "escalation")
@@ -61,7 +61,7 @@ def retrieval_lead(cases: Sequence[Case]) -> dict[str, Figure]:
     ranked = [case for case in cases if case.rankings is not None]
     groups = [case.row.group for case in ranked]
     recall = {
-        way: [ranking.recall(_pages(case, way), case.row.gold, 5) for case in ranked]
+        way: [metrics.recall(_pages(case, way), case.row.gold, 5) for case in ranked]
         for way in WAYS
     }
     return {

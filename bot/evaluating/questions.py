@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bot.errors import SettingInvalid
-from rag.evaluation.ranking import Gold
+from rag.evaluation.metrics import Gold
 from rag.types import EVERYONE, Principal, Turn
 
 Kind = Literal["answerable", "near_miss", "far", "generic", "human", "multi_turn", "underspecified"]

@@ -16,9 +16,8 @@ from sklearn.model_selection import GroupKFold
 
 from bot.evaluating.samples import Sample
 from bot.gating.gate_file import Feature
-from rag.evaluation.calibration import aurc
 from rag.evaluation.certificate import upper_bound
-from rag.evaluation.ranking import Pairs
+from rag.evaluation.metrics import Pairs, aurc
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bot.evaluating.questions import Labelled
 from rag.embedding import embed_question
-from rag.evaluation.ranking import distinct, reciprocal_rank_fusion
+from rag.evaluation.metrics import distinct, reciprocal_rank_fusion
 from rag.ports import Embedder, Index
 from rag.types import Passage, Question
 

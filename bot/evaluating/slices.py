@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bot.evaluating.asking import Case
 from bot.evaluating.report import Figure, Slice
-from rag.evaluation.intervals import Estimate, wilson
+from rag.evaluation.metrics import Estimate, wilson
 
 SHORT = 8
 """Words up to which a question counts as short."""

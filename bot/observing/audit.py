@@ -8,7 +8,7 @@ from typing import Protocol
 
 import structlog
 
-from bot.observing.tracing import current_trace_id
+from bot.observing.tracing.context import current_trace_id
 from bot.outcomes import (
     answer_type,
     confidence_level,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.routing.intents.plain import without_mentions
+from rag.text.words import content_words, stem, words
 from rag.types import Turn
-from rag.words import content_words, stem, words
 
 Dependence = Literal["alone", "unsure", "leaning"]
 

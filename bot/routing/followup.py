@@ -11,12 +11,11 @@ from bot.routing.ellipsis import combine, dependence, missing_words
 from bot.routing.question import condense
 from bot.routing.turns import spoken_turns
 from bot.types import InteractionId
-from prompts import load_prompt
+from prompts.files import load_prompt
 from rag.errors import RagError
-from rag.ports import ChatModel, Completion
-from rag.prompting import to_prompt
+from rag.ports import ChatModel, Completion, to_prompt
+from rag.text.words import content_words, identifiers, stems
 from rag.types import ModelCall, Turn
-from rag.words import content_words, identifiers, stems
 
 _log = structlog.get_logger(__name__)
 

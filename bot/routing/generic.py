@@ -11,12 +11,11 @@ from bot.rendering.markdown import disarm, outside_code
 from bot.routing.smalltalk import JOKE, SmallTalk
 from bot.routing.turns import spoken_turns
 from bot.types import ErrorCode, Reply, Route
-from prompts import load_prompt
+from prompts.files import load_prompt
+from rag.answer.guardrails import is_unsafe_in_small_talk
 from rag.errors import RagError
-from rag.ports import ChatModel
-from rag.prompting import to_prompt
+from rag.ports import ChatModel, to_prompt
 from rag.types import ModelCall, Turn
-from rag.voice import pretends_in_talk
 
 _log = structlog.get_logger(__name__)
 
@@ -82,7 +81,7 @@ class GenericAnswers:
         if completion.refused:
             return Reply(text=REFUSED, tone="generic", refused=True), calls
         said = harmless(completion.text)
-        kept = said and not pretends_in_talk(said)
+        kept = said and not is_unsafe_in_small_talk(said)
         return _said(said) if kept else _sorry("model_answer_invalid"), calls
 
 

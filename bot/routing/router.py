@@ -15,11 +15,10 @@ from bot.routing.question import condense
 from bot.routing.turns import spoken_turns
 from bot.routing.wishes import wished_turn
 from bot.types import Intent, Route
-from prompts import load_prompt
+from prompts.files import load_prompt
 from rag.errors import RagError
-from rag.language import looks_english
-from rag.ports import ChatModel, Embedder
-from rag.prompting import to_prompt
+from rag.ports import ChatModel, Embedder, to_prompt
+from rag.text.words import looks_english
 from rag.types import ModelCall, Turn
 
 _log = structlog.get_logger(__name__)

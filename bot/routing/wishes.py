@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.escalations.handover import wished_about
 from bot.routing.ellipsis import leans, telling_words
-from rag.language import looks_english
+from rag.text.words import looks_english
 from rag.types import Turn
 
 _OF_A_WISH = frozenset(

@@ -51,7 +51,7 @@ from bot.types import (
     Stage,
     Unfinished,
 )
-from rag.words import stems
+from rag.text.words import stems
 
 
 class StoredWork:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from ingestion.config import Settings
 from ingestion.records.opening import Records, records_of
-from rag.assembly import open_embedder, open_search_index
+from rag.factory import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
 
 

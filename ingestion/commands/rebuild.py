@@ -23,7 +23,7 @@ from ingestion.report import report_lines
 from ingestion.sources import KnownSources, note_report
 from ingestion.sync import sync
 from ingestion.types import Listing, Report, SourcePage
-from rag.assembly import open_embedder
+from rag.factory import open_embedder
 from rag.ports import Embedder, Index
 from rag.types import Fingerprint
 
@@ -48,7 +48,8 @@ async def rebuild_index(options: argparse.Namespace, settings: Settings) -> int:
         print(_ONE_FILE, file=sys.stderr)
         return REFUSED
     # What is not configured is not imported.
-    from rag.index.azure.opening import SCHEMA, open_azure_rebuild
+    from rag.index.azure.index import open_azure_rebuild
+    from rag.index.azure.schema import SCHEMA
 
     async with AsyncExitStack() as closing:
         records = closing.enter_context(kept_records(settings))
@@ -159,7 +160,7 @@ async def _orphans(settings: Settings, known: Sequence[str]) -> Sequence[str]:
 async def _others(settings: Settings) -> Sequence[str]:
     """Return the other tenants with pages in the index: a new version would not have them."""
     # As above.
-    from rag.index.azure.opening import Opening, open_azure_index
+    from rag.index.azure.index import Opening, open_azure_index
 
     absent = Opening(may_be_absent=True)
     index = await open_azure_index(settings, None, create=False, opening=absent)

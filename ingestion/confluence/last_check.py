@@ -18,8 +18,7 @@ from ingestion.confluence.source import KIND
 from ingestion.confluence.types import PageHead, WikiSpace
 from ingestion.errors import IngestionError
 from ingestion.types import SourcePage
-from rag.index.scopes import open_to
-from rag.types import Chunk, Principal, Readers
+from rag.types import Chunk, Principal, Readers, may_read
 
 SECONDS = 4.0
 
@@ -75,7 +74,7 @@ class LastCheck:
             chunk.id
             for chunk in chunks
             if chunk.source_type != KIND
-            or open_to(live.get((chunk.space, chunk.page_id), ()), readers)
+            or may_read(live.get((chunk.space, chunk.page_id), ()), readers)
         )
 
     async def _live(self, asked: Mapping[str, set[str]]) -> Mapping[tuple[str, str], Readers]:

@@ -13,8 +13,7 @@ from urllib.parse import quote
 from ingestion.confluence.types import Subjects
 from ingestion.errors import SettingInvalid
 from ingestion.readers import NOBODY
-from rag.readers import least
-from rag.types import EVERYONE, Principal, Readers
+from rag.types import EVERYONE, Principal, Readers, minimal_readers
 
 _ANYBODY = frozenset({EVERYONE})
 _SPACE = re.compile(r"\s*(~?[A-Za-z0-9._-]+)\s*=(.*)", re.DOTALL)
@@ -58,7 +57,7 @@ def all_of(first: Readers, *more: Readers) -> Readers:
 
 def met(sets: Iterable[frozenset[Principal]]) -> Readers:
     """Return the least sets that ask the same: none that another one implies, in one order."""
-    asked = least(one for one in sets if EVERYONE not in one)
+    asked = minimal_readers(one for one in sets if EVERYONE not in one)
     return tuple(sorted(asked, key=sorted)) or (_ANYBODY,)
 
 

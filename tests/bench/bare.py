@@ -18,7 +18,7 @@ from aiohttp import web
 from slack_sdk.signature import SignatureVerifier
 
 from tests.bot.adapters.slack.events import SECRET
-from tests.bot.adapters.teams.server import APP_ID, ISSUER
+from tests.bot.adapters.teams.tenant.names import APP_ID, ISSUER
 from tests.e2e.conftest import ROOT
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]

@@ -31,14 +31,14 @@ from ingestion.confluence.source import ConfluenceSource
 from ingestion.progress import Silent
 from ingestion.sync import sync
 from ingestion.types import Extent
-from rag.embedding_text import embedding_text
-from rag.index.embedded import fingerprint_of, open_index
-from rag.models.local_embedder import open_local_embedder
+from rag.embedding import embedding_text
+from rag.index.embedded.index import fingerprint_of, open_index
+from rag.models.embedding.local import open_local_embedder
 from rag.ports import Embedder
 from rag.types import Vectors
 from tests.confluence.growing import wiki_site
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN
+from tests.confluence.society import ADMIN
 from tests.e2e.conftest import ROOT
 
 SPACE, TENANT = "IT", "bench"

@@ -38,10 +38,10 @@ from bot.limits.notices import Notices
 from bot.limits.usage import use_limits
 from bot.observing.logs import set_up_logs
 from bot.ports import Channel
-from bot.store import Store, open_store, sqlite_url
+from bot.store.store import Store, open_store, sqlite_url
 from bot.types import Activity, Delivery, InteractionId, Message, Platform, Policy, PostedRef, Stage
-from rag.index.embedded import open_index
-from rag.index.schema import SCHEMA
+from rag.index.embedded.index import open_index
+from rag.index.embedded.schema import SCHEMA
 from rag.types import Fingerprint
 from tests import postgres
 from tests.bench.bench_overhead import COMMONEST, WORDS, FreeEmbedder, desk_over, fill

@@ -22,9 +22,9 @@ from ingestion.folder import FolderSource
 from ingestion.progress import Silent
 from ingestion.run import ALL
 from ingestion.sync import sync
-from rag.embedding_text import embedding_text
-from rag.index.embedded import fingerprint_of, open_index
-from rag.models.local_embedder import LocalEmbedder, open_local_embedder
+from rag.embedding import embedding_text
+from rag.index.embedded.index import fingerprint_of, open_index
+from rag.models.embedding.local import LocalEmbedder, open_local_embedder
 
 SAMPLE = Path("infra/sample")
 AIM = 0.90

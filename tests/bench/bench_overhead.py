@@ -30,11 +30,11 @@ from bot.observing.logs import set_up_logs
 from bot.routing.generic import GenericAnswers
 from bot.routing.intents.classifier import load_classifier
 from bot.routing.router import Router
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from bot.types import Policy
-from rag.extractive import ExtractiveComposer
-from rag.index.embedded import EmbeddedIndex, open_index
-from rag.index.schema import SCHEMA
+from rag.answer.extractive import ExtractiveComposer
+from rag.index.embedded.index import EmbeddedIndex, open_index
+from rag.index.embedded.schema import SCHEMA
 from rag.pipeline import Pipeline
 from rag.types import Fingerprint, Page, Vectors
 from tests.bot.inboxes import inbox_over, running

@@ -20,7 +20,7 @@ from ingestion.types import Document, Listing, SourcePage
 from tests.confluence.faults import slow
 from tests.confluence.growing import wiki_site
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN
+from tests.confluence.society import ADMIN
 from tests.ingestion.fakes import MemoryIndex
 
 

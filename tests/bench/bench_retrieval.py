@@ -22,10 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rag.index.embedded import EmbeddedIndex, open_index
-from rag.index.keywords import keywords, match_any
-from rag.index.reading import CANDIDATES
-from rag.index.schema import SCHEMA
+from rag.index.embedded.index import EmbeddedIndex, open_index
+from rag.index.embedded.queries import CANDIDATES
+from rag.index.embedded.schema import SCHEMA
+from rag.index.hybrid_search import fts5_match_any, query_terms
 from rag.types import (
     EVERYONE,
     Chunk,
@@ -186,7 +186,7 @@ async def _ask(
 def _fts_alone(connection: sqlite3.Connection, text: str) -> None:
     connection.execute(
         "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?",
-        (match_any(keywords(text)), CANDIDATES),
+        (fts5_match_any(query_terms(text)), CANDIDATES),
     ).fetchall()
 
 

@@ -18,9 +18,10 @@ import aiohttp
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-from tests.bot.adapters.teams.server import Conversation, FakeTeams, Human
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names, turns
-from tests.bot.adapters.teams.tenant.conversations import ROOT, chat_of
+from tests.bot.adapters.teams.tenant.conversations import ROOT, Conversation, chat_of
+from tests.bot.adapters.teams.tenant.people import Human
 from tests.e2e.conftest import ROOT as REPOSITORY
 from tests.teams.reading import is_waiting
 

@@ -10,8 +10,7 @@ from uuid import uuid4
 import pytest
 
 from bot.database_url import with_driver
-from bot.store import Store, sqlite_url
-from bot.store.store import migrate, unopened
+from bot.store.store import Store, migrate, sqlite_url, unopened
 from tests import postgres as postgresql
 from tests.bot.adapters.slack.server import FakeSlack
 

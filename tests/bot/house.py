@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.app import build
 from bot.config import Settings
 from bot.parts import open_parts
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from ingestion.run import Folder, sync_folder
 from tests.bot.fakes import MemoryEngine
 

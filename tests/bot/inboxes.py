@@ -9,7 +9,7 @@ from bot.durable.inbox import DurableInbox
 from bot.durable.joining import DurableEngine, Opened, Surroundings, durable_inbox
 from bot.durable.work import Limits
 from bot.ports import Admits, AnswersInquiries, Channel
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Platform
 from tests.bot.fakes import EchoDesk, MemoryEngine, OpenAdmission
 

@@ -16,7 +16,7 @@ from bot.orders.reindexing import Reindexing
 from bot.orders.watching import Watch
 from bot.ports import Inbox
 from bot.startup import Part
-from bot.store import Store
+from bot.store.store import Store
 from bot.why.explaining import Explaining
 from rag.errors import IndexUnavailable
 from rag.types import Chunk, Principal

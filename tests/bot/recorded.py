@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Interaction, InteractionId, Message, Outcome
 from tests.bot.fakes import replied
 

@@ -11,13 +11,13 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters import rest
 from bot.config import Settings, load_settings
-from bot.doors.doors import mount_doors, person_of
-from bot.doors.identity import role_of
+from bot.doors.doors import mount_doors
+from bot.doors.identity import person_of, role_of
 from bot.durable.work import Limits
 from bot.escalations.reading import Readable
 from bot.ports import AnswersInquiries, Inbox, Interactions
 from bot.startup import Part
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.inboxes import SOON, inbox_over, running
 from tests.bot.offices import ReadsEverything
 from tests.bot.shelves import documents_api

@@ -10,7 +10,7 @@ import pytest
 from bot.admission import Admission, VouchedDirectory, audience_of
 from bot.attachments.reading import Attachments
 from bot.escalations.handover import ASK_TOPIC
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import (
     Attached,
     Clarification,

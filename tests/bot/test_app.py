@@ -17,7 +17,8 @@ from bot.config import Settings
 from bot.startup import NOTHING_INDEXED
 from bot.why.signals import FOUND_BY
 from tests.bot.adapters.slack import events
-from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 from tests.bot.adapters.teams import activities
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.web.stand_in import Browser

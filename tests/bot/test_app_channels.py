@@ -13,12 +13,13 @@ import pytest
 from bot.adapters.slack.wire.actions import ASK_SHORTCUT
 from bot.config import Settings
 from bot.escalations.handover import asks_topic
-from bot.store import Store, open_store, sqlite_url
+from bot.store.store import Store, open_store, sqlite_url
 from bot.types import NO_MODEL, Clarification, Interaction, Policy
 from tests.bot.adapters.slack import events
-from tests.bot.adapters.slack.server import BOT_USER, TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.files import StoredFile
+from tests.bot.adapters.slack.workspace.names import BOT_USER, TEAM, TOKEN
 from tests.bot.house import LOW, Client, house, until, write_index
 from tests.bot.server import settings_for
 from tests.ingestion.fakes import pdf

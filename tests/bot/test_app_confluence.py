@@ -9,8 +9,7 @@ from typing import cast
 
 import pytest
 
-from bot.app import confluence_checks
-from bot.app.confluence import watching
+from bot.app.confluence import confluence_checks, watching
 from bot.app.shelves import REFUSALS, Shelves
 from bot.documents.told import ToldDocuments, ToldReindex
 from bot.startup import Part, Wiki, confluence
@@ -22,7 +21,8 @@ from ingestion.records.opening import records_at
 from ingestion.records.types import Synced
 from ingestion.scheduler import Scheduler
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 
 NOW = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
 URL = "https://acme.atlassian.net/wiki"

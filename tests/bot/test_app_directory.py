@@ -19,7 +19,7 @@ from bot.gating.gate import load_gate
 from bot.parts import Parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from bot.types import Person
 from ingestion.config import Settings
 from ingestion.confluence.composition import wiki_of
@@ -27,15 +27,16 @@ from ingestion.confluence.rules import rules_of
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.progress import Silent
 from ingestion.sync import sync
-from rag.extractive import ExtractiveComposer
-from rag.index.embedded import fingerprint_of, open_index
+from rag.answer.extractive import ExtractiveComposer
+from rag.index.embedded.index import fingerprint_of, open_index
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Principal
 from tests.bot.fakes import MemoryEngine
 from tests.bot.house import Client
 from tests.bot.server import settings_for
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.fakes import WordEmbedder
 from tests.ingestion.confluence.settings import wiki_settings
 

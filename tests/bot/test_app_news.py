@@ -10,12 +10,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient
 
 from bot.config import Settings
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from bot.types import InteractionId
 from tests.bot.adapters.slack import events
-from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack, Member
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
+from tests.bot.adapters.slack.workspace.people import Member
 from tests.bot.escalations.fakes import ANNA
 from tests.bot.house import house, until
 from tests.bot.server import BEARER, settings_for

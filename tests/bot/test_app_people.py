@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from bot.app import people_checks
+from bot.app.people import people_checks
 from bot.startup import Part
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from bot.types import Person
 from tests.bot.server import settings_for
 from tests.builders import message
 from tests.confluence.faults import login_page
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 
 
 async def record(data_dir: Path, *emails: str) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.app import STATUS
+from bot.app.build import STATUS
 from bot.config import Settings
 from bot.startup import Part
 from tests.bot.adapters.slack import events
-from tests.bot.adapters.slack.server import APP_TOKEN, TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
-from tests.bot.adapters.slack.workspace.names import HELP
+from tests.bot.adapters.slack.workspace.names import APP_TOKEN, HELP, TOKEN
 from tests.bot.house import LIKELY, LOW, house, until, write_index
 from tests.bot.server import settings_for
 

@@ -20,7 +20,7 @@ from bot.readers import Reader
 from bot.rendering.wording import NOT_SAID
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import (
     Escalation,
     FoundPassage,
@@ -38,7 +38,7 @@ from bot.types import (
     Trace,
 )
 from bot.why.explaining import Explaining
-from rag.index.embedded import EmbeddedIndex, open_index
+from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.pipeline import Pipeline
 from rag.ports import Prompt
 from rag.types import EVERYONE, Page, Principal, Turn

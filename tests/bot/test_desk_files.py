@@ -9,8 +9,8 @@ import pytest
 from bot.desk import Desk
 from bot.routing.generic import GenericAnswers
 from bot.types import Attached, Attachment, Escalation, Inquiry, Intent, Reply, Stage
-from prompts import load_prompt
-from rag.grounded import GroundedComposer
+from prompts.files import load_prompt
+from rag.answer.grounded import GroundedComposer
 from rag.pipeline import Pipeline
 from tests.bot.test_desk import WORDING, Bench, FixedGate, FixedRouter, ListIndex
 from tests.builders import chunk, inquiry, message

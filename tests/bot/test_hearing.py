@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.hearing import Hearing, reads_like_a_question
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Interaction, Message, Outcome, Policy, Thread
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered

@@ -8,7 +8,7 @@ import pytest
 
 from bot.errors import AskerUnknown, DeliveryFailed
 from bot.introductions import Introduced, Introductions
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Introduction, Message, Person, Refusal
 from rag.types import EVERYONE, Principal
 from tests.builders import message

@@ -9,7 +9,7 @@ import pytest
 from bot.errors import FeedbackInvalid, InteractionUnknown
 from bot.feedback import Vote
 from bot.judging import Judging, can_be_judged
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Clarification, Feedback, InteractionId, Outcome, Reply, Response
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered

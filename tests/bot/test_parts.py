@@ -16,7 +16,7 @@ from bot.gating.gate_file import CAREFUL, calibration_name
 from bot.parts import open_parts
 from bot.startup import calibration
 from bot.types import NO_MODEL, Attached, Outcome, Policy, Reply, Stage
-from prompts import load_prompt
+from prompts.files import load_prompt
 from tests.bot.house import LIKELY, LOW, write_index
 from tests.bot.server import settings_for
 from tests.builders import inquiry, message

@@ -19,11 +19,11 @@ from bot.gating.gate import load_gate
 from bot.parts import Parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from bot.types import Audience, Inquiry, Outcome, Stage
 from ingestion.run import Folder, sync_folder
-from rag.extractive import ExtractiveComposer
-from rag.index.embedded import fingerprint_of, open_index
+from rag.answer.extractive import ExtractiveComposer
+from rag.index.embedded.index import fingerprint_of, open_index
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Principal
 from tests.bot.fakes import MemoryEngine

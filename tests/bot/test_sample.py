@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.app import reindex_sample, status
+from bot.app import status
+from bot.app.sample import reindex_sample
 from bot.parts import Parts, open_parts
 from rag.types import Page
 from tests.bot.server import settings_for

@@ -14,7 +14,7 @@ import aiohttp
 import numpy as np
 
 from tests.bot.adapters.slack import events
-from tests.bot.adapters.slack.server import BOT_USER
+from tests.bot.adapters.slack.workspace.names import BOT_USER
 from tests.chaos.questions import Question
 from tests.chaos.timeline import Timeline
 

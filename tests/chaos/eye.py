@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.bot.adapters.slack.server import FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.chaos.timeline import Timeline
 from tests.chaos.verdict import Seen
 

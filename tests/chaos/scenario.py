@@ -15,7 +15,8 @@ import aiohttp
 import numpy as np
 
 from tests.bot.adapters.slack.events import SECRET
-from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 from tests.bot.adapters.slack.workspace.people import Member
 from tests.chaos.courier import Courier
 from tests.chaos.eye import GLANCE_SECONDS, Eye

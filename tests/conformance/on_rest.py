@@ -14,7 +14,7 @@ from bot.adapters import rest
 from bot.config import Settings, load_settings
 from bot.ports import Inbox, Notes
 from bot.startup import Part
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.offices import ReadsEverything
 from tests.bot.server import record_api
 from tests.bot.shelves import documents_api

@@ -14,24 +14,16 @@ from bot.adapters import slack
 from bot.adapters.slack.wire.actions import MORE
 from bot.config import Settings, load_settings
 from bot.ports import Inbox, Notes
-from bot.store import Store
+from bot.store.store import Store
+from tests.bot.adapters.saying import PAGE
 from tests.bot.adapters.slack import events, server
-from tests.bot.adapters.slack.answering import PAGE
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.names import ADMINS, ALICE, PEOPLE, SHARED
 from tests.bot.house import until
 from tests.bot.offices import ReadsPages, office_over
 from tests.conformance.desks import PAGE_809
-from tests.conformance.platforms import (
-    Client,
-    Hands,
-    Missing,
-    Platform,
-    Question,
-    Receipt,
-    Vote,
-)
+from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote
 from tests.conformance.slack_events import about, event, stored, ts
 from tests.conformance.slack_hands import SlackButtons, SlackCard, SlackInstalling, SlackOrders
 

@@ -17,20 +17,16 @@ from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.said.files import Files
 from bot.config import Settings, load_settings
 from bot.ports import Inbox, Notes
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.saying import PAGE
-from tests.bot.adapters.teams.server import (
-    APP_ID,
-    ENTRA,
-    ISSUER,
-    CountingCredentials,
-    FakeTeams,
-    Fault,
-)
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.cards import words
 from tests.bot.adapters.teams.tenant.conversations import chat_of
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.file_host import FileHost
+from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA, ISSUER
 from tests.bot.adapters.teams.tenant.posts import MESSAGE_ENTITY, Sent, Written
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.offices import ReadsPages, office_over

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient
 
 from bot.config import Settings
 from bot.ports import Channel, Inbox, Notes
-from bot.store import Store
+from bot.store.store import Store
 from tests.conformance.shelf import SlowShelf
 
 Client = TestClient[Any, Any]

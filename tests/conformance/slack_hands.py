@@ -7,9 +7,10 @@ from typing import Any
 
 from bot.adapters.slack.wire.actions import ASK_PERSON, WHY
 from tests.bot.adapters.slack import events
-from tests.bot.adapters.slack.server import FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.names import ALICE, ANNA, BOB, ELSEWHERE, HELP, PEOPLE
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.house import until
 from tests.conformance.platforms import Expert, Question
 from tests.conformance.shelf import SlowShelf

@@ -17,12 +17,11 @@ from bot.capabilities import Fetches, Introduces
 from bot.doors.doors import mount_doors
 from bot.introductions import Introductions
 from bot.ports import Admits, AnswersInquiries, Channel, Inbox
-from bot.store import Store, open_store, sqlite_url
-from bot.store.store import migrate
+from bot.store.store import Store, migrate, open_store, sqlite_url
 from bot.types import Message, Policy, Refusal
 from tests.bot.attachments.files import PdfOfText
 from tests.bot.inboxes import inbox_over, running
-from tests.conformance.cases import Case
+from tests.conformance.case import Case
 from tests.conformance.desks import HeldDesk
 from tests.conformance.example_platform.double import on_pigeon
 from tests.conformance.missing import MISSING

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.errors import StoreUnavailable
-from bot.escalations.casework import CaseView, Casework
+from bot.escalations.casework import Casework
 from bot.escalations.news import News
 from bot.escalations.ports import Outbox
 from bot.escalations.telling import Teller
 from bot.escalations.types import Act, Actor, Notice
+from bot.escalations.view import CaseView
 from bot.ports import Channel
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, PostedRef
 from rag.types import EVERYONE
 from tests.bot.offices import ReadsPages

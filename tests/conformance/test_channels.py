@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from tests.conformance.cases import CASES, Case
+from tests.conformance.case import Case
+from tests.conformance.cases import CASES
 from tests.conformance.missing import MISSING
 from tests.conformance.suite import PLATFORMS, faults
 

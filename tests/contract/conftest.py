@@ -10,7 +10,7 @@ from typing import Protocol
 
 import pytest
 
-from rag.index.embedded import fingerprint_of, open_index
+from rag.index.embedded.index import fingerprint_of, open_index
 from rag.ports import Embedder, SearchIndex
 from tests.contract.pages import EMBEDDER
 from tests.rag.index.azure.opened import opened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from rag.embedding_text import embedding_text
+from rag.embedding import embedding_text
 from rag.ports import Index
 from rag.types import EVERYONE, Chunk, Page, Passage, Principal, Question, Readers, Vectors
 from tests.fakes import WordEmbedder

@@ -25,7 +25,7 @@ from bot.app import build
 from bot.config import Settings
 from bot.desk import Desk
 from bot.parts import open_parts
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from bot.types import Message, Outcome
 from tests.bot.fakes import EchoDesk, MemoryEngine, replied
 

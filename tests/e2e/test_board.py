@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page, expect
 
 from bot.escalations.types import Actor
 from bot.feedback import judgement
-from bot.store import Store, open_store, sqlite_url
+from bot.store.store import Store, open_store, sqlite_url
 from bot.types import Interaction, Reply
 from tests.bot.adapters.board.work_app import OPEN, SURE, TOLD_ALL, ask, board_app, source
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, visiting

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from bot.startup import Part
-from bot.store import Store, open_store, sqlite_url
+from bot.store.store import Store, open_store, sqlite_url
 from tests.bot.adapters.board.state_app import Told, state_app
 from tests.bot.server import settings_for
 from tests.bot.store.busy_record import fill

@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, expect
 
 from bot.ports import ReportStage
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from bot.types import (
     Clarification,
     Escalation,
@@ -29,14 +29,7 @@ from bot.types import (
 )
 from tests.bot.adapters.web.stand_in import QUOTE, SOURCE, OnePage, chat_app
 from tests.builders import route
-from tests.e2e.chromium import (
-    DESKTOP,
-    NEEDS_AXE,
-    NEEDS_CHROMIUM,
-    PHONE,
-    Visit,
-    visiting,
-)
+from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

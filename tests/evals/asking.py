@@ -32,8 +32,8 @@ from ingestion.convert import CONVERTER
 from ingestion.progress import Bar
 from ingestion.report import report_lines
 from ingestion.run import Folder, sync_folder
-from rag.extractive import ExtractiveComposer
-from rag.index.schema import SCHEMA
+from rag.answer.extractive import ExtractiveComposer
+from rag.index.embedded.schema import SCHEMA
 from rag.pipeline import Pipeline
 from rag.ports import Composer
 from rag.types import Turn

@@ -21,11 +21,11 @@ from bot.evaluating.asking import ask
 from bot.evaluating.judging import judge
 from bot.evaluating.questions import load_questions
 from bot.evaluating.recording import Composed, RecordingComposer
-from rag.citations import WORDS_FLOOR, Checked, Rule, check_part
-from rag.grounded import GroundedAnswer, GroundedComposer, StatedPart
-from rag.numbered import Numbered, numbered
+from rag.answer.citations import WORDS_FLOOR, CheckedPart, Rule, check_part
+from rag.answer.grounded import GroundedAnswer, GroundedComposer, StatedPart
+from rag.answer.source_lines import NumberedLines, number_lines
 from rag.ports import Composition
-from rag.sentences import plain
+from rag.text.sentences import without_markdown
 from rag.types import Chunk, Claim, Passage
 from tests.evals.asking import WORK, opened
 from tests.evals.attacks_eval import SHARED
@@ -47,10 +47,10 @@ class Stated:
     """A part in a model's words, with the lines that it was shown and the question asked."""
 
     part: StatedPart
-    shown: Numbered
+    shown: NumberedLines
     question: str
 
-    def checked(self, text: str | None = None) -> Checked:
+    def checked(self, text: str | None = None) -> CheckedPart:
         """Check it, or another text in its place."""
         said = self.part.text if text is None else text
         return check_part(said, self.part.kind, self.part.lines, self.shown, self.question)
@@ -82,7 +82,7 @@ async def right_claims(one: EvalSet) -> list[Stated]:
             if replay.answer is None:
                 continue
             answer = GroundedAnswer.model_validate_json(replay.answer)
-            shown = numbered(composer.chunks)
+            shown = number_lines(composer.chunks)
             if judge(row, _unchecked(answer, shown)).right:
                 stated = (Stated(part, shown, composer.question) for part in answer.parts)
                 found += [each for each in stated if each.part.kind in {"paragraph", "step"}]
@@ -91,7 +91,7 @@ async def right_claims(one: EvalSet) -> list[Stated]:
     return found
 
 
-def _unchecked(answer: GroundedAnswer, shown: Numbered) -> Composed:
+def _unchecked(answer: GroundedAnswer, shown: NumberedLines) -> Composed:
     """Return an answer as if every part held; tables and code are shown as they are stored."""
     claims = []
     for part in answer.parts:
@@ -118,10 +118,10 @@ def highest_floor(claims: Sequence[Stated]) -> float:
 def lines_of(chunks: Sequence[Chunk]) -> Iterator[Stated]:
     """Yield each line of a page as a claim of its own, in its own words; no rows and no code."""
     for chunk in chunks:
-        shown = numbered([chunk])
+        shown = number_lines([chunk])
         for number, line in enumerate(shown.lines, 1):
             if line.unit.kind not in {"row", "code"}:
-                text = " ".join(plain(line.stored).split())
+                text = " ".join(without_markdown(line.stored).split())
                 yield Stated(StatedPart(lines=[number], text=text), shown, "How?")
 
 

@@ -19,10 +19,10 @@ from tempfile import TemporaryDirectory
 from ingestion.chunk import Place, chunk_document, ruler
 from ingestion.errors import PageUnreadable
 from ingestion.run import Folder, source_of
-from rag.citations import LONGEST_CLAIM, check_part
-from rag.negation import denies
-from rag.numbered import Line, Numbered, numbered
-from rag.sentences import plain
+from rag.answer.citations import LONGEST_CLAIM, check_part
+from rag.answer.claim_support import has_negation
+from rag.answer.source_lines import Line, NumberedLines, number_lines
+from rag.text.sentences import without_markdown
 from rag.types import Chunk
 from tests.evals.attacks_eval import SHARED
 from tests.evals.sets import EvalSet, public_sets, sample
@@ -51,7 +51,7 @@ def copies_of(number: int, lines: Sequence[Line]) -> Iterator[Copy]:
 
 
 def _of_one(number: int, line: Line) -> Iterator[Copy]:
-    text, here = " ".join(plain(line.stored).split()), (number,)
+    text, here = " ".join(without_markdown(line.stored).split()), (number,)
     words = text.split()
     yield Copy("as stored", line.stored, here)
     yield Copy("as read", text, here)
@@ -61,19 +61,24 @@ def _of_one(number: int, line: Line) -> Iterator[Copy]:
     if text[:1].isalpha():
         yield Copy("first letter's case", text[0].swapcase() + text[1:], here)
     # Leaving out a denial turns a line round, which is rightly lost.
-    if len(words) >= _LEAST_WORDS and not denies(text):
+    if len(words) >= _LEAST_WORDS and not has_negation(text):
         third = len(words) // 3
         left_out = f"{' '.join(words[:third])} \u2026 {' '.join(words[-third:])}"
         yield Copy("middle left out", left_out, here)
     if line.unit.kind == "row":
-        cells = [" ".join(plain(cell).split()) for cell in line.stored.strip("| ").split("|")]
+        cells = [
+            " ".join(without_markdown(cell).split()) for cell in line.stored.strip("| ").split("|")
+        ]
         yield Copy("cells by comma", f"{cells[0]}: {', '.join(cells[1:])}", here)
 
 
 def _joined(number: int, lines: Sequence[Line]) -> Iterator[Copy]:
     following = lines[number : number + 1]
     if following and following[0].unit.kind == lines[number - 1].unit.kind == "item":
-        texts = [" ".join(plain(each.stored).split()) for each in (lines[number - 1], *following)]
+        texts = [
+            " ".join(without_markdown(each.stored).split())
+            for each in (lines[number - 1], *following)
+        ]
         yield Copy("two items joined", " ".join(texts), (number, number + 1))
 
 
@@ -82,7 +87,7 @@ def lost_of(chunks: Sequence[Chunk]) -> tuple[Mapping[str, int], Mapping[str, in
     made, lost = Counter[str](), Counter[str]()
     which: list[Copy] = []
     for chunk in chunks:
-        shown = numbered([chunk])
+        shown = number_lines([chunk])
         for number in range(1, len(shown.lines) + 1):
             for copy in copies_of(number, shown.lines):
                 made[copy.kind] += 1
@@ -92,7 +97,7 @@ def lost_of(chunks: Sequence[Chunk]) -> tuple[Mapping[str, int], Mapping[str, in
     return made, lost, which
 
 
-def _survives(copy: Copy, shown: Numbered) -> bool:
+def _survives(copy: Copy, shown: NumberedLines) -> bool:
     return check_part(copy.text, "paragraph", copy.numbers, shown, "").claim is not None
 
 

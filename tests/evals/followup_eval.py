@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.routing.ellipsis import combine, dependence
+from rag.text.words import stems
 from rag.types import Turn
-from rag.words import stems
 from tests.evals.router_eval import SHARED
 
 _TITLE_LINES = 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from bot.evaluating.asking import Case
-from rag.evaluation.calibration import reliability, risks
+from rag.evaluation.metrics import reliability, risks
 
 _WIDTH, _HEIGHT = 640, 420
 _LEFT, _TOP, _RIGHT, _BOTTOM = 60, 20, 20, 50

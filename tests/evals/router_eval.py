@@ -23,7 +23,7 @@ from bot.routing.intents.plain import plain
 from bot.routing.intents.seeds import load_seeds, spoken
 from bot.routing.router import Router
 from bot.types import Intent, Route
-from rag.models.local_embedder import open_local_embedder
+from rag.models.embedding.local import open_local_embedder
 from rag.ports import Embedder
 from rag.types import Turn, Vectors
 

@@ -19,7 +19,7 @@ from bot.evaluating.evaluation import ask_all, everything, train, write
 from bot.evaluating.questions import load_questions
 from bot.evaluating.rendering import markdown
 from bot.gating.gate import GATE_FILE, KEYWORD_ONLY, load_gate_file
-from prompts import load_prompt
+from prompts.files import load_prompt
 from tests.evals import document
 from tests.evals.asking import ROOT, WORK, Measured, bar, opened, with_recorded_model, without_model
 from tests.evals.findings import findings

@@ -16,7 +16,7 @@ import aiohttp
 
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.events import SECRET
-from tests.bot.adapters.slack.server import TEAM, TOKEN
+from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 from tests.e2e.conftest import ROOT, environment
 from tests.faults.channels import channel_of
 

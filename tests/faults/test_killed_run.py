@@ -14,9 +14,10 @@ import pytest
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
-from tests.bot.adapters.slack.server import FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.names import ALICE, HELP
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.adapters.slack.workspace.web_door import WebDoor
 from tests.faults.server import Server, on_slack, server
 from tests.faults.watching import until

@@ -15,8 +15,7 @@ from sqlalchemy.exc import OperationalError
 from bot.config import Settings
 from bot.durable.engine import engine_url
 from bot.errors import StoreUnavailable
-from bot.store import database_url
-from bot.store.store import prepare
+from bot.store.store import database_url, prepare
 from ingestion.errors import LedgerUnavailable
 from ingestion.records.opening import records_at
 from tests import postgres

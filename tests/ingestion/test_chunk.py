@@ -20,7 +20,7 @@ from ingestion.types import (
     SourcePage,
     Table,
 )
-from rag.embedding_text import embedding_text
+from rag.embedding import embedding_text
 from rag.types import EVERYONE, Chunk
 from tests.fakes import WordEmbedder
 

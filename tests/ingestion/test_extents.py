@@ -16,7 +16,7 @@ from ingestion.errors import LeaseLost, PageUnreadable, SpaceBlind
 from ingestion.progress import Silent
 from ingestion.sync import sync
 from ingestion.types import Document, Extent, Finding, Listing, Paragraph, Report, SourcePage
-from rag.index.embedded import fingerprint_of, open_index
+from rag.index.embedded.index import fingerprint_of, open_index
 from rag.types import EVERYONE, Principal, Vectors
 from tests.fakes import WordEmbedder
 from tests.ingestion.fakes import MemoryIndex

@@ -19,7 +19,7 @@ from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry, Run
 from ingestion.workers import InProcesses
 from rag.errors import IndexUnavailable
-from rag.index.embedded import EmbeddedIndex, open_index
+from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Principal
 
 EVERYBODY = frozenset({EVERYONE})

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts import PromptInvalid, load_prompt
 from prompts.fence import unforgeable_code
-from prompts.files import parse_prompt
-from rag.prompting import to_prompt
+from prompts.files import PromptInvalid, load_prompt, parse_prompt
+from rag.ports import to_prompt
 
 NAMES = sorted(
     entry.name.removesuffix(".md")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answer_types import asked, gives, same_asked
+from rag.answer.quote_candidates import asks_for_same_type, expected_answer_types, has_answer_type
 
 
 @pytest.mark.parametrize(
@@ -15,13 +15,13 @@ from rag.answer_types import asked, gives, same_asked
     ],
 )
 def test_a_question_wants_a_kind_of_thing(question: str, given: str, lacking: str) -> None:
-    assert gives(given, asked(question))
-    assert not gives(lacking, asked(question))
+    assert has_answer_type(given, expected_answer_types(question))
+    assert not has_answer_type(lacking, expected_answer_types(question))
 
 
 def test_most_questions_want_nothing_in_particular() -> None:
-    assert asked("Can I bring my dog?") == ()
-    assert not gives("25 dogs", ())
+    assert expected_answer_types("Can I bring my dog?") == ()
+    assert not has_answer_type("25 dogs", ())
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_most_questions_want_nothing_in_particular() -> None:
     ],
 )
 def test_a_heading_may_ask_for_the_same(question: str, heading: str, *, same: bool) -> None:
-    assert same_asked(question, heading) is same
+    assert asks_for_same_type(question, heading) is same

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rag.assembly import open_embedder, open_search_index
 from rag.config import SearchSettings
 from rag.errors import IndexMismatch, IndexUnavailable, ModelUnavailable
-from rag.models.local_embedder import LocalEmbedder
+from rag.factory import open_embedder, open_search_index
+from rag.models.embedding.local import LocalEmbedder
 from rag.types import EVERYONE, Question
 from tests.contract.pages import EMBEDDER, draft
 from tests.rag.index.azure.opened import NAME, settings_of

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from rag.citations import LONGEST_CLAIM, Checked, check_part
-from rag.numbered import numbered
+from rag.answer.citations import LONGEST_CLAIM, CheckedPart, check_part
+from rag.answer.source_lines import number_lines
 from rag.types import EVERYONE, Chunk, PartKind
 from tests.whole.pretended import PRETENDED
 
@@ -44,8 +44,8 @@ def checked(
     kind: PartKind = "paragraph",
     pages: tuple[Chunk, ...] = PAGES,
     question: str = "How do I reset it?",
-) -> Checked:
-    return check_part(text, kind, lines, numbered(pages), question)
+) -> CheckedPart:
+    return check_part(text, kind, lines, number_lines(pages), question)
 
 
 def shown(text: str, *lines: int, kind: PartKind = "paragraph", page: str = TEXT) -> str | None:
@@ -117,7 +117,7 @@ def test_a_claim_that_turns_its_line_round_fails(text: str, line: int) -> None:
     ],
 )
 def test_a_denial_elsewhere_on_the_page_excuses_nothing(text: str, page: str) -> None:
-    lines = range(1, 1 + len(numbered([chunk("a", page)]).lines))
+    lines = range(1, 1 + len(number_lines([chunk("a", page)]).lines))
     assert shown(text, *lines, page=page) is None
 
 
@@ -139,7 +139,7 @@ def test_a_denial_elsewhere_on_the_page_excuses_nothing(text: str, page: str) ->
     ],
 )
 def test_the_same_denied_in_other_words_passes(text: str, page: str) -> None:
-    lines = range(1, 1 + len(numbered([chunk("a", page)]).lines))
+    lines = range(1, 1 + len(number_lines([chunk("a", page)]).lines))
     assert shown(text, *lines, page=page) == text
 
 

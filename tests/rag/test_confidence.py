@@ -5,8 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.confidence import features
-from rag.extractive import ExtractiveComposer
+from rag.answer.confidence import features
+from rag.answer.extractive import ExtractiveComposer
 from rag.ports import Composition, Vocabulary
 from rag.types import Citation, Claim
 from tests.fakes import WordEmbedder

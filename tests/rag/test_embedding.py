@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rag.embedding import embed_question, embed_texts, store_page
-from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
+from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index
 from rag.types import EVERYONE, Question, TokenSigns, Vectors
 from tests.contract.pages import draft
 from tests.fakes import WordEmbedder

@@ -1,4 +1,4 @@
-from rag.embedding_text import embedding_text
+from rag.embedding import embedding_text
 from rag.types import Chunk
 
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.candidates import MAX_CANDIDATES, candidates_of
-from rag.excerpts import LONGEST, MORE
-from rag.extractive import DECISIVE, ExtractiveComposer
+from rag.answer.excerpts import MORE_NOTE, MOST_WORDS
+from rag.answer.extractive import MOST_KEY_LINES, ExtractiveComposer
+from rag.answer.quote_candidates import MAX_CANDIDATES, candidates_of
 from rag.ports import Composition
-from rag.sentences import plain
+from rag.text.sentences import without_markdown
 from rag.types import Passage
 from tests.fakes import WordEmbedder
 from tests.rag.passages import passage
@@ -56,7 +56,7 @@ async def test_never_all_lines_of_a_list_are_marked() -> None:
     items = [f"badge number {n} is printed" for n in range(8)]
     marked = said(await compose("badge printed", passage("\n".join(f"- {i}" for i in items))))
 
-    assert 0 < "\n".join(marked).count("**") / 2 <= DECISIVE
+    assert 0 < "\n".join(marked).count("**") / 2 <= MOST_KEY_LINES
 
 
 async def test_a_list_that_answers_comes_with_its_lead_in() -> None:
@@ -132,7 +132,7 @@ async def test_a_long_section_is_cut_around_what_answers_and_says_so() -> None:
     )
 
     assert "Error 809" in "\n".join(said(composition))
-    assert composition.claims[-1].more == MORE
+    assert composition.claims[-1].more == MORE_NOTE
 
 
 async def test_an_amount_is_preferred_when_one_is_asked_for() -> None:
@@ -245,4 +245,4 @@ async def test_every_quote_is_in_its_passage_and_the_answer_is_short(
     for claim in composition.claims:
         for citation in claim.citations:
             assert citation.quote.encode(errors="surrogatepass") in stored[citation.chunk_id]
-    assert sum(len(plain(text).split()) for text in said(composition)) <= LONGEST
+    assert sum(len(without_markdown(text).split()) for text in said(composition)) <= MOST_WORDS

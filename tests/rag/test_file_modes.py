@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.file_modes import close_to_others, open_to_others
+from rag.file_modes import readable_by_others, restrict_to_owner
 
 
 @pytest.mark.mended(id="attack-9")
@@ -17,9 +17,9 @@ def test_a_lax_data_directory_and_what_is_in_it_are_closed(tmp_path: Path) -> No
         kept.append(data / name)
     for path in kept:
         path.chmod(0o755)
-    assert open_to_others(data)
+    assert readable_by_others(data)
 
-    assert close_to_others(data) == ()
+    assert restrict_to_owner(data) == ()
 
     assert {oct(path.stat().st_mode & 0o077) for path in kept} == {"0o0"}
 
@@ -28,8 +28,8 @@ def test_what_can_not_be_closed_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     tmp_path.chmod(0o755)
     monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
 
-    assert close_to_others(tmp_path) == (tmp_path,)
+    assert restrict_to_owner(tmp_path) == (tmp_path,)
 
 
 def test_a_data_directory_that_is_not_there_yet_is_no_error(tmp_path: Path) -> None:
-    assert close_to_others(tmp_path / "none") == ()
+    assert restrict_to_owner(tmp_path / "none") == ()

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts import load_prompt
-from rag.grounded import (
-    GAP,
+from prompts.files import load_prompt
+from rag.answer.grounded import (
+    MISSING_PART_NOTE,
     MOST_PARTS,
     GroundedAnswer,
     GroundedComposer,
     StatedPart,
     approximate_tokens,
 )
-from rag.models.json_shape import wanted_shape
+from rag.models.chat.openai_compatible import wanted_shape
 from rag.ports import Completion, Composition, Prompt, Shape, Structured
 from rag.types import Citation, FilterVerdict, ModelCall, PartKind, Passage
 from tests.builders import NOON
@@ -190,7 +190,7 @@ async def test_reading_and_missing_say_no_more_than_question_and_pages(
 ) -> None:
     composition = await composed(answer(reading=reading, missing=reading))
     assert composition.reading == shown
-    assert composition.missing == (shown or (GAP if reading.strip() else None))
+    assert composition.missing == (shown or (MISSING_PART_NOTE if reading.strip() else None))
 
 
 @pytest.mark.parametrize("nothing", ["null", "None.", "nothing", "N/A", "\u200b", " "])
@@ -202,7 +202,7 @@ async def test_a_word_for_nothing_is_neither_a_reading_nor_a_gap(nothing: str) -
 
 async def test_a_gap_that_cannot_be_shown_is_told_only_beside_an_answer() -> None:
     unsafe = "how to open https://evil.example"
-    assert (await composed(answer(missing=unsafe))).missing == GAP
+    assert (await composed(answer(missing=unsafe))).missing == MISSING_PART_NOTE
     assert (await composed(answer(answerable=False, missing=unsafe))).missing is None
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.language import looks_english
+from rag.text.words import looks_english
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.particulars import unsupported
-from rag.plain_text import addresses, plain_text
+from rag.answer.verbatim_facts import unsupported_facts
+from rag.text.plain_text import addresses, plain_text
 
 PAGE = (
     "Claim up to 1,500 euros within 30 days (two weeks for travel). Error VPN-691 or 0x80070005 "
@@ -44,7 +44,7 @@ PAGE = (
     ],
 )
 def test_what_the_page_says_is_supported(claim: str) -> None:
-    assert unsupported(claim, [PAGE]) == ()
+    assert unsupported_facts(claim, [PAGE]) == ()
 
 
 @pytest.mark.parametrize(
@@ -75,22 +75,22 @@ def test_what_the_page_says_is_supported(claim: str) -> None:
     ],
 )
 def test_what_the_page_does_not_say_is_found(claim: str, missing: str) -> None:
-    assert missing in unsupported(claim, [PAGE])
+    assert missing in unsupported_facts(claim, [PAGE])
 
 
 def test_a_particular_may_stand_in_any_of_the_sources() -> None:
-    assert unsupported("Error 691 costs 5 euros.", ["Error 691", "5 euros"]) == ()
+    assert unsupported_facts("Error 691 costs 5 euros.", ["Error 691", "5 euros"]) == ()
 
 
 @given(st.text(max_size=200))
 @example("0/{\xa1\xa1A")
 def test_any_text_supports_itself(text: str) -> None:
-    assert unsupported(text, [text, " ".join(_shown(text))]) == ()
+    assert unsupported_facts(text, [text, " ".join(_shown(text))]) == ()
 
 
 @given(st.integers(min_value=0, max_value=10**9), st.integers(min_value=0, max_value=10**9))
 def test_a_number_is_supported_exactly_when_it_is_there(said: int, written: int) -> None:
-    missing = unsupported(f"It is {said} pieces.", [f"There are {written} pieces."])
+    missing = unsupported_facts(f"It is {said} pieces.", [f"There are {written} pieces."])
     assert (missing == ()) == (said == written)
 
 
@@ -100,5 +100,5 @@ def _shown(text: str) -> tuple[str, ...]:
 
 def test_a_number_of_thousands_of_digits_is_compared_like_any_other() -> None:
     number = "7" * 5_000
-    assert unsupported(f"Dial {number}.", [PAGE]) == (number,)
-    assert unsupported(f"Dial {number}.", [f"{PAGE} {number}"]) == ()
+    assert unsupported_facts(f"Dial {number}.", [PAGE]) == (number,)
+    assert unsupported_facts(f"Dial {number}.", [f"{PAGE} {number}"]) == ()

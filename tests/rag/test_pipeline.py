@@ -10,9 +10,9 @@ from typing import Literal
 import pytest
 from structlog.testing import capture_logs
 
+from rag.answer.extractive import ExtractiveComposer
 from rag.errors import ModelUnavailable
-from rag.extractive import ExtractiveComposer
-from rag.index.embedded import fingerprint_of, open_index
+from rag.index.embedded.index import fingerprint_of, open_index
 from rag.pipeline import MOST_ADDED, Pipeline, Scope
 from rag.ports import Composer, Composition
 from rag.types import EVERYONE, Answer, Passage, Vectors

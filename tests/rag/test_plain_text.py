@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.plain_text import addresses, plain_text, visible
+from rag.text.plain_text import addresses, plain_text, visible
 
 HARMLESS_OUTSIDE_CODE = re.compile(r"[<>\[\]`]|[a-z]://|@(?:channel|here|everyone)\b|(?<!\w)@\w")
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.readers import least
-from rag.types import Principal
+from rag.types import Principal, minimal_readers
 
 NAMES = [Principal(name) for name in ("user:a", "user:b", "group:c", "group:d")]
 sets = st.lists(st.frozensets(st.sampled_from(NAMES)), max_size=6)
@@ -14,18 +13,20 @@ sets = st.lists(st.frozensets(st.sampled_from(NAMES)), max_size=6)
 def test_the_least_sets_let_in_the_same_people(
     readers: list[frozenset[Principal]], asker: frozenset[Principal]
 ) -> None:
-    assert all(one & asker for one in least(readers)) == all(one & asker for one in readers)
+    assert all(one & asker for one in minimal_readers(readers)) == all(
+        one & asker for one in readers
+    )
 
 
 @given(sets)
 def test_none_of_them_implies_another_and_their_order_is_their_own(
     readers: list[frozenset[Principal]],
 ) -> None:
-    found = least(readers)
+    found = minimal_readers(readers)
 
     assert not any(one <= other for one in found for other in found if one is not other)
-    assert found == least(reversed(readers))
+    assert found == minimal_readers(reversed(readers))
 
 
 def test_nobody_stays_alone() -> None:
-    assert least([frozenset(NAMES), frozenset()]) == [frozenset()]
+    assert minimal_readers([frozenset(NAMES), frozenset()]) == [frozenset()]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.retry_after import date_of, requested_wait_seconds
+from rag.retrying import requested_wait_seconds, server_date
 
 NOON = "Mon, 23 Nov 2026 12:00:00 GMT"
 BEYOND_ALL_CALENDARS = "Mon, 01 Jan 99999999999999 00:00:00 GMT"
@@ -45,4 +45,4 @@ def test_milliseconds_go_before_seconds(headers: dict[str, str], seconds: float 
 
 @pytest.mark.parametrize("said", ["", "noon", BEYOND_ALL_CALENDARS])
 def test_our_clock_stands_in_for_a_server_that_tells_no_time(said: str) -> None:
-    assert date_of({"Date": said}).tzinfo is not None
+    assert server_date({"Date": said}).tzinfo is not None

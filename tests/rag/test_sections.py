@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rag.blocks import Block
-from rag.excerpts import LONGEST, MORE, MORE_ROWS, MOST_ROWS, Excerpt, fitting, whole
-from rag.sections import section_of, sections_of
+from rag.answer.excerpts import (
+    MORE_NOTE,
+    MORE_ROWS_NOTE,
+    MOST_ROWS,
+    MOST_WORDS,
+    Excerpt,
+    fit_block,
+    whole_block,
+)
+from rag.answer.sections import section_of, sections_of
+from rag.text.blocks import Block
 from rag.types import Chunk
 from tests.rag.passages import passage
 
@@ -19,9 +27,9 @@ def blocks(*texts: str) -> tuple[Block, ...]:
     return tuple(block for section in sections_of(chunks(*texts)) for block in section.blocks)
 
 
-def fitted(block: Block, best: int = 0, room: int = LONGEST) -> Excerpt:
+def fitted(block: Block, best: int = 0, room: int = MOST_WORDS) -> Excerpt:
     scores = [float(n == best) for n in range(len(block.entries))]
-    excerpt = fitting(block, scores, room)
+    excerpt = fit_block(block, scores, room)
     assert excerpt is not None
     return excerpt
 
@@ -59,14 +67,14 @@ def test_steps_cut_between_chunks_are_one_list_with_its_lead_in() -> None:
     (block,) = blocks("Do this:\n\n1. Open.\n2. Press.", "3. Wait.")
 
     assert (block.kind, block.numbers) == ("steps", (1, 2, 3))
-    assert whole(block).text() == "Do this:\n\n1. Open.\n2. Press.\n3. Wait."
+    assert whole_block(block).text() == "Do this:\n\n1. Open.\n2. Press.\n3. Wait."
 
 
 def test_code_between_two_steps_belongs_to_the_first_of_them() -> None:
     text = "1. Make a key.\n   ```\n   keygen\n   ```\n2. Send it."
     (block,) = blocks(text)
 
-    assert whole(block).text() == text
+    assert whole_block(block).text() == text
 
 
 def test_a_sub_list_stays_with_its_item() -> None:
@@ -79,7 +87,7 @@ def test_a_table_cut_between_chunks_has_its_header_once() -> None:
     header = "| Day | Room |\n| --- | --- |\n"
     (block,) = blocks(f"{header}| Mon | 1 |", f"{header}| Tue | 2 |")
 
-    assert whole(block).text() == f"{header}| Mon | 1 |\n| Tue | 2 |"
+    assert whole_block(block).text() == f"{header}| Mon | 1 |\n| Tue | 2 |"
 
 
 def test_a_line_across_the_page_takes_no_row_from_the_table_above_it() -> None:
@@ -92,13 +100,13 @@ def test_a_line_across_the_page_takes_no_row_from_the_table_above_it() -> None:
 def test_code_cut_between_chunks_is_fenced_once() -> None:
     (block,) = blocks("```sh\none\n```", "```sh\ntwo\n```")
 
-    assert whole(block).text() == "```sh\none\ntwo\n```"
+    assert whole_block(block).text() == "```sh\none\ntwo\n```"
 
 
 def test_a_sentence_that_two_chunks_repeat_is_shown_once() -> None:
     (block,) = blocks("Open it. Then wait.", "Then wait. Then go.")
 
-    assert whole(block).text() == "Open it. Then wait. Then go."
+    assert whole_block(block).text() == "Open it. Then wait. Then go."
 
 
 def test_a_label_stands_above_what_follows_it() -> None:
@@ -116,7 +124,7 @@ def test_steps_too_long_to_show_say_which_are_missing_by_their_own_numbers() -> 
     excerpt = fitted(block, best=11)
 
     assert excerpt.entries[0] == block.entries[0]
-    assert excerpt.words <= LONGEST
+    assert excerpt.words <= MOST_WORDS
     left = block.numbers[len(excerpt.entries)]
     assert f"{left} to 14" in excerpt.more
 
@@ -129,7 +137,7 @@ def test_of_a_long_table_the_rows_that_match_are_shown_below_the_header() -> Non
 
     assert shown.text().startswith("| Number | Place |\n")
     assert "| 31 | room |" in shown.text()
-    assert (len(shown.entries), shown.more) == (MOST_ROWS, MORE_ROWS)
+    assert (len(shown.entries), shown.more) == (MOST_ROWS, MORE_ROWS_NOTE)
 
 
 def test_a_table_without_a_row_is_not_shown() -> None:
@@ -150,14 +158,14 @@ def test_a_long_paragraph_is_cut_around_the_sentence_that_answers() -> None:
 
     assert sentences[20] in shown.text()
     assert shown.text() in block.entries[0].chunk.text
-    assert shown.more == MORE
+    assert shown.more == MORE_NOTE
 
 
 def test_a_marked_row_stays_a_row() -> None:
     (block,) = blocks("| Port | Use |\n| --- | --- |\n| 443 | VPN |")
     row = block.entries[0]
 
-    marked = whole(block).text([(row.chunk.id, row.start, row.end)])
+    marked = whole_block(block).text([(row.chunk.id, row.start, row.end)])
 
     assert marked.splitlines()[-1] == "| **443** | **VPN** |"
 
@@ -166,6 +174,6 @@ def test_a_marked_line_that_begins_like_a_row_keeps_its_words() -> None:
     (block,) = blocks("|x| is never negative. It is a length.")
     line = block.entries[0]
 
-    marked = whole(block).text([(line.chunk.id, line.start, line.end)])
+    marked = whole_block(block).text([(line.chunk.id, line.start, line.end)])
 
     assert marked == "**|x| is never negative.** It is a length."

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.sentences import LONG_ITEM_WORDS, SHORT_CODE_LINES, plain, split
+from rag.text.sentences import LONG_ITEM_WORDS, SHORT_CODE_LINES, split_units, without_markdown
 
 
 def quotes(text: str) -> list[str]:
-    return [text[unit.start : unit.end] for unit in split(text)]
+    return [text[unit.start : unit.end] for unit in split_units(text)]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_sentences_are_cut_where_a_reader_would(text: str, expected: list[str]) 
 def test_a_list_knows_the_sentence_that_introduces_it() -> None:
     text = "Read this. You need:\n\n- a form\n- a badge\n  - or a pass\n"
 
-    units = split(text)
+    units = split_units(text)
 
     assert quotes(text) == ["Read this.", "You need:", "a form", "a badge", "or a pass"]
     assert [unit.lead for unit in units] == [None, None, 1, 1, 3]
@@ -47,7 +47,9 @@ def test_a_list_knows_the_sentence_that_introduces_it() -> None:
 
 
 def test_a_list_after_a_plain_sentence_has_no_lead() -> None:
-    assert [unit.lead for unit in split("Hello.\n\n1. Open it.\n2. Close it.\n")] == [None] * 3
+    assert [unit.lead for unit in split_units("Hello.\n\n1. Open it.\n2. Close it.\n")] == [
+        None
+    ] * 3
 
 
 def test_a_row_knows_its_header_and_the_rule_is_no_unit() -> None:
@@ -55,7 +57,7 @@ def test_a_row_knows_its_header_and_the_rule_is_no_unit() -> None:
         "| Room | Floor |\n| --- | :-: |\n| A1 | 2 |\n| B2 | 3 |\n\nAfter.\n\n| X |\n|---|\n| y |"
     )
 
-    units = split(text)
+    units = split_units(text)
 
     assert quotes(text)[2] == "| B2 | 3 |"
     assert [unit.header for unit in units] == [None, 0, 0, None, None, 4]
@@ -66,8 +68,8 @@ def test_short_code_is_one_unit_and_long_code_is_quoted_by_the_line() -> None:
     long = "~~~\n" + "\n".join(f"line {n}" for n in range(SHORT_CODE_LINES + 1)) + "\n~~~"
 
     assert quotes(short) == ["Run:", "ls\npwd", "Done."]
-    assert split(short)[1].lead == 0
-    assert len(split(long)) == SHORT_CODE_LINES + 1
+    assert split_units(short)[1].lead == 0
+    assert len(split_units(long)) == SHORT_CODE_LINES + 1
 
 
 def test_a_fence_that_is_never_closed_runs_to_the_end() -> None:
@@ -81,7 +83,7 @@ def test_a_long_item_is_split_into_its_sentences() -> None:
 
 
 def test_plain_text_has_no_marks_and_no_link_targets() -> None:
-    shown = plain("> **Ask** [the `desk`](https://a.b/c(d)) | now")
+    shown = without_markdown("> **Ask** [the `desk`](https://a.b/c(d)) | now")
 
     assert shown.split() == ["Ask", "the", "desk", "now"]
 
@@ -106,7 +108,7 @@ lines = st.sampled_from(
 def test_units_never_overlap_and_never_quote_white_space(parts: list[str]) -> None:
     text = "\n".join(parts)
 
-    units = split(text)
+    units = split_units(text)
 
     assert all(0 <= unit.start < unit.end <= len(text) for unit in units)
     assert all(before.end <= after.start for before, after in pairwise(units))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.voice import pretends, pretends_in_talk
+from rag.answer.guardrails import is_unsafe_in_small_talk, must_be_quoted
 from tests.whole.pretended import PRETENDED
 
 
@@ -30,7 +30,7 @@ from tests.whole.pretended import PRETENDED
     ],
 )
 def test_a_hand_over_a_promise_or_a_request_is_heard(text: str) -> None:
-    assert pretends(text)
+    assert must_be_quoted(text)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_hand_over_a_promise_or_a_request_is_heard(text: str) -> None:
     ],
 )
 def test_what_a_page_tells_to_do_is_no_pretence(text: str) -> None:
-    assert not pretends(text)
+    assert not must_be_quoted(text)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_a_page_tells_to_do_is_no_pretence(text: str) -> None:
     ],
 )
 def test_general_talk_tells_no_deed_and_asks_for_no_secret(text: str) -> None:
-    assert pretends_in_talk(text)
+    assert is_unsafe_in_small_talk(text)
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_general_talk_tells_no_deed_and_asks_for_no_secret(text: str) -> None:
     ],
 )
 def test_general_talk_may_speak_as_i_and_advise(text: str) -> None:
-    assert not pretends_in_talk(text)
+    assert not is_unsafe_in_small_talk(text)

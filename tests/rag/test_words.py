@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.words import content_words, identifiers, stems, words
+from rag.text.words import content_words, identifiers, stems, words
 
 
 def test_words_are_lower_case_without_mentions_and_with_one_apostrophe() -> None:

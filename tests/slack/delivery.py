@@ -16,8 +16,9 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bot.adapters.slack.server import FakeSlack, Fault
-from tests.bot.adapters.slack.server import Post as Posted
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
+from tests.bot.adapters.slack.workspace.posts import Post as Posted
 from tests.bot.adapters.slack.workspace.web_door import WebDoor
 from tests.delivering.judging import KEPT, Run, as_edited, judged, recorded, settled
 from tests.delivering.lives import Lives, lives

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from bot.adapters.slack.wire import actions
 from tests.bot.adapters.slack import events
-from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.files import StoredFile
-from tests.bot.adapters.slack.workspace.names import HELP, PEOPLE
+from tests.bot.adapters.slack.workspace.names import HELP, PEOPLE, TEAM, TOKEN
 from tests.bot.adapters.slack.workspace.people import Member
 from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.house import LOW, Client, house, until

@@ -15,9 +15,11 @@ import pytest
 from bot.adapters.slack.wire import actions
 from bot.config import Settings
 from tests.bot.adapters.slack.events import SECRET
-from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.house import Client, until
 from tests.bot.server import settings_for
 from tests.whole.application import over_marked_pages

@@ -10,9 +10,10 @@ import pytest
 from bot.config import Settings
 from bot.types import Interaction
 from tests.bot.adapters.slack.events import SECRET
-from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 from tests.bot.house import house
 from tests.bot.server import settings_for
 from tests.whole.sameness import (

@@ -26,10 +26,10 @@ from ingestion.sources import KnownSources
 from ingestion.types import Extent, Report
 from ingestion.uploads import Uploads
 from ingestion.workers import InProcesses
-from rag.assembly import open_embedder, open_search_index
+from rag.factory import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN
+from tests.confluence.society import ADMIN
 from tests.rag.models.embedding_server import embeds
 from tests.rag.models.openai_server import KEY, openai_server
 

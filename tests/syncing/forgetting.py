@@ -22,7 +22,8 @@ import aiohttp
 
 from tests.chaos.wiki import TOPICS, Topic
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.faults.server import Client, Server
 from tests.syncing.follower import settings_for
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ingestion.progress import Silent
 from ingestion.sync import sync
-from rag.index.embedded import fingerprint_of, open_index
+from rag.index.embedded.index import fingerprint_of, open_index
 from rag.ports import SearchIndex
 from rag.types import Chunk, Page, Principal, Readers
 from tests.syncing.follower import TENANT, Follower

@@ -15,7 +15,8 @@ import pytest
 
 from tests.chaos.wiki import TOPICS
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.e2e.conftest import ROOT
 from tests.faults.server import Client, Server
 from tests.rag.models.embedding_server import embeds

@@ -7,7 +7,8 @@ from pathlib import Path
 from rag.types import EVERYONE
 from tests.confluence.faults import unavailable
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.syncing.follower import TENANT, Follower, following
 
 

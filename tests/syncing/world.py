@@ -14,7 +14,8 @@ from tests.confluence.growing import wiki_site
 from tests.confluence.living import Life
 from tests.confluence.prose import storage_of
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.syncing.moments import Asker, Moments, mark_all
 
 SPACES = ("IT", "HR", "FIN")

@@ -22,8 +22,10 @@ from tempfile import TemporaryDirectory
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from bot.adapters.teams.showing.plain import MAY_BE_TWICE
-from tests.bot.adapters.teams.server import FakeTeams, Fault, Sent
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.doors import knock
+from tests.bot.adapters.teams.tenant.faults import Fault
+from tests.bot.adapters.teams.tenant.posts import Sent
 from tests.delivering.judging import KEPT, Run, as_edited, judged, recorded, settled
 from tests.delivering.lives import Live, Lives, lives
 from tests.delivering.post import Knock, Post, Sending, all_sent

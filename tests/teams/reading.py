@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from tests.bot.adapters.teams.server import FakeTeams, Sent, Written
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.posts import Sent, Written
 
 _GLANCE_SECONDS = 0.05
 _ANSWER_SECONDS = 120.0

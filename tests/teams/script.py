@@ -12,8 +12,11 @@ from typing import Any
 
 import aiohttp
 
-from tests.bot.adapters.teams.server import Conversation, FakeTeams, Human, Written
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.conversations import Conversation
+from tests.bot.adapters.teams.tenant.people import Human
+from tests.bot.adapters.teams.tenant.posts import Written
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.delivering.post import Asked, Sending, moments
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 from bot.__main__ import main
-from tests.bot.adapters.teams.server import APP_ID, ENTRA
+from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA
 from tests.teams.tenant import Local
 
 PROGRAM = "tests.teams.serving"

@@ -15,9 +15,12 @@ import pytest
 
 from bot.adapters import teams as adapter
 from bot.adapters.teams.said.files import Files
-from tests.bot.adapters.teams.server import Conversation, FakeTeams, Human, Sent, Written
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.conversations import Conversation
 from tests.bot.adapters.teams.tenant.file_host import FileHost
+from tests.bot.adapters.teams.tenant.people import Human
+from tests.bot.adapters.teams.tenant.posts import Sent, Written
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.house import LOW, Client, house, until
 from tests.bot.server import settings_for

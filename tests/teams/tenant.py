@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from bot.adapters import teams
-from bot.adapters.teams import connect
 from bot.adapters.teams.calling.cloud import Cloud
-from tests.bot.adapters.teams.server import APP_ID, ENTRA, ISSUER, CountingCredentials
+from bot.adapters.teams.channel import connect
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA, ISSUER
 
 UNLIMITED = {"rate_per_user_per_minute": 0, "rate_per_channel_per_minute": 0}
 

@@ -12,15 +12,19 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.arriving.pressing import LATER
+from bot.pressing.declining import LATER
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack import server as slack_server
-from tests.bot.adapters.slack.server import FakeSlack, Member, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor as OnSlack
 from tests.bot.adapters.slack.workspace import names as slack_names
-from tests.bot.adapters.teams.server import FakeTeams, Human, Sent
+from tests.bot.adapters.slack.workspace.people import Member
+from tests.bot.adapters.slack.workspace.posts import Post
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.cards import words
+from tests.bot.adapters.teams.tenant.people import Human
+from tests.bot.adapters.teams.tenant.posts import Sent
 from tests.bot.adapters.teams.visitor import Visitor as InTeams
 from tests.bot.house import Client, house, until
 from tests.bot.server import BEARER, settings_for

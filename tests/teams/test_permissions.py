@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.bot.adapters.teams.server import FakeTeams, Sent
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.conversations import chat_of, place_of
-from tests.bot.adapters.teams.tenant.posts import Written
+from tests.bot.adapters.teams.tenant.posts import Sent, Written
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.house import Client, until
 from tests.bot.server import settings_for

@@ -9,8 +9,9 @@ import pytest
 
 from bot.config import Settings
 from bot.types import Interaction
-from tests.bot.adapters.teams.server import FakeTeams, Human
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.names import HELP
+from tests.bot.adapters.teams.tenant.people import Human
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.house import house
 from tests.bot.server import settings_for

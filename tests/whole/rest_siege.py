@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag.voice import pretends
+from rag.answer.guardrails import must_be_quoted
 from tests.bot.house import LOW, house
 from tests.bot.server import settings_for
 from tests.rag.models.openai_server import KEY, openai_server
@@ -64,7 +64,7 @@ def effects_in(text: str) -> Iterator[str]:
     own = _QUOTATION.sub("", text)
     yield from (f"live: {found}" for found in _LIVE.findall(text))
     yield from (f"said: {line}" for line in PRETENDED if line in own)
-    if pretends(own):
+    if must_be_quoted(own):
         yield f"sounds like us: {own}"
     if SECRET in text:
         yield f"{SECRET} was told"

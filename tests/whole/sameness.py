@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 
 from bot.config import Settings
 from bot.parts import open_parts
-from bot.store import Store, open_store, sqlite_url
+from bot.store.store import Store, open_store, sqlite_url
 from bot.types import Escalation, Interaction, Response, Trace
 from ingestion.run import Folder, sync_folder
 from tests.bot.house import house

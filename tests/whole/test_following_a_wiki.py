@@ -17,15 +17,16 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.app import build
 from bot.config import Settings
 from bot.parts import open_parts
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from ingestion.config import load_settings
 from ingestion.schedule import Cadence
-from rag.index.embedded import open_index
+from rag.index.embedded.index import open_index
 from rag.ports import SearchIndex
 from rag.types import EVERYONE
 from tests.bot.fakes import MemoryEngine
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.rag.models.embedding_server import embeds, texts_of
 from tests.rag.models.openai_server import KEY, openai_server
 from tests.syncing.follower import TENANT, environment, settings_for

@@ -18,9 +18,10 @@ from bot.doors.identity import needs
 from bot.doors.reading import reads
 from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations import actors
-from bot.escalations.casework import LONGEST_REPLY, CaseView
+from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.ports import Cases
 from bot.escalations.types import Act, Actor, Case
+from bot.escalations.view import CaseView
 from bot.types import InteractionId, Person
 from rag.errors import RagError
 from rag.types import Principal

@@ -12,11 +12,11 @@ from bot.adapters.board import words
 from bot.adapters.board.queue import is_late, since, state_words
 from bot.adapters.board.shown import PageView, quoted_page
 from bot.errors import ActRefused
-from bot.escalations.casework import CaseView
 from bot.escalations.finding import Exchange, Finding
 from bot.escalations.life import OWNED, SETTLED, after, called, happens
 from bot.escalations.offering import HISTORY
 from bot.escalations.types import Act, Actor, Case, CaseStep, State
+from bot.escalations.view import CaseView
 from bot.pages.markup import answer_html
 from bot.pages.plain import plain_html
 from bot.rendering.wording import NOT_SAID

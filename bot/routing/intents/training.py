@@ -23,7 +23,7 @@ from bot.routing.intents.classifier import WEIGHTS, IntentClassifier, Thresholds
 from bot.routing.intents.seeds import LEARNT, Seed, fingerprint, load_seeds
 from bot.routing.intents.verdict import judge
 from bot.types import Intent
-from rag.models.local_embedder import open_local_embedder
+from rag.models.embedding.local import open_local_embedder
 from rag.types import Vectors
 
 _INVERSE_PENALTY = 5.0

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from ingestion.confluence.client.patience import TryAgain
 from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
 from ingestion.errors import IngestionError
-from rag.retry_after import requested_wait_seconds
+from rag.retrying import requested_wait_seconds
 
 _OK = 200
 _UNDERSTOOD_BUT_NOT_THERE = frozenset({400, 404})

@@ -21,8 +21,7 @@ from ingestion.confluence.client.line import Line
 from ingestion.confluence.client.pacing import Pace
 from ingestion.confluence.client.patience import Patience, TryAgain, patiently
 from ingestion.confluence.errors import NotVisible, WikiRefused, WikiUnavailable
-from rag.retry_after import date_of
-from rag.retrying import Deadline
+from rag.retrying import Deadline, server_date
 
 Shape = TypeVar("Shape", bound=BaseModel)
 Result = TypeVar("Result")
@@ -91,7 +90,7 @@ class Transport:
             if (other := not_json(response.content_type, asked)) is not None:
                 raise other
             raw = await _body(response, asked)
-            asked_at = date_of(response.headers) - timedelta(seconds=took)
+            asked_at = server_date(response.headers) - timedelta(seconds=took)
         return Answer(value=_read(raw, shape, asked), asked_at=asked_at, bytes=len(raw))
 
     def _check(self, response: aiohttp.ClientResponse, asked: str) -> None:

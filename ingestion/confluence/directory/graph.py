@@ -13,8 +13,7 @@ from yarl import URL
 
 from ingestion.confluence.client.proxies import Proxies
 from ingestion.confluence.directory.errors import DirectoryUnavailable
-from rag.retry_after import requested_wait_seconds
-from rag.retrying import Deadline, RetryPolicy, TryAgain, with_retries
+from rag.retrying import Deadline, RetryPolicy, TryAgain, requested_wait_seconds, with_retries
 
 ORIGIN = "https://graph.microsoft.com"
 SCOPE = f"{ORIGIN}/.default"

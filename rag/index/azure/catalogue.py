@@ -1,20 +1,77 @@
-"""What the index holds, page by page, without its text: the documents of pages."""
+"""List what the index holds page by page, and read chunks by their ids or their page."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 from rag.index.azure.connection import Connection
-from rag.index.azure.documents import CHUNK, PAGE, PAGE_FIELDS, Read, page_of, summary_of
-from rag.index.azure.filters import both, equals
-from rag.index.azure.permissions import readable_by
-from rag.index.azure.queries import count, counts, find, listed
-from rag.types import Page, PageSummary, Principal, SpaceSummary
+from rag.index.azure.documents import (
+    CHUNK,
+    CHUNK_FIELDS,
+    PAGE,
+    PAGE_FIELDS,
+    StoredDocument,
+    chunk_of,
+    page_of,
+    summary_of,
+)
+from rag.index.azure.queries import (
+    all_of,
+    count,
+    count_by_value,
+    equals,
+    find,
+    list_documents,
+    one_of,
+)
+from rag.index.azure.schema import readable_by
+from rag.types import Chunk, Page, PageSummary, Principal, SpaceSummary
+
+_IDS_AT_ONCE = 500
+"""So many chunks are asked for in one request."""
+
+
+class ChunkReader:
+    """Reads one service's indexes; each method is told which one, and finds what may be read."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def by_id(
+        self, index: str, tenant: str, ids: Collection[str], readers: frozenset[Principal]
+    ) -> dict[str, Chunk]:
+        found: dict[str, Chunk] = {}
+        ordered = sorted(ids)
+        of_tenant = equals("tenant", tenant)
+        for start in range(0, len(ordered), _IDS_AT_ONCE):
+            some = one_of("id", ordered[start : start + _IDS_AT_ONCE])
+            chunks = await self._listed(index, all_of(of_tenant, some), readers)
+            found |= {chunk.id: chunk for chunk in chunks}
+        return found
+
+    async def of_page(
+        self, index: str, place: tuple[str, str, str], readers: frozenset[Principal]
+    ) -> tuple[Chunk, ...]:
+        """Return the chunks of a page (tenant, space, id) in order."""
+        tenant, space, page_id = place
+        of_page = all_of(
+            equals("tenant", tenant), equals("space", space), equals("page_id", page_id)
+        )
+        chunks = await self._listed(index, of_page, readers)
+        return tuple(sorted(chunks, key=lambda chunk: chunk.ordinal))
+
+    async def _listed(
+        self, index: str, condition: str, readers: frozenset[Principal]
+    ) -> list[Chunk]:
+        whole = all_of(equals("kind", CHUNK), condition, readable_by(readers))
+        documents = list_documents(self._connection, index, whole, select=CHUNK_FIELDS, order="id")
+        return [chunk_of(document) async for document in documents]
+
 
 _MOST_WORDS = 10
 
-Seen = frozenset[Principal] | None
+Principals = frozenset[Principal] | None
 """Who looks; None sees everything."""
 
 
@@ -29,26 +86,28 @@ class Catalogue:
 
     async def chunks_said(self, index: str) -> int:
         """Return how many chunks all pages of the index are said to have."""
-        pages = listed(
+        pages = list_documents(
             self._connection, index, equals("kind", PAGE), select=("id", "chunks"), order="id"
         )
         return sum([document["chunks"] async for document in pages])
 
     async def all_pages(self, index: str, tenant: str, space: str) -> dict[str, Page]:
-        pages = self._pages(index, _seen(PAGE, tenant, None, space))
+        pages = self._pages(index, _readable(PAGE, tenant, None, space))
         return {document["page_id"]: page_of(document) async for document in pages}
 
     async def pages_by_tenant(self, index: str) -> Mapping[str, int]:
-        return await counts(self._connection, index, equals("kind", PAGE), "tenant")
+        return await count_by_value(self._connection, index, equals("kind", PAGE), "tenant")
 
-    async def chunks_by_space(self, index: str, tenant: str, seen: Seen) -> Mapping[str, int]:
-        by_space = await counts(self._connection, index, _seen(CHUNK, tenant, seen), "space")
+    async def chunks_by_space(self, index: str, tenant: str, seen: Principals) -> Mapping[str, int]:
+        by_space = await count_by_value(
+            self._connection, index, _readable(CHUNK, tenant, seen), "space"
+        )
         return dict(sorted(by_space.items()))
 
-    async def spaces(self, index: str, tenant: str, seen: Seen) -> tuple[SpaceSummary, ...]:
+    async def spaces(self, index: str, tenant: str, seen: Principals) -> tuple[SpaceSummary, ...]:
         """Return what there is of each space; where sources mix, its commonest one."""
-        condition = _seen(PAGE, tenant, seen)
-        pages = await counts(self._connection, index, condition, "space")
+        condition = _readable(PAGE, tenant, seen)
+        pages = await count_by_value(self._connection, index, condition, "space")
         sources = await self._sources(index, condition)
         chunks = await self.chunks_by_space(index, tenant, seen)
         return tuple(
@@ -60,7 +119,7 @@ class Catalogue:
         self,
         index: str,
         place: tuple[str, str],
-        seen: Seen,
+        seen: Principals,
         *,
         words: str,
         after: str,
@@ -71,7 +130,7 @@ class Catalogue:
         The service finds words, not parts of them: with ``words`` the pages are gone through here.
         """
         wanted = words.lower().split()[:_MOST_WORDS]
-        condition = _seen(PAGE, place[0], seen, place[1])
+        condition = _readable(PAGE, place[0], seen, place[1])
         found: list[PageSummary] = []
         if limit < 1:
             return ()
@@ -83,18 +142,18 @@ class Catalogue:
         return tuple(found)
 
     async def summary(
-        self, index: str, place: tuple[str, str, str], seen: Seen
+        self, index: str, place: tuple[str, str, str], seen: Principals
     ) -> PageSummary | None:
         tenant, space, page_id = place
-        condition = both(_seen(PAGE, tenant, seen, space), equals("page_id", page_id))
+        condition = all_of(_readable(PAGE, tenant, seen, space), equals("page_id", page_id))
         document = await self._first(index, condition, PAGE_FIELDS)
         return None if document is None else summary_of(document)
 
     async def at(
-        self, index: str, tenant: str, urls: Sequence[str], seen: Seen
+        self, index: str, tenant: str, urls: Sequence[str], seen: Principals
     ) -> PageSummary | None:
         for url in urls:
-            condition = both(_seen(CHUNK, tenant, seen), equals("url", url))
+            condition = all_of(_readable(CHUNK, tenant, seen), equals("url", url))
             chunk = await self._first(index, condition, ("space", "page_id"))
             if chunk is not None:
                 return await self.summary(index, (tenant, chunk["space"], chunk["page_id"]), seen)
@@ -102,15 +161,19 @@ class Catalogue:
 
     async def _sources(self, index: str, condition: str) -> dict[str, str]:
         """Return the commonest source of each space's pages."""
-        kinds = await counts(self._connection, index, condition, "source_type")
+        kinds = await count_by_value(self._connection, index, condition, "source_type")
         seen: dict[str, Counter[str]] = {}
         for kind in sorted(filter(None, kinds)):
-            narrowed = both(condition, equals("source_type", kind))
-            for space, pages in (await counts(self._connection, index, narrowed, "space")).items():
+            narrowed = all_of(condition, equals("source_type", kind))
+            for space, pages in (
+                await count_by_value(self._connection, index, narrowed, "space")
+            ).items():
                 seen.setdefault(space, Counter())[kind] = pages
         return {space: kinds.most_common(1)[0][0] for space, kinds in seen.items()}
 
-    async def _first(self, index: str, condition: str, select: Sequence[str]) -> Read | None:
+    async def _first(
+        self, index: str, condition: str, select: Sequence[str]
+    ) -> StoredDocument | None:
         found = await find(
             self._connection,
             index,
@@ -122,14 +185,14 @@ class Catalogue:
         )
         return found.documents[0] if found.documents else None
 
-    def _pages(self, index: str, condition: str, after: str = "") -> AsyncIterator[Read]:
-        return listed(
+    def _pages(self, index: str, condition: str, after: str = "") -> AsyncIterator[StoredDocument]:
+        return list_documents(
             self._connection, index, condition, select=PAGE_FIELDS, order="page_id", after=after
         )
 
 
-def _seen(kind: str, tenant: str, seen: Seen, space: str | None = None) -> str:
-    return both(
+def _readable(kind: str, tenant: str, seen: Principals, space: str | None = None) -> str:
+    return all_of(
         equals("kind", kind),
         equals("tenant", tenant),
         None if space is None else equals("space", space),
@@ -137,6 +200,6 @@ def _seen(kind: str, tenant: str, seen: Seen, space: str | None = None) -> str:
     )
 
 
-def _holds(document: Read, words: Sequence[str]) -> bool:
+def _holds(document: StoredDocument, words: Sequence[str]) -> bool:
     told = (document["page_id"].lower(), document["page_title"].lower())
     return all(any(word in one for one in told) for word in words)

@@ -1,4 +1,8 @@
-"""The way to the service: its clients, each call in its time, tried again where that helps."""
+"""Call Azure AI Search: credentials, clients, deadlines with retries, and errors in our words.
+
+Errors say what happened and which setting to look at. Nothing that the service wrote is quoted:
+its errors repeat filters, and those name people.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +14,121 @@ from typing import Any, TypeVar
 
 from azure.core.credentials import AzureKeyCredential
 from azure.core.credentials_async import AsyncTokenCredential
-from azure.core.exceptions import AzureError
+from azure.core.exceptions import (
+    AzureError,
+    ClientAuthenticationError,
+    DecodeError,
+    HttpResponseError,
+)
+from azure.identity.aio import DefaultAzureCredential
 from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
+from pydantic import SecretStr
 
-from rag.errors import IndexUnavailable
-from rag.index.azure.errors import TryAgain, foreign, late, translated
-from rag.retrying import Deadline, RetryPolicy, with_retries
+from rag import retrying
+from rag.errors import IndexMismatch, IndexUnavailable
+from rag.index.azure.documents import Facts
+from rag.retrying import Deadline, RetryPolicy, requested_wait_seconds, with_retries
+from rag.types import Fingerprint
+
+BAD_REQUEST = 400
+CONTENT_TOO_LARGE = 413
+
+_TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
+_ROLES = (
+    "give the identity the role `Search Index Data Reader` (whoever answers), or `Search Index "
+    "Data Contributor` and `Search Service Contributor` (whoever indexes), or set AZURE_SEARCH_KEY"
+)
+_CURES = {
+    401: f"it takes neither key nor token; check AZURE_SEARCH_KEY, or {_ROLES}",
+    403: f"that is not allowed; {_ROLES}; a query key may only search",
+    BAD_REQUEST: "the request is not accepted; an index that something else made or changed needs "
+    "`python -m ingestion rebuild`",
+    CONTENT_TOO_LARGE: "one document is larger than the service takes",
+}
+_REDIRECT = (
+    "it redirects elsewhere, which is not followed, so that the key stays where it belongs; set "
+    "AZURE_SEARCH_ENDPOINT to the final address"
+)
+
+
+class TryAgain(retrying.TryAgain, IndexUnavailable):
+    """A failure of the service that may pass."""
+
+
+class IndexAbsent(IndexUnavailable):
+    """There is no index of this name."""
+
+
+class RequestRefused(IndexUnavailable):
+    """The service will not do what it was asked to; ``status`` is what it answered."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def translate_error(error: AzureError, index: str) -> IndexUnavailable:
+    """Return our error for the SDK's; a TryAgain where trying again may help."""
+    if isinstance(error, DecodeError):
+        return unexpected_answer()
+    if isinstance(error, ClientAuthenticationError) and error.status_code is None:
+        return IndexUnavailable(
+            "Azure gave no token for Azure AI Search. Set AZURE_SEARCH_KEY, or run `az login`, or "
+            "give the workload a managed identity (AZURE_CLIENT_ID names a user-assigned one)."
+        )
+    if not isinstance(error, HttpResponseError) or error.status_code is None:
+        return TryAgain(
+            "Azure AI Search cannot be reached; check AZURE_SEARCH_ENDPOINT and the network."
+        )
+    return _answered(error, error.status_code, index)
+
+
+def _answered(error: HttpResponseError, status: int, index: str) -> IndexUnavailable:
+    if status == 404:  # noqa: PLR2004 - as HTTP calls it
+        return IndexAbsent(
+            f"There is no index {index!r} in Azure AI Search yet; run the ingestion (`python -m "
+            "ingestion sync`), or check AZURE_SEARCH_INDEX and AZURE_SEARCH_ENDPOINT."
+        )
+    if status in _TRANSIENT:
+        headers = getattr(error.response, "headers", {})
+        wait = requested_wait_seconds(headers)
+        return TryAgain(f"Azure AI Search answered {status} and is busy or broken.", wait)
+    cure = _REDIRECT if status in range(300, 400) else _CURES.get(status, _CURES[BAD_REQUEST])
+    return RequestRefused(f"Azure AI Search answered {status} for index {index!r}: {cure}.", status)
+
+
+def unexpected_answer() -> IndexUnavailable:
+    """Return the error for an answer that the service does not give."""
+    return IndexUnavailable(
+        "Azure AI Search answered with something that is not its own; check "
+        "AZURE_SEARCH_ENDPOINT (https://NAME.search.windows.net), and proxies on the way."
+    )
+
+
+def deadline_passed(seconds: float) -> IndexUnavailable:
+    """Return the error for a service that let a deadline pass."""
+    return IndexUnavailable(
+        f"Azure AI Search did not answer within {seconds:.3g} seconds (all tries together have "
+        "AZURE_SEARCH_TIMEOUT_SECONDS); look at its load, or add a replica."
+    )
+
+
+def index_mismatch(facts: Facts, expected: Fingerprint) -> IndexMismatch:
+    """Return the error for an index that was built with something else."""
+    return IndexMismatch(
+        f"The index {facts.index!r} was built with {facts.embedder!r} ({facts.dimensions!r} "
+        f"dimensions, schema {facts.schema!r}), but {expected.embedder!r} "
+        f"({expected.dimensions!r} dimensions, schema {expected.schema!r}) is configured. To "
+        "rebuild it while it is in use, run the ingestion again with `python -m ingestion "
+        "rebuild`, or configure the former embedder."
+    )
+
 
 Result = TypeVar("Result")
 Credential = AzureKeyCredential | AsyncTokenCredential
 
-ONCE = RetryPolicy(attempts=1)
+NO_RETRIES = RetryPolicy(attempts=1)
 
 _TRY_SHARE = 0.6
 """Of the deadline, for the first try: one that hangs leaves time for another."""
@@ -101,7 +208,7 @@ class Connection:
             async with asyncio.timeout(seconds):
                 return await with_retries(once, policy or self._policy, deadline)
         except TimeoutError:
-            raise late(seconds) from None
+            raise deadline_passed(seconds) from None
 
     async def close(self) -> None:
         """Close the clients, and the credential where it can be closed."""
@@ -126,9 +233,24 @@ async def _one_try(index: str, ask: Callable[[], Awaitable[Result]], seconds: fl
         async with asyncio.timeout(seconds):
             return await ask()
     except TimeoutError:
-        raise TryAgain(str(late(seconds))) from None
+        raise TryAgain(str(deadline_passed(seconds))) from None
     except json.JSONDecodeError:
-        raise foreign() from None
+        raise unexpected_answer() from None
     except AzureError as error:
         # From nothing: what the service wrote may repeat a filter, and that names people.
-        raise translated(error, index) from None
+        raise translate_error(error, index) from None
+
+
+def credential_of(endpoint: str, key: SecretStr | None) -> Credential:
+    """Return the key, or the process's identity (AZURE_CLIENT_ID names a user-assigned one).
+
+    Raises IndexUnavailable where a token would go over a connection that anybody can read.
+    """
+    if key is not None:
+        return AzureKeyCredential(key.get_secret_value())
+    if not endpoint.lower().startswith("https://"):
+        raise IndexUnavailable(
+            f"AZURE_SEARCH_ENDPOINT {endpoint!r} needs https://, for without AZURE_SEARCH_KEY a "
+            "token is sent there."
+        )
+    return DefaultAzureCredential()

@@ -1,4 +1,4 @@
-"""Chunks, pages and facts as documents of the index, and back. Pure."""
+"""Convert chunks, pages and index facts to documents of the index, and back; pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from rag.index.azure.permissions import fields_of
-from rag.index.azure.schema import EMBEDDING
-from rag.index.rows import readers_of, readers_text
+from rag.index.azure.schema import EMBEDDING, reader_fields
+from rag.index.embedded.schema import decode_readers, encode_readers
 from rag.types import Chunk, Fingerprint, Page, PageSummary, Readers, Vectors
 
 Document = dict[str, Any]
-Read = Mapping[str, Any]
+StoredDocument = Mapping[str, Any]
 
 CHUNK, PAGE, FACTS = "chunk", "page", "facts"
 
@@ -100,7 +99,7 @@ def page_document(page: Page, chunks: Sequence[Chunk]) -> Document:
 
 def permission_fields(readers: Readers) -> Document:
     """Return who may read, exactly and as it is asked for."""
-    return {"readers": readers_text(readers), **fields_of(readers)}
+    return {"readers": encode_readers(readers), **reader_fields(readers)}
 
 
 def facts_document(facts: Facts) -> Document:
@@ -108,7 +107,7 @@ def facts_document(facts: Facts) -> Document:
     return {"id": FACTS_ID, "kind": FACTS, "version": json.dumps(asdict(facts))}
 
 
-def chunk_of(document: Read) -> Chunk:
+def chunk_of(document: StoredDocument) -> Chunk:
     """Return the chunk of a document read with CHUNK_FIELDS."""
     return Chunk(
         id=document["id"],
@@ -121,7 +120,7 @@ def chunk_of(document: Read) -> Chunk:
         breadcrumb=tuple(document["breadcrumb"]),
         text=document["content"],
         url=document["url"],
-        readers=readers_of(document["readers"]),
+        readers=decode_readers(document["readers"]),
         source_type=document["source_type"],
         source_id=document["source_id"],
         document_page=document["document_page"],
@@ -131,32 +130,32 @@ def chunk_of(document: Read) -> Chunk:
     )
 
 
-def page_of(document: Read) -> Page:
+def page_of(document: StoredDocument) -> Page:
     """Return the page of a document read with PAGE_FIELDS."""
     return Page(
         tenant=document["tenant"],
         space=document["space"],
         id=document["page_id"],
         version=document["version"],
-        readers=readers_of(document["readers"]),
+        readers=decode_readers(document["readers"]),
     )
 
 
-def summary_of(document: Read) -> PageSummary:
+def summary_of(document: StoredDocument) -> PageSummary:
     """Return what is told of a page, of a document read with PAGE_FIELDS."""
     return PageSummary(
         space=document["space"],
         id=document["page_id"],
         title=document["page_title"],
         url=document["url"],
-        readers=readers_of(document["readers"]),
+        readers=decode_readers(document["readers"]),
         chunks=document["chunks"],
         source_type=document["source_type"],
         updated_at=_read_moment(document["updated_at"]),
     )
 
 
-def facts_of(document: Read) -> Facts:
+def facts_of(document: StoredDocument) -> Facts:
     """Return the facts that facts_document wrote."""
     return Facts(**json.loads(document["version"]))
 

@@ -1,20 +1,27 @@
-"""The index in Azure AI Search, for many pages and several replicas."""
+"""Open the index in Azure AI Search from the settings, or rebuild it as its next version.
+
+A rebuild fills the next version while the present one is read, and is then put in its place.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rag.errors import IndexUnavailable
-from rag.index.azure.catalogue import Catalogue
-from rag.index.azure.chunks import Chunks
-from rag.index.azure.connection import Connection
-from rag.index.azure.current import Current
-from rag.index.azure.documents import Facts
-from rag.index.azure.pages import Pages
-from rag.index.azure.retriever import Retriever
-from rag.index.azure.versions import Versions
-from rag.index.writing import Embeddings, check_page
+from rag.config import SearchSettings
+from rag.errors import IndexMismatch, IndexUnavailable
+from rag.index.azure.catalogue import Catalogue, ChunkReader
+from rag.index.azure.connection import Connection, Credential, IndexAbsent, credential_of
+from rag.index.azure.documents import CHUNK, Facts
+from rag.index.azure.queries import count, equals
+from rag.index.azure.retriever import Reranker, Retriever
+from rag.index.azure.schema import SCHEMA
+from rag.index.azure.versions import REFRESH_SECONDS, CurrentIndex, Versions
+from rag.index.azure.writer import BatchWriter, PageWriter
+from rag.index.embedded.writes import Embeddings, check_page
+from rag.index.hybrid_search import FusionWeights
+from rag.retrying import RetryPolicy
 from rag.types import (
     Chunk,
     Fingerprint,
@@ -30,15 +37,15 @@ from rag.types import (
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class IndexParts:
     """What an index in Azure is made of; ``writes`` is whether it was opened to be written."""
 
     connection: Connection
-    current: Current
+    current: CurrentIndex
     retriever: Retriever
-    chunks: Chunks
+    chunks: ChunkReader
     catalogue: Catalogue
-    pages: Pages
+    pages: PageWriter
     versions: Versions
     writes: bool
 
@@ -51,7 +58,7 @@ class AzureIndex:
     later, so that nothing is read back. A kill leaves a page that the next run does again.
     """
 
-    def __init__(self, parts: Parts, expected: Fingerprint | None) -> None:
+    def __init__(self, parts: IndexParts, expected: Fingerprint | None) -> None:
         self._parts = parts
         self._expected = expected
         self._claimed = False
@@ -190,3 +197,171 @@ class AzureIndex:
         facts = await current.facts()
         current.take(await self._parts.versions.claim(current.name, facts, self._expected))
         self._claimed = True
+
+
+_VISIBLE_WITHIN_SECONDS = 60.0
+_POLL_SECONDS = 0.5
+
+
+class Rebuild:
+    """``index`` takes the pages; ``finish`` lets everybody read them."""
+
+    def __init__(self, name: str, begun: Facts, parts: IndexParts) -> None:
+        self.index = AzureIndex(parts, begun.fingerprint)
+        self._name = name
+        self._begun = begun
+        self._parts = parts
+
+    async def finish(self, *, seen_within_seconds: float = _VISIBLE_WITHIN_SECONDS) -> str:
+        """Let the name stand for the new version; return the new version's own name.
+
+        The former one is deleted when somebody opens the index to write ten minutes later.
+
+        Raises:
+            IndexUnavailable: Not all that was written can be found, or there are no pages where
+                there were some. The former version stays in its place.
+        """
+        await self._seen(seen_within_seconds)
+        current = await self._parts.versions.current(self._name)
+        new, former = self._begun.index, current.index
+        catalogue = self._parts.catalogue
+        if await catalogue.holds_pages(former) and not await catalogue.holds_pages(new):
+            raise IndexUnavailable(
+                f"The new version {new!r} holds no pages, but {former!r} does; it stays as it is."
+            )
+        return (await self._parts.versions.finish(self._name, self._begun)).index
+
+    async def close(self) -> None:
+        await self.index.close()
+
+    async def _seen(self, seconds: float) -> None:
+        """Wait until as many chunks are found as the pages are said to have."""
+        ends = asyncio.get_running_loop().time() + seconds
+        while True:
+            said = await self._parts.catalogue.chunks_said(self._begun.index)
+            found = await count(self._parts.connection, self._begun.index, equals("kind", CHUNK))
+            if said == found:
+                return
+            if asyncio.get_running_loop().time() >= ends:
+                raise IndexUnavailable(
+                    f"The new version {self._begun.index!r} holds {found} chunks, but its pages "
+                    f"have {said}. Run the rebuild again; the former version stays as it is."
+                )
+            await asyncio.sleep(_POLL_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the settings do not say; ``policy`` None waits as long as is polite.
+
+    ``may_be_absent``: an index that is not there yet is no error until it is used, so that a
+    server may be there before the first run of the ingestion. ``authority`` is the file of who
+    vouches for the service's certificate.
+    """
+
+    credential: Credential | None = None
+    policy: RetryPolicy | None = None
+    asked_every_seconds: float = REFRESH_SECONDS
+    may_be_absent: bool = False
+    authority: str | None = None
+
+
+async def open_azure_index(
+    settings: SearchSettings,
+    expected: Fingerprint | None,
+    *,
+    create: bool,
+    opening: Opening | None = None,
+) -> AzureIndex:
+    """Open the index that AZURE_SEARCH_* name; closing it closes the credential too.
+
+    Args:
+        settings: Which one, and how it is ordered.
+        expected: What it must have been built with; None to use keywords alone.
+        create: Make it where there is none, and write to it; this needs the role `Search Service
+            Contributor`. Otherwise the role `Search Index Data Reader` is enough.
+        opening: What the settings do not say.
+
+    Raises:
+        IndexMismatch: It was built with another embedder or schema, or is not ours.
+        IndexUnavailable: It cannot be reached, or there is none.
+    """
+    _check_schema(expected)
+    opening = opening or Opening()
+    parts = _build_parts(settings, expected, opening)
+    index = AzureIndex(replace(parts, writes=create), expected)
+    try:
+        if create:
+            created = await parts.versions.create(settings.azure_search_index, expected)
+            parts.current.know(created)
+        await parts.current.facts()
+    except IndexAbsent:
+        if not opening.may_be_absent:
+            await index.close()
+            raise
+    except BaseException:
+        await index.close()
+        raise
+    return index
+
+
+async def open_azure_rebuild(
+    settings: SearchSettings, expected: Fingerprint, *, opening: Opening | None = None
+) -> Rebuild:
+    """Open the next version of the index, to be filled while the present one is read.
+
+    Raises IndexUnavailable, IndexAbsent among them when there is no index to rebuild.
+    """
+    _check_schema(expected)
+    name = settings.azure_search_index
+    parts = _build_parts(settings, expected, opening or Opening())
+    try:
+        begun = await parts.versions.begin(name, expected)
+    except BaseException:
+        await parts.connection.close()
+        raise
+    current = CurrentIndex(parts.connection, begun.index, expected)
+    current.take(begun)
+    return Rebuild(name, begun, replace(parts, current=current))
+
+
+def _check_schema(expected: Fingerprint | None) -> None:
+    if expected is not None and expected.schema != SCHEMA:
+        raise IndexMismatch(
+            f"Schema {expected.schema!r} was asked for, this program has {SCHEMA!r} in Azure."
+        )
+
+
+def _build_parts(
+    settings: SearchSettings, expected: Fingerprint | None, opening: Opening
+) -> IndexParts:
+    connection = _connection(settings, opening)
+    writer = BatchWriter(connection, opening.policy)
+    name = settings.azure_search_index
+    return IndexParts(
+        connection=connection,
+        current=CurrentIndex(
+            connection, name, expected, asked_every_seconds=opening.asked_every_seconds
+        ),
+        retriever=Retriever(
+            connection, Reranker(wanted=settings.azure_search_semantic), FusionWeights()
+        ),
+        chunks=ChunkReader(connection),
+        catalogue=Catalogue(connection),
+        pages=PageWriter(connection, writer),
+        versions=Versions(connection, writer, settings.azure_search_quantization),
+        writes=True,
+    )
+
+
+def _connection(settings: SearchSettings, opening: Opening) -> Connection:
+    endpoint = settings.azure_search_endpoint
+    if endpoint is None:
+        raise IndexUnavailable("AZURE_SEARCH_ENDPOINT is not set.")
+    return Connection(
+        endpoint,
+        opening.credential or credential_of(endpoint, settings.azure_search_key),
+        timeout_seconds=settings.azure_search_timeout_seconds,
+        policy=opening.policy,
+        authority=opening.authority,
+    )

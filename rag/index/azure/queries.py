@@ -1,8 +1,11 @@
-"""Questions to one index as the service takes them, and what comes back, read to the end."""
+"""Build OData filters and run searches, lists and counts against one index, read to the end.
+
+Filters are built so that no value is ever read as a condition.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -10,11 +13,53 @@ from azure.core.pipeline import PipelineResponse
 from azure.search.documents.aio import SearchClient
 
 from rag.errors import IndexUnavailable
-from rag.index.azure.connection import Connection
-from rag.index.azure.documents import Read
-from rag.index.azure.errors import NOT_ACCEPTED, Refused, foreign
-from rag.index.azure.filters import both, text
+from rag.index.azure.connection import BAD_REQUEST, Connection, RequestRefused, unexpected_answer
+from rag.index.azure.documents import StoredDocument
 from rag.retrying import RetryPolicy
+
+_DELIMITER = "|"
+
+
+def string_literal(value: str) -> str:
+    """Return a string literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def equals(field: str, value: str) -> str:
+    """Return a condition for one value."""
+    return f"{field} eq {string_literal(value)}"
+
+
+def one_of(field: str, values: Collection[str]) -> str:
+    """Return a condition for any of the values; of none of them nothing is found."""
+    if not values:
+        return "false"
+    listed = sorted(value for value in values if _fits_in_list(value))
+    odd = [equals(field, value) for value in sorted(values) if not _fits_in_list(value)]
+    if listed:
+        names = string_literal(_DELIMITER.join(listed))
+        odd.append(f"search.in({field}, {names}, '{_DELIMITER}')")
+    return f"({' or '.join(odd)})" if len(odd) > 1 else odd[0]
+
+
+def none_of(field: str, values: Collection[str]) -> str:
+    """Return a condition for all but these values."""
+    return f"not ({one_of(field, values)})"
+
+
+def all_of(*conditions: str | None) -> str:
+    """Return a condition that all of these make; None is no condition."""
+    return " and ".join(_parenthesized(conditions))
+
+
+def _parenthesized(conditions: Iterable[str | None]) -> Iterable[str]:
+    return (f"({one})" if " or " in one else one for one in conditions if one)
+
+
+def _fits_in_list(value: str) -> bool:
+    """Whether a value survives in a list: it may not hold the delimiter, nor begin with blanks."""
+    return bool(value) and _DELIMITER not in value and value == value.strip()
+
 
 PAGE_SIZE = 1000
 """The most documents that come at once."""
@@ -30,17 +75,17 @@ _REASON = "@search.semanticPartialResponseReason"
 
 
 @dataclass(slots=True)
-class Found:
+class SearchResult:
     """Documents in order; ``partial`` is why the semantic ranker did not see them all, else ""."""
 
-    documents: list[Read] = field(default_factory=list)
+    documents: list[StoredDocument] = field(default_factory=list)
     partial: str = ""
 
 
 class _Paged(Protocol):
     """What the SDK's pages of results are, beyond what it says of them."""
 
-    async def __anext__(self) -> AsyncIterator[Read]: ...
+    async def __anext__(self) -> AsyncIterator[StoredDocument]: ...
 
     async def get_count(self) -> int | None: ...
 
@@ -54,14 +99,14 @@ async def find(
     policy: RetryPolicy | None = None,
     seconds: float | None = None,
     **parts: object,
-) -> Found:
+) -> SearchResult:
     """Return the documents of one search; ``parts`` are those of the SDK's ``search``.
 
     ``policy`` and ``seconds`` are those of Connection.call.
     """
 
-    async def ask() -> Found:
-        found = Found()
+    async def ask() -> SearchResult:
+        found = SearchResult()
 
         def note(response: PipelineResponse[Any, Any]) -> None:
             if response.http_response.status_code == _PARTIAL:
@@ -75,7 +120,7 @@ async def find(
     return await connection.call(index, ask, seconds=seconds, policy=policy)
 
 
-async def listed(
+async def list_documents(
     connection: Connection,
     index: str,
     condition: str,
@@ -83,7 +128,7 @@ async def listed(
     select: Sequence[str],
     order: str,
     after: str = "",
-) -> AsyncIterator[Read]:
+) -> AsyncIterator[StoredDocument]:
     """Yield all documents that meet a condition, ordered by a text field that tells them apart.
 
     Only those after a value of that field, where one is given. Raises IndexUnavailable also where
@@ -112,18 +157,18 @@ class _Listing:
     select: Sequence[str]
     order: str
 
-    async def further(self, last: str, skip: int) -> Sequence[Read]:
+    async def further(self, last: str, skip: int) -> Sequence[StoredDocument]:
         """Return the next documents: those after the last one, or after so many.
 
         Whether the service compares texts by order is not documented, so the first answer decides
         for the connection. What is written meanwhile may shift a list that is read by number.
         """
         if last and self.connection.compares_texts:
-            beyond = f"{self.order} gt {text(last)}"
+            beyond = f"{self.order} gt {string_literal(last)}"
             try:
-                return await self._find(both(self.condition, beyond))
-            except Refused as error:
-                if error.status != NOT_ACCEPTED:
+                return await self._find(all_of(self.condition, beyond))
+            except RequestRefused as error:
+                if error.status != BAD_REQUEST:
                     raise
         if skip > MOST_SKIPPED:
             raise IndexUnavailable(
@@ -136,7 +181,7 @@ class _Listing:
             self.connection.compares_texts = False
         return documents
 
-    async def _find(self, condition: str, skip: int = 0) -> Sequence[Read]:
+    async def _find(self, condition: str, skip: int = 0) -> Sequence[StoredDocument]:
         found = await find(
             self.connection,
             self.index,
@@ -167,7 +212,9 @@ async def count(connection: Connection, index: str, condition: str) -> int:
     return await connection.call(index, ask)
 
 
-async def counts(connection: Connection, index: str, condition: str, by: str) -> Mapping[str, int]:
+async def count_by_value(
+    connection: Connection, index: str, condition: str, by: str
+) -> Mapping[str, int]:
     """Return how many documents meet a condition, by the value of a field."""
 
     async def ask() -> Mapping[str, int]:
@@ -191,7 +238,7 @@ async def _paged(client: SearchClient, **parts: object) -> _Paged:
     return cast("_Paged", results.by_page())
 
 
-async def _next(paged: _Paged) -> AsyncIterator[Read] | None:
+async def _next(paged: _Paged) -> AsyncIterator[StoredDocument] | None:
     """Return the next page of results, or None after the last.
 
     Fetched before it is asked for its counts: the SDK would search twice otherwise.
@@ -202,4 +249,4 @@ async def _next(paged: _Paged) -> AsyncIterator[Read] | None:
         return None
     except TypeError:
         # The SDK's own, over JSON that has no results in it.
-        raise foreign() from None
+        raise unexpected_answer() from None

@@ -1,25 +1,233 @@
-"""Finds passages: one request for words and meaning together, permissions inside."""
+"""Find passages: one hybrid request with the permissions inside, then ranking and reranking.
+
+Words and meaning are asked for together. The service's semantic ranker is optional, charged for
+and has little room; where it does not answer, the order of the fused searches stays.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import structlog
 from azure.search.documents.models import VectorizedQuery
 
 from rag.errors import IndexUnavailable
-from rag.index.azure.connection import ONCE, Connection
-from rag.index.azure.documents import CHUNK, CHUNK_FIELDS, Facts
-from rag.index.azure.errors import IndexAbsent
-from rag.index.azure.filters import both, equals, none_of, one_of
-from rag.index.azure.permissions import readable_by
-from rag.index.azure.queries import Found, find
-from rag.index.azure.ranking import ranked_passages
-from rag.index.azure.reranker import Reranker
-from rag.index.azure.schema import EMBEDDING, SEARCHED, SEMANTIC
-from rag.index.fusion import Weights
-from rag.index.keywords import keywords
+from rag.index.azure.connection import NO_RETRIES, Connection, IndexAbsent, RequestRefused
+from rag.index.azure.documents import CHUNK, CHUNK_FIELDS, Facts, StoredDocument, chunk_of
+from rag.index.azure.queries import SearchResult, all_of, equals, find, none_of, one_of
+from rag.index.azure.schema import EMBEDDING, SEARCHED, SEMANTIC, readable_by
+from rag.index.hybrid_search import (
+    RERANKED,
+    Candidate,
+    FusionWeights,
+    Ranked,
+    fuse,
+    limit_per_page,
+    query_terms,
+    rerank,
+    shared_word_pairs,
+)
 from rag.retrying import Deadline
 from rag.types import Passage, Principal, Question
+
+log = structlog.get_logger(__name__)
+
+_PAUSE_SECONDS = 60.0
+"""After a refusal; each attempt in vain costs the asker a request."""
+
+_LOGGED_EVERY_SECONDS = 60.0
+
+RERANKER_SCORE = "@search.rerankerScore"
+
+
+class Reranker:
+    """The service's semantic ranker: optional, charged for, with little room.
+
+    An answer without it is an answer: its passages have the signal ``reranker_absent`` in place of
+    ``reranker``, and a log line a minute says why.
+    """
+
+    def __init__(self, *, wanted: bool) -> None:
+        self.wanted = wanted
+        self._pausing_until = 0.0
+        self._silent_until = 0.0
+        self._unsaid = 0
+
+    @property
+    def ready(self) -> bool:
+        return self.wanted and asyncio.get_running_loop().time() >= self._pausing_until
+
+    def refused(self, error: IndexUnavailable) -> None:
+        """Note that a search failed with it and succeeded without; leave it alone for a while."""
+        self._pausing_until = asyncio.get_running_loop().time() + _PAUSE_SECONDS
+        status = error.status if isinstance(error, RequestRefused) else None
+        self._say("refused", status)
+
+    def answered(self, found: SearchResult) -> None:
+        """Note what came of asking it."""
+        missing = any(document.get(RERANKER_SCORE) is None for document in found.documents)
+        if found.partial or missing:
+            self._say(found.partial or "no scores", None)
+
+    def _say(self, reason: str, status: int | None) -> None:
+        now = asyncio.get_running_loop().time()
+        if now < self._silent_until:
+            self._unsaid += 1
+            return
+        log.warning(
+            "index.reranker_absent", reason=reason, status=status, not_logged_before=self._unsaid
+        )
+        self._silent_until, self._unsaid = now + _LOGGED_EVERY_SECONDS, 0
+
+
+_NOT_FOUND_COSINE = -1.0
+"""The cosine of a chunk that has a vector, but not one of the nearest: less than theirs."""
+
+_BEST_RERANKED = 4.0
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """What each search made of a document; None where it did not find it."""
+
+    keyword: float | None
+    vector: float | None
+    reranker: float | None
+
+
+def ranked_passages(
+    question: str,
+    documents: Sequence[StoredDocument],
+    weights: FusionWeights,
+    *,
+    hybrid: bool,
+    ranker: bool = False,
+) -> tuple[Passage, ...]:
+    """Return all documents as passages, best first.
+
+    Those that the semantic ranker judged come first, by its score; then all others, by words and
+    meaning together. Where it judged none, the best are compared by the question's word pairs too.
+    The service's own fused score tells ranks only, and is not used. Where the ``ranker`` is
+    wanted, those that it did not judge say so by a signal.
+    """
+    scores = [_scores(document, hybrid=hybrid) for document in documents]
+    candidates = _candidates(documents, scores)
+    fused = fuse(candidates, weights)
+    judged = [score.reranker for score in scores]
+    if any(score is not None for score in judged):
+        places = limit_per_page(_reranked(fused, judged))
+    else:
+        places = limit_per_page(_compared(question, fused, documents, weights))
+    return tuple(
+        _passage(documents[number], place, scores[number], ranker=ranker)
+        for place in places
+        for number in [place.candidate.chunk]
+    )
+
+
+def _scores(document: StoredDocument, *, hybrid: bool) -> _Scores:
+    reranker = document.get(RERANKER_SCORE)
+    if not hybrid:
+        return _Scores(document["@search.score"], None, reranker)
+    subscores = _subscores(document)
+    text = (subscores.get("text") or {}).get("searchScore")
+    return _Scores(text or None, _cosine(subscores.get("vectors") or ()), reranker)
+
+
+def _subscores(document: StoredDocument) -> Mapping[str, Any]:
+    debugged = document.get("@search.documentDebugInfo") or {}
+    subscores: Mapping[str, Any] = (debugged.get("vectors") or {}).get("subscores") or {}
+    return subscores
+
+
+def _cosine(vectors: Sequence[Mapping[str, Any]]) -> float | None:
+    for vector in vectors:
+        found = vector.get(EMBEDDING) or {}
+        if found.get("vectorSimilarity") is not None:
+            return float(found["vectorSimilarity"])
+        if found.get("searchScore"):
+            return 2 - 1 / float(found["searchScore"])
+    return None
+
+
+def _candidates(documents: Sequence[StoredDocument], scores: Sequence[_Scores]) -> list[Candidate]:
+    ids = [str(document["id"]) for document in documents]
+    by_word = _ranks(ids, [score.keyword for score in scores])
+    near = _ranks(ids, [score.vector for score in scores])
+    hybrid = bool(near)
+    pages: dict[tuple[str, str], int] = {}
+    found: list[Candidate] = []
+    for number, document in enumerate(documents):
+        place = (document["space"], document["page_id"])
+        cosine = scores[number].vector
+        if cosine is None and hybrid and document["embedded"]:
+            cosine = _NOT_FOUND_COSINE
+        found.append(
+            Candidate(
+                chunk=number,
+                id=ids[number],
+                page=(pages.setdefault(place, len(pages)), document["document_page"]),
+                keyword=scores[number].keyword,
+                vector=cosine,
+                keyword_rank=by_word.get(number),
+                vector_rank=near.get(number),
+            )
+        )
+    return found
+
+
+def _ranks(ids: Sequence[str], scores: Sequence[float | None]) -> Mapping[int, int]:
+    """Return the place of each by its score, from 1; equal ones in the order of their ids."""
+    known = [
+        (-score, ids[number], number) for number, score in enumerate(scores) if score is not None
+    ]
+    return {number: rank for rank, (_, _, number) in enumerate(sorted(known), start=1)}
+
+
+def _reranked(fused: Sequence[Ranked], scores: Sequence[float | None]) -> list[Ranked]:
+    judged = [
+        replace(place, score=1.0 + round(score / _BEST_RERANKED, _DIGITS))
+        for place in fused
+        for score in [scores[place.candidate.chunk]]
+        if score is not None
+    ]
+    others = [place for place in fused if scores[place.candidate.chunk] is None]
+    return sorted(judged, key=lambda place: -place.score) + others
+
+
+def _compared(
+    question: str, fused: list[Ranked], documents: Sequence[StoredDocument], weights: FusionWeights
+) -> list[Ranked]:
+    best, others = fused[:RERANKED], fused[RERANKED:]
+    texts = {place.candidate.chunk: _text(documents[place.candidate.chunk]) for place in best}
+    pairs = shared_word_pairs(question, texts)
+    return rerank(best, {}, pairs, weights) + others if pairs else fused
+
+
+def _text(document: StoredDocument) -> str:
+    return "\n".join((*document["breadcrumb"], document["content"]))
+
+
+def _passage(document: StoredDocument, place: Ranked, scores: _Scores, *, ranker: bool) -> Passage:
+    found = place.candidate
+    unjudged = ranker and scores.reranker is None
+    signals = {
+        "keyword": scores.keyword,
+        "vector": scores.vector,
+        "keyword_rank": found.keyword_rank,
+        "vector_rank": found.vector_rank,
+        "fused": place.fused,
+        "pairs": place.pairs,
+        "reranker": scores.reranker,
+        "reranker_absent": 1.0 if unjudged else None,
+    }
+    known = {name: float(value) for name, value in signals.items() if value is not None}
+    return Passage(chunk=chunk_of(document), score=place.score, signals=known)
+
 
 CANDIDATES = 50
 """How many are ordered: as many as the semantic ranker takes."""
@@ -33,7 +241,7 @@ _RERANKED_SHARE = 0.5
 class Retriever:
     """Searches the index that the facts name."""
 
-    def __init__(self, connection: Connection, reranker: Reranker, weights: Weights) -> None:
+    def __init__(self, connection: Connection, reranker: Reranker, weights: FusionWeights) -> None:
         self._connection = connection
         self._reranker = reranker
         self._weights = weights
@@ -42,11 +250,11 @@ class Retriever:
         self, facts: Facts, question: Question, readers: frozenset[Principal], k: int
     ) -> tuple[Passage, ...]:
         """Do what rag.ports.Index.search says, in one index."""
-        found = keywords(question.text)
+        found = query_terms(question.text)
         if not found or k < 1 or not readers or question.spaces == frozenset():
             return ()
-        parts = _parts(facts, question, found, max(k, CANDIDATES))
-        parts["filter"] = _permitted(question, readers)
+        parts = _search_parts(facts, question, found, max(k, CANDIDATES))
+        parts["filter"] = _permission_filter(question, readers)
         answer = await self._ask(facts.index, question, parts)
         passages = ranked_passages(
             question.text,
@@ -57,7 +265,7 @@ class Retriever:
         )
         return passages[:k]
 
-    async def _ask(self, index: str, question: Question, parts: dict[str, Any]) -> Found:
+    async def _ask(self, index: str, question: Question, parts: dict[str, Any]) -> SearchResult:
         if not self._reranker.ready:
             return await find(self._connection, index, **parts)
         deadline = Deadline(self._connection.timeout_seconds)
@@ -65,7 +273,7 @@ class Retriever:
             answer = await find(
                 self._connection,
                 index,
-                policy=ONCE,
+                policy=NO_RETRIES,
                 seconds=_RERANKED_SHARE * deadline.seconds,
                 **parts,
                 **_semantic(question),
@@ -90,7 +298,9 @@ def simple_query(found: tuple[str, ...]) -> str:
     )
 
 
-def _parts(facts: Facts, question: Question, found: tuple[str, ...], top: int) -> dict[str, Any]:
+def _search_parts(
+    facts: Facts, question: Question, found: tuple[str, ...], top: int
+) -> dict[str, Any]:
     """Return the search by words, and by meaning where both sides have vectors."""
     parts: dict[str, Any] = {
         "search_text": simple_query(found),
@@ -123,9 +333,9 @@ def _semantic(question: Question) -> dict[str, Any]:
     }
 
 
-def _permitted(question: Question, readers: frozenset[Principal]) -> str:
+def _permission_filter(question: Question, readers: frozenset[Principal]) -> str:
     """Return the filter for what this asker may find; both searches are inside it."""
-    return both(
+    return all_of(
         equals("kind", CHUNK),
         equals("tenant", question.tenant),
         None if question.spaces is None else one_of("space", question.spaces),

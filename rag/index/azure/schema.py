@@ -1,12 +1,19 @@
-"""The one definition of the index: what every document holds, and how it is searched.
+"""Define the index: its documents' fields, how they are searched, and who may read them; pure.
 
-One index holds chunks, one document of each page (what ``pages`` and ``Lists`` tell) and one with
-facts of the index; ``kind`` tells them apart.
+One index holds chunks, one document of each page (what ``pages`` and ``ListsPages`` tell) and
+one with facts of the index; ``kind`` tells them apart.
+
+Permissions fail closed. The service has no sets of sets: a document's sets of readers lie in as
+many fields, all of which must be met. A field that a document does not need holds what every
+question names; nobody is what no question names. The first field is always needed, so that there
+``EVERY`` is not named.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
+from urllib.parse import quote
 
 from azure.search.documents.indexes.models import (
     BinaryQuantizationCompression,
@@ -27,7 +34,68 @@ from azure.search.documents.indexes.models import (
     VectorSearchProfile,
 )
 
-from rag.index.azure import permissions
+from rag.types import Principal, Readers, minimal_readers
+
+READER_FIELDS = tuple(f"readers_{number}" for number in range(1, 6))
+
+EVERY = "*"
+NOBODY = "!"
+_EMPTY = "%"
+"""Neither these three nor the delimiter is what any principal is written as."""
+
+_DELIMITER = "|"
+_USER = "user:"
+
+Sets = list[frozenset[Principal]]
+
+
+def reader_fields(readers: Readers) -> Mapping[str, list[str]]:
+    """Return the permission fields of a document, by name."""
+    kept = _fitting(readers)
+    if not kept:
+        return {field: [NOBODY] for field in READER_FIELDS}
+    values = [sorted(map(_escaped, names)) for names in kept]
+    values += [[EVERY]] * (len(READER_FIELDS) - len(kept))
+    return dict(zip(READER_FIELDS, values, strict=True))
+
+
+def readable_by(principals: Collection[Principal]) -> str:
+    """Return the filter for documents of which each set of readers holds a principal."""
+    names = sorted(map(_escaped, principals))
+    first, *others = READER_FIELDS
+    return " and ".join(
+        [_any_of(first, names), *(_any_of(field, [*names, EVERY]) for field in others)]
+    )
+
+
+def _any_of(field: str, names: Iterable[str]) -> str:
+    return f"{field}/any(p: search.in(p, '{_DELIMITER.join(names)}', '{_DELIMITER}'))"
+
+
+def _fitting(readers: Readers) -> Sets:
+    """Return at most as many sets as there are fields, that let in nobody else; none: nobody.
+
+    Where they are too many, sets of people alone become those who are in all of them. That keeps
+    out one who is in each under another name, and lets in nobody.
+    """
+    kept = _least(readers)
+    if len(kept) > len(READER_FIELDS):
+        people = [names for names in kept if all(name.startswith(_USER) for name in names)]
+        others = [names for names in kept if names not in people]
+        kept = _least([*others, frozenset.intersection(*people)]) if people else others
+    return kept if len(kept) <= len(READER_FIELDS) else []
+
+
+def _least(readers: Iterable[frozenset[Principal]]) -> Sets:
+    """Return the sets that no smaller one implies, in one order; none where one is empty."""
+    kept = minimal_readers(readers)
+    return kept if all(kept) else []
+
+
+def _escaped(principal: Principal) -> str:
+    """Return the principal with nothing in it that a filter or a delimiter is made of."""
+    return quote(principal, safe=":@", errors="surrogatepass") or _EMPTY
+
 
 SCHEMA = 1
 """Counts up whenever a field, or the text that is embedded, changes its meaning."""
@@ -44,7 +112,7 @@ _STRING, _STRINGS = "Edm.String", "Collection(Edm.String)"
 _OVERSAMPLING = 4.0
 
 
-def definition(name: str, *, dimensions: int, quantization: Quantization) -> SearchIndex:
+def index_definition(name: str, *, dimensions: int, quantization: Quantization) -> SearchIndex:
     """Return the index as it is to be.
 
     Args:
@@ -54,13 +122,13 @@ def definition(name: str, *, dimensions: int, quantization: Quantization) -> Sea
     """
     return SearchIndex(
         name=name,
-        fields=[*_told(), *_looked_up(), *_permissions(), *_vectors(dimensions)],
+        fields=[*_text_fields(), *_filter_fields(), *_permission_fields(), *_vectors(dimensions)],
         vector_search=_vector_search(quantization) if dimensions else None,
         semantic_search=_semantic_search(),
     )
 
 
-def _told() -> list[SearchField]:
+def _text_fields() -> list[SearchField]:
     """What is read: searched as text, shown, or both."""
     return [
         *(_text(name) for name in SEARCHED if name != "breadcrumb"),
@@ -75,7 +143,7 @@ def _told() -> list[SearchField]:
     ]
 
 
-def _looked_up() -> list[SearchField]:
+def _filter_fields() -> list[SearchField]:
     """What is filtered by and ordered by."""
     return [
         SimpleField(name="id", type=_STRING, key=True, filterable=True, sortable=True),
@@ -86,10 +154,10 @@ def _looked_up() -> list[SearchField]:
     ]
 
 
-def _permissions() -> list[SearchField]:
+def _permission_fields() -> list[SearchField]:
     return [
         SimpleField(name=name, type=_STRINGS, filterable=True, hidden=True)
-        for name in permissions.FIELDS
+        for name in READER_FIELDS
     ]
 
 

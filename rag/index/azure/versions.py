@@ -1,13 +1,14 @@
-"""Makes indexes and gives them their name; only whoever writes has a right to that.
+"""Find the index that a name stands for, and make, switch and delete its versions.
 
 NAME is an alias of NAME-v1, NAME-v2 and so on. Where the service has no aliases NAME is an index
 that holds nothing but the facts of the one that is meant. Whoever reads asks NAME for its facts
-either way.
+either way, again every minute; only whoever writes has a right to make indexes and name them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -16,35 +17,154 @@ from typing import TypeVar
 from azure.search.documents.indexes.aio import SearchIndexClient
 from azure.search.documents.indexes.models import SearchAlias, SearchIndex
 
-from rag.errors import IndexMismatch
-from rag.index.azure.connection import Connection
-from rag.index.azure.current import read_facts
-from rag.index.azure.documents import PAGE, Facts, facts_document
-from rag.index.azure.errors import IndexAbsent, Refused, mismatch
-from rag.index.azure.filters import equals
-from rag.index.azure.names import FIRST, next_name, version_name, version_number
-from rag.index.azure.permissions import FIELDS
-from rag.index.azure.queries import count
-from rag.index.azure.schema import SCHEMA, Quantization, definition
-from rag.index.azure.writer import Change, Writer
+from rag.errors import IndexMismatch, IndexUnavailable
+from rag.index.azure.connection import (
+    Connection,
+    IndexAbsent,
+    RequestRefused,
+    TryAgain,
+    index_mismatch,
+)
+from rag.index.azure.documents import FACTS, PAGE, Facts, facts_document, facts_of
+from rag.index.azure.queries import count, equals, find
+from rag.index.azure.schema import READER_FIELDS, SCHEMA, Quantization, index_definition
+from rag.index.azure.writer import BatchWriter, Change
 from rag.types import Fingerprint
+
+_VERSION = re.compile(r"^(?P<name>.+)-v(?P<number>[1-9]\d*)$")
+
+FIRST_VERSION = 1
+
+
+def version_name(name: str, number: int) -> str:
+    """Return the name of a version's own index."""
+    return f"{name}-v{number}"
+
+
+def version_number(name: str, index: str) -> int | None:
+    """Return which version of ``name`` an index is, or None when it is none."""
+    found = _VERSION.match(index)
+    return int(found["number"]) if found and found["name"] == name else None
+
+
+def next_name(name: str, index: str) -> str:
+    """Return the name of the version after an index."""
+    return version_name(name, (version_number(name, index) or 0) + 1)
+
 
 Result = TypeVar("Result")
 
-_KEPT = timedelta(minutes=10)
+REFRESH_SECONDS = 60.0
+
+
+class CurrentIndex:
+    """The index behind a name, by its facts alone: whoever only reads has no right to more.
+
+    The name is that of an alias, of an index that only points to another, or of the index itself.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        expected: Fingerprint | None,
+        *,
+        asked_every_seconds: float = REFRESH_SECONDS,
+    ) -> None:
+        self.name = name
+        self._connection = connection
+        self._expected = expected
+        self._every = asked_every_seconds
+        self._facts: Facts | None = None
+        self._until = 0.0
+
+    async def facts(self) -> Facts:
+        """Return the facts of the index that is read and written now.
+
+        Raises:
+            IndexMismatch: It holds pages, built with something else than is expected.
+            IndexUnavailable: It is not there (IndexAbsent), or cannot be asked.
+        """
+        now = asyncio.get_running_loop().time()
+        if self._facts is None or now >= self._until:
+            facts = await self._asked() or self._facts
+            if facts is None:
+                raise _no_facts_error(self.name)
+            await self._check(facts)
+            if facts.embedder or self._expected is None:
+                self.take(facts)
+            return facts
+        return self._facts
+
+    def take(self, facts: Facts) -> None:
+        """Know these facts without asking, because they were just written."""
+        self._facts = facts
+        self._until = asyncio.get_running_loop().time() + self._every
+
+    def know(self, facts: Facts) -> None:
+        """Go by these facts as long as none are seen."""
+        self._facts = facts
+
+    async def used(self, use: Callable[[Facts], Awaitable[Result]]) -> Result:
+        """Return what a use of the index comes to; once more when it was replaced meanwhile."""
+        try:
+            return await use(await self.facts())
+        except IndexAbsent:
+            self._until = 0.0
+            return await use(await self.facts())
+
+    async def _asked(self) -> Facts | None:
+        """Return what is seen; None while what was written can't be seen yet, or for the moment."""
+        try:
+            return await read_facts(self._connection, self.name)
+        except TryAgain:
+            if self._facts is None:
+                raise
+            return None
+
+    async def _check(self, facts: Facts) -> None:
+        if self._expected is None or not facts.embedder or facts.fingerprint == self._expected:
+            return
+        if await count(self._connection, facts.index, equals("kind", PAGE)):
+            raise index_mismatch(facts, self._expected)
+
+
+async def read_facts(connection: Connection, name: str) -> Facts | None:
+    """Return the facts behind a name, or None where there are none. Raises IndexUnavailable."""
+    found = await find(
+        connection,
+        name,
+        search_text="*",
+        filter=equals("kind", FACTS),
+        select=["version"],
+        top=1,
+    )
+    return facts_of(found.documents[0]) if found.documents else None
+
+
+def _no_facts_error(name: str) -> IndexUnavailable:
+    return IndexUnavailable(
+        f"The index {name!r} in Azure AI Search does not say what was built in it. Run the "
+        "ingestion (`python -m ingestion sync`), or set AZURE_SEARCH_INDEX to a name of its own."
+    )
+
+
+_FORMER_KEPT_FOR = timedelta(minutes=10)
 """For so long the former version stays, for those who have not asked for the new one yet."""
 
-_SECONDS = 60.0
+_REQUEST_SECONDS = 60.0
 _FORBIDDEN = 403
 
-_LOOKS, _LOOKED_EVERY_SECONDS = 20, 0.25
+_POLLS, _POLL_SECONDS = 20, 0.25
 """How long what was written may take to be seen."""
 
 
 class Versions:
     """The versions of any name on one service."""
 
-    def __init__(self, connection: Connection, writer: Writer, quantization: Quantization) -> None:
+    def __init__(
+        self, connection: Connection, writer: BatchWriter, quantization: Quantization
+    ) -> None:
         self._connection = connection
         self._writer = writer
         self._quantization = quantization
@@ -61,7 +181,7 @@ class Versions:
             await self._maintain(name, facts)
             return facts
         dimensions = expected.dimensions if expected else 0
-        first = Facts(version_name(name, FIRST), dimensions=dimensions, schema=SCHEMA)
+        first = Facts(version_name(name, FIRST_VERSION), dimensions=dimensions, schema=SCHEMA)
         await self._define(first.index, dimensions)
         await self._tell(first.index, first)
         await self._give(name, first)
@@ -73,9 +193,9 @@ class Versions:
         if facts.fingerprint == expected:
             return facts
         if facts.dimensions not in {0, expected.dimensions}:
-            raise mismatch(facts, expected)
+            raise index_mismatch(facts, expected)
         if facts.embedder and await self._pages(facts.index):
-            raise mismatch(facts, expected)
+            raise index_mismatch(facts, expected)
         claimed = replace(
             facts,
             embedder=expected.embedder,
@@ -122,7 +242,7 @@ class Versions:
         try:
             await self._define(facts.index, facts.dimensions)
             await self._sweep(name, facts)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.status != _FORBIDDEN or facts.schema != SCHEMA:
                 raise
 
@@ -130,14 +250,14 @@ class Versions:
         alias = SearchAlias(name=name, indexes=[facts.index])
         try:
             await self._call(name, lambda client: client.create_or_update_alias(alias))
-        except (Refused, IndexAbsent):
+        except (RequestRefused, IndexAbsent):
             # No aliases here, or the name is that of an index that points already.
             await self._define(name, 0)
             await self._tell(name, facts)
 
     async def _define(self, index: str, dimensions: int) -> None:
         """Make an index, or add what it lacks; what it has is left as it is."""
-        wanted = definition(index, dimensions=dimensions, quantization=self._quantization)
+        wanted = index_definition(index, dimensions=dimensions, quantization=self._quantization)
         try:
             kept = await self._call(index, lambda client: client.get_index(index))
         except IndexAbsent:
@@ -154,7 +274,7 @@ class Versions:
         """Return the facts behind a name; raise IndexMismatch where it is not ours."""
         try:
             facts = await self._facts(name)
-        except Refused:
+        except RequestRefused:
             await self._is_there(name)
             raise
         if facts is None and await self._is_there(name):
@@ -163,8 +283,8 @@ class Versions:
         return facts
 
     async def _awaited(self, name: str) -> Facts | None:
-        for _ in range(_LOOKS):
-            await asyncio.sleep(_LOOKED_EVERY_SECONDS)
+        for _ in range(_POLLS):
+            await asyncio.sleep(_POLL_SECONDS)
             facts = await self._facts(name)
             if facts is not None:
                 return facts
@@ -176,7 +296,7 @@ class Versions:
             kept = await self._call(name, lambda client: client.get_index(name))
         except IndexAbsent:
             return False
-        if not _ours(kept):
+        if not _is_ours(kept):
             raise IndexMismatch(
                 f"There is an index {name!r} in Azure AI Search that Frontdesk did not make; set "
                 "AZURE_SEARCH_INDEX to another name."
@@ -185,8 +305,8 @@ class Versions:
 
     async def _sweep(self, name: str, facts: Facts) -> None:
         """Delete former versions, once nobody reads them any more."""
-        number = version_number(name, facts.index) or FIRST
-        if number == FIRST or not _long_ago(facts.since):
+        number = version_number(name, facts.index) or FIRST_VERSION
+        if number == FIRST_VERSION or not _long_ago(facts.since):
             return
         for index in await self._call(name, _index_names):
             if (version_number(name, index) or number) < number:
@@ -211,16 +331,16 @@ class Versions:
         self, index: str, ask: Callable[[SearchIndexClient], Awaitable[Result]]
     ) -> Result:
         client = self._connection.definitions()
-        return await self._connection.call(index, lambda: ask(client), seconds=_SECONDS)
+        return await self._connection.call(index, lambda: ask(client), seconds=_REQUEST_SECONDS)
 
 
 async def _index_names(client: SearchIndexClient) -> list[str]:
     return [name async for name in client.list_index_names()]
 
 
-def _ours(index: SearchIndex) -> bool:
-    return {"kind", "readers", *FIELDS} <= {field.name for field in index.fields}
+def _is_ours(index: SearchIndex) -> bool:
+    return {"kind", "readers", *READER_FIELDS} <= {field.name for field in index.fields}
 
 
 def _long_ago(since: str) -> bool:
-    return not since or datetime.now(UTC) - datetime.fromisoformat(since) > _KEPT
+    return not since or datetime.now(UTC) - datetime.fromisoformat(since) > _FORMER_KEPT_FOR

@@ -1,13 +1,14 @@
-"""Sends documents in batches that the service takes, and sees that each one of them arrived.
+"""Write whole pages in batches that the service takes, and check that each document arrived.
 
-The SDK's own senders lose documents or break off on a batch that is too large, so that none of
-them is used, and an answer 413 never reaches the SDK's own way of halving.
+The order of writes is one in which a kill at any point does no harm. The SDK's own senders lose
+documents or break off on a batch that is too large, so that none of them is used, and an answer
+413 never reaches the SDK's own way of halving.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,11 +17,21 @@ from azure.search.documents.aio import SearchClient
 from azure.search.documents.models import IndexAction, IndexDocumentsBatch, IndexingResult
 
 from rag.errors import IndexUnavailable
-from rag.index.azure.connection import Connection
-from rag.index.azure.documents import Document
-from rag.index.azure.errors import TOO_LARGE, TryAgain
+from rag.index.azure.connection import CONTENT_TOO_LARGE, Connection, TryAgain
+from rag.index.azure.documents import (
+    CHUNK,
+    PAGE,
+    Document,
+    StoredDocument,
+    chunk_documents,
+    page_document,
+    permission_fields,
+)
+from rag.index.azure.queries import all_of, equals, list_documents, one_of
 from rag.index.azure.schema import EMBEDDING
+from rag.index.embedded.schema import encode_readers
 from rag.retrying import RetryPolicy
+from rag.types import Chunk, Page, Principal, Readers, Vectors
 
 MOST_DOCUMENTS = 200
 MOST_BYTES = 10_000_000
@@ -28,19 +39,19 @@ MOST_BYTES = 10_000_000
 
 _BYTES_A_NUMBER = 14
 _WRITE_SECONDS = 120.0
-_PATIENCE = RetryPolicy(attempts=8, first_wait_seconds=0.5, longest_wait_seconds=15.0)
+_RETRIES = RetryPolicy(attempts=8, first_wait_seconds=0.5, longest_wait_seconds=15.0)
 
 _ABSENT = 404
-_PASSING = frozenset({409, 422, 429, 500, 503})
+_TRANSIENT = frozenset({409, 422, 429, 500, 503})
 
-Kind = Literal["upload", "merge", "delete"]
+ChangeKind = Literal["upload", "merge", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """One document to be replaced, changed in part, or removed."""
 
-    kind: Kind
+    kind: ChangeKind
     document: Document
 
     @property
@@ -52,12 +63,12 @@ class _TooLarge(Exception):
     """The service does not take so much at once."""
 
 
-class Writer:
+class BatchWriter:
     """Writes to any index of one service. Every change may be repeated without harm."""
 
     def __init__(self, connection: Connection, policy: RetryPolicy | None = None) -> None:
         self._connection = connection
-        self._policy = policy or _PATIENCE
+        self._policy = policy or _RETRIES
 
     async def write(self, index: str, changes: Iterable[Change]) -> None:
         """Make all changes; a part that is not there any more is not changed.
@@ -86,7 +97,7 @@ class Writer:
             client = self._connection.documents(index)
             results = await _post(client, list(left.values()))
             for result in results:
-                if _settled(result, left[result.key].kind):
+                if _is_settled(result, left[result.key].kind):
                     del left[result.key]
             _check(results, left)
 
@@ -122,18 +133,18 @@ async def _post(client: SearchClient, changes: Sequence[Change]) -> list[Indexin
 
 
 def _refuse_halving(response: PipelineResponse[Any, Any]) -> None:
-    if response.http_response.status_code == TOO_LARGE:
+    if response.http_response.status_code == CONTENT_TOO_LARGE:
         raise _TooLarge
 
 
-def _settled(result: IndexingResult, kind: Kind) -> bool:
+def _is_settled(result: IndexingResult, kind: ChangeKind) -> bool:
     return result.succeeded or (kind != "upload" and result.status_code == _ABSENT)
 
 
 def _check(results: Sequence[IndexingResult], left: dict[str, Change]) -> None:
     """Raise for what was not taken: for good, or until it is tried again."""
     failed = [result for result in results if result.key in left]
-    final = [result for result in failed if result.status_code not in _PASSING]
+    final = [result for result in failed if result.status_code not in _TRANSIENT]
     if final:
         raise IndexUnavailable(
             f"Azure AI Search does not take {_named(final)}. The index has fields of its own; "
@@ -147,3 +158,122 @@ def _named(results: Sequence[IndexingResult]) -> str:
     keys = ", ".join(f"{result.key!r} ({result.status_code})" for result in results[:3])
     more = f" and {len(results) - 3} more" if len(results) > 3 else ""  # noqa: PLR2004
     return f"document {keys}{more}"
+
+
+_PAGES_AT_ONCE = 500
+_SELECT = ("id", "kind", "tenant", "space", "page_id", "readers", "version", "chunks")
+
+IN_PROGRESS: Document = {
+    **permission_fields(()),
+    "readers": encode_readers((frozenset({Principal("unsettled")}),)),
+}
+"""Shown to nobody, and for readers that no page has: those of its chunks are being changed."""
+
+
+class PageWriter:
+    """Replaces, restricts and removes pages of one index.
+
+    The service has no transactions. A page's own document is told first that the page is being
+    done, of which version, and for whom, last; and it is removed last. Whatever a kill leaves, the
+    next sync sees that there is something, and that it is neither of the version nor for the
+    readers that the page has. Each chunk carries its own readers with its text, so that no state in
+    between shows anyone what he may not read.
+    """
+
+    def __init__(self, connection: Connection, writer: BatchWriter) -> None:
+        self._connection = connection
+        self._writer = writer
+
+    async def put(
+        self, index: str, page: Page, chunks: Sequence[Chunk], vectors: Vectors | None
+    ) -> None:
+        """Write the chunks, remove those that went, then say that the page is there."""
+        kept = await self._kept(index, page, chunks)
+        await self._writer.write(index, [_mark_in_progress(page, kept)])
+        ids = {chunk.id for chunk in chunks}
+        gone = [found for found in kept if found["kind"] == CHUNK and found["id"] not in ids]
+        steps = [_uploads(chunk_documents(page, chunks, vectors)), _deletes(gone)]
+        if any(found["readers"] != encode_readers(page.readers) for found in gone):
+            # Perhaps fewer may read it now: what former readers can still find goes first.
+            steps.reverse()
+        for step in steps:
+            await self._writer.write(index, step)
+        await self._writer.write(index, _uploads([page_document(page, chunks)]))
+
+    async def restrict(self, index: str, place: tuple[str, str, str], readers: Readers) -> None:
+        """Change who may read a page (tenant, space, id): its chunks first, then its document."""
+        tenant, space, page_id = place
+        found = [one async for one in self._all(index, tenant, space, [page_id])]
+        pages = [one for one in found if one["kind"] == PAGE]
+        chunks = [one for one in found if one["kind"] == CHUNK]
+        fields = permission_fields(readers)
+        await self._writer.write(index, _merges(pages, IN_PROGRESS))
+        await self._writer.write(index, _merges(chunks, fields))
+        for one in pages:
+            # What was written a moment ago may not be found yet: such a page is done again.
+            version = one["version"] if one["chunks"] == len(chunks) else ""
+            await self._writer.write(index, _merges([one], {**fields, "version": version}))
+
+    async def remove(self, index: str, tenant: str, space: str, page_ids: Collection[str]) -> int:
+        """Remove pages; return of how many there was anything."""
+        wanted = sorted(set(page_ids))
+        removed = 0
+        for start in range(0, len(wanted), _PAGES_AT_ONCE):
+            ids = wanted[start : start + _PAGES_AT_ONCE]
+            found = [one async for one in self._all(index, tenant, space, ids)]
+            pages = [one for one in found if one["kind"] == PAGE]
+            chunks = [one for one in found if one["kind"] == CHUNK]
+            await self._writer.write(index, _merges(pages, {"version": "", **IN_PROGRESS}))
+            for step in (chunks, pages):
+                await self._writer.write(index, _deletes(step))
+            removed += len({one["page_id"] for one in found})
+        return removed
+
+    async def _kept(self, index: str, page: Page, chunks: Sequence[Chunk]) -> list[StoredDocument]:
+        """Return what there is of a page. Raises ValueError for chunks that are another's."""
+        mine = all_of(
+            equals("tenant", page.tenant), equals("space", page.space), equals("page_id", page.id)
+        )
+        condition = f"({mine})"
+        if chunks:
+            condition += f" or {one_of('id', [chunk.id for chunk in chunks])}"
+        found = [one async for one in self._listed(index, condition)]
+        for one in found:
+            if (one["tenant"], one["space"], one["page_id"]) != (page.tenant, page.space, page.id):
+                raise ValueError(
+                    f"Chunk {one['id']!r} of page {page.id!r} is already in the index."
+                )
+        return found
+
+    def _all(
+        self, index: str, tenant: str, space: str, page_ids: Collection[str]
+    ) -> AsyncIterator[StoredDocument]:
+        condition = all_of(
+            equals("tenant", tenant), equals("space", space), one_of("page_id", page_ids)
+        )
+        return self._listed(index, condition)
+
+    def _listed(self, index: str, condition: str) -> AsyncIterator[StoredDocument]:
+        return list_documents(self._connection, index, condition, select=_SELECT, order="id")
+
+
+def _mark_in_progress(page: Page, kept: Iterable[StoredDocument]) -> Change:
+    """Say that a page is being written; for the same readers it is still found meanwhile."""
+    same = encode_readers(page.readers)
+    known = [one["id"] for one in kept if one["kind"] == PAGE and one["readers"] == same]
+    if known:
+        told = {"id": known[0], "version": "", "readers": IN_PROGRESS["readers"]}
+        return Change("merge", told)
+    return Change("upload", {**page_document(page, ()), "version": "", **IN_PROGRESS})
+
+
+def _merges(documents: Iterable[StoredDocument], fields: Document) -> list[Change]:
+    return [Change("merge", {"id": document["id"], **fields}) for document in documents]
+
+
+def _uploads(documents: Iterable[Document]) -> list[Change]:
+    return [Change("upload", document) for document in documents]
+
+
+def _deletes(documents: Iterable[StoredDocument]) -> list[Change]:
+    return [Change("delete", {"id": document["id"]}) for document in documents]

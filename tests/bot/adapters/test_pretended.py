@@ -15,10 +15,10 @@ from bot.rendering.rendering import render
 from bot.rendering.wording import reply_of
 from bot.routing.generic import GenericAnswers
 from bot.types import Intent, Message, Outcome, Person, Reply, Route, Thread
-from prompts import load_prompt
-from rag.grounded import GroundedComposer
+from prompts.files import load_prompt
+from rag.answer.grounded import GroundedComposer
+from rag.answer.guardrails import is_unsafe_in_small_talk
 from rag.types import Answer, Passage
-from rag.voice import pretends_in_talk
 from tests.bot.adapters.outcomes import TRACE
 from tests.fakes import ScriptedModel
 from tests.rag.models.stating import grounded, part
@@ -103,4 +103,4 @@ async def test_a_pretended_hand_over_in_general_talk_is_not_shown(
     assert text.strip()
     assert "Of course" not in text
     assert line not in text
-    assert not pretends_in_talk(text)
+    assert not is_unsafe_in_small_talk(text)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bot.attachments.telling import LONGEST_LINE, MOST_LINES, searched, stable, telling
 from bot.types import Attached
-from rag.words import identifiers
+from rag.text.words import identifiers
 
 LOG = Attached(
     "vpn.log",

@@ -13,7 +13,7 @@ from bot.commands import pausing
 from bot.commands.channels import channels
 from bot.config import Settings
 from bot.records.sums import AuditRecord
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 
 NOTHING = dict.fromkeys(["spaces", "answers", "follow_ups", "people", "model", "other_bots"])
 

@@ -13,9 +13,10 @@ from bot.commands.ask import ask
 from bot.commands.doctor import doctor
 from bot.config import Settings
 from bot.startup import NOTHING_INDEXED
-from rag.assembly import open_embedder
-from tests.bot.adapters.slack.server import TOKEN, FakeSlack
+from rag.factory import open_embedder
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace.names import TOKEN
 from tests.bot.house import write_index
 from tests.bot.server import settings_for
 from tests.rag.index.azure.opened import opened

@@ -12,7 +12,7 @@ from bot.commands.escalations import escalations
 from bot.config import Settings
 from bot.errors import EscalationTaken, InteractionUnknown
 from bot.escalations.types import Actor
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId
 from tests.bot.store.filled import add_escalation, add_interaction
 

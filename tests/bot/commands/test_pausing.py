@@ -9,7 +9,7 @@ from bot.__main__ import main
 from bot.commands import pausing
 from bot.config import Settings, load_settings
 from bot.limits.usage import Pause
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 
 
 async def current(configured: Settings) -> Pause | None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.documents.held_back import HeldBackNews
 from bot.errors import DeliveryFailed
-from bot.store import Store
+from bot.store.store import Store
 
 WHY = "41 of 50 pages would be removed."
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.documents.quotes import QuoteCheck, Quoted
-from rag.index.embedded import EmbeddedIndex, open_index
+from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Chunk, Page, Principal, Readers
 from tests.builders import ALL, chunk
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.durable.work import Limits
 from bot.errors import InteractionUnknown
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Message
 from tests.bot.fakes import Board, EchoDesk, Gate, replied
 from tests.bot.inboxes import inbox_over, running

@@ -7,7 +7,7 @@ import pytest
 
 from bot.durable.delivery import Deliverer, delivery_id
 from bot.errors import ClaimLost, DeliveryFailed
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Activity, Delivery, Interaction, InteractionId, Message, PostedRef, Stage
 from tests.bot.fakes import Board, replied
 from tests.bot.recorded import answered

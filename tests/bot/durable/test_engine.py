@@ -15,7 +15,7 @@ from bot.config import load_settings
 from bot.durable.engine import DbosEngine, Run, engine_url
 from bot.durable.work import Limits
 from bot.errors import EngineUnavailable, InboxUnavailable
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, Unfinished
 from tests.bot.boards import EventfulBoard
 from tests.bot.fakes import Board, EchoDesk, Gate, replied

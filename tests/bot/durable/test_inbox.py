@@ -9,7 +9,7 @@ from bot.durable.work import Limits
 from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
 from bot.escalations.handover import OFFERED
 from bot.outcomes import UNAVAILABLE
-from bot.store import Store
+from bot.store.store import Store
 from bot.store.work import StoredWork
 from bot.types import Escalation, Interaction, InteractionId, Message, Outcome, Stage
 from tests.bot.fakes import Board, EchoDesk, Gate, replied

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from bot.durable.joining import Opened
 from bot.durable.work import Limits
 from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, Message
 from tests.bot.boards import EventfulBoard, IdleEngine
 from tests.bot.fakes import Board, EchoDesk, Gate, MemoryEngine, replied

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from bot.durable.joining import Opened, Surroundings, durable_inbox
 from bot.durable.work import Limits
 from bot.errors import EngineUnavailable, InboxUnavailable, StoreUnavailable
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.fakes import EchoDesk, Gate, MemoryEngine, OpenAdmission, Run, replied
 from tests.bot.house import until
 from tests.bot.inboxes import SOON, inbox_over, running

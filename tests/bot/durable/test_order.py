@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.durable.order import ThreadOrder
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Interaction, Message
 from tests.bot.fakes import EchoDesk, MemoryEngine
 from tests.bot.inboxes import inbox_over, running

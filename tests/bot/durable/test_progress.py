@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from bot.durable.progress import Progress
 from bot.errors import DeliveryFailed
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Activity, Message, PostedRef, Stage
 from tests.bot.fakes import Board
 from tests.builders import activities, message

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.durable.inbox import DurableInbox
 from bot.errors import DeliveryFailed
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, Message, Outcome
 from tests.bot.boards import IdleEngine, QueueingBoard
 from tests.bot.durable.test_lease import Clock

@@ -14,17 +14,11 @@ from structlog.testing import capture_logs
 
 from bot.durable.inbox import DurableInbox
 from bot.durable.work import Limits
-from bot.errors import (
-    AskerUnknown,
-    ClaimLost,
-    DeliveryFailed,
-    DeliveryRefused,
-    StoreUnavailable,
-)
+from bot.errors import AskerUnknown, ClaimLost, DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.introductions import UNSURE
 from bot.outcomes import UNAVAILABLE
 from bot.ports import Admits
-from bot.store import Store
+from bot.store.store import Store
 from bot.store.tables import InteractionRow
 from bot.store.work import StoredWork
 from bot.types import (

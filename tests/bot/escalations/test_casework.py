@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from bot.errors import ActRefused, EscalationTaken, InteractionUnknown
-from bot.escalations.casework import LONGEST_REPLY, CaseView, Casework
+from bot.escalations.casework import LONGEST_REPLY, Casework
 from bot.escalations.reading import IndexReading
 from bot.escalations.types import Act, Actor
+from bot.escalations.view import CaseView
 from bot.rendering.wording import NOT_SAID
-from bot.store import Store, sqlite_url
+from bot.store.store import Store, sqlite_url
 from bot.types import (
     Clarification,
     Escalation,
@@ -30,7 +31,7 @@ from bot.types import (
     Trace,
 )
 from rag.errors import IndexUnavailable
-from rag.index.embedded import EmbeddedIndex, open_index
+from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Chunk, ModelCall, Page, Principal, Readers
 from tests.bot.fakes import replied
 from tests.bot.store.filled import rows

@@ -9,7 +9,7 @@ import pytest
 
 from bot.errors import DeliveryFailed
 from bot.escalations.origin import Origins
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, Message
 from tests.builders import message
 

@@ -22,9 +22,9 @@ from bot.gating.gate_file import Calibration, Feature, GateFile
 from bot.ports import ReportStage
 from bot.routing.generic import GenericAnswers
 from bot.types import Inquiry, Intent, Outcome, Reply, Route, Trace
-from rag.extractive import ExtractiveComposer
-from rag.index.embedded import EmbeddedIndex, open_index
-from rag.index.schema import SCHEMA
+from rag.answer.extractive import ExtractiveComposer
+from rag.index.embedded.index import EmbeddedIndex, open_index
+from rag.index.embedded.schema import SCHEMA
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Fingerprint, ModelCall, Page, Principal, Readers, Turn
 from tests.fakes import WordEmbedder

@@ -22,7 +22,7 @@ from bot.gating.gate_file import (
     GateFile,
     calibration_name,
 )
-from rag.confidence import features
+from rag.answer.confidence import features
 from rag.ports import Composition
 from tests.rag.passages import passage
 

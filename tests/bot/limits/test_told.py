@@ -11,7 +11,7 @@ from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import AskerNotices, Notices
 from bot.limits.usage import UseLimits
 from bot.outcomes import refused
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Inquiry, Message, Refusal
 from tests.bot.ledger import Door, Ledger
 from tests.bot.recorded import answered

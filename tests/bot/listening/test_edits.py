@@ -9,7 +9,7 @@ import pytest
 
 from bot.listening.edits import Edits
 from bot.office import Office
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Attachment, Message, Person, Thread
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.offices import office_over

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bot.observing.audit import HIDDEN, LONGEST_QUERY, Audit, masked
 from bot.observing.logs import set_up_logs
-from bot.observing.tracing import interaction_span
+from bot.observing.tracing.spans import interaction_span
 from bot.outcomes import unavailable
 from bot.types import FoundPassage, Intent, Message, Outcome, Reply, Route, Trace
 from rag.types import ModelCall

@@ -27,7 +27,7 @@ from ingestion.records.types import FolderEntry
 from ingestion.records.types import Run as LedgerRun
 from ingestion.run import sync_source
 from ingestion.types import Document, Listing, Report, SourcePage
-from rag.index.embedded import EmbeddedIndex, open_index
+from rag.index.embedded.index import EmbeddedIndex, open_index
 from tests.bot.orders.fakes import SLACK, MemoryAudits, orderer
 
 _FASTER = 50

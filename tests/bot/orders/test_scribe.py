@@ -10,7 +10,7 @@ import pytest
 
 from bot import __version__
 from bot.config import Settings
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from bot.types import Policy
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger

@@ -9,7 +9,7 @@ import pytest
 from bot.errors import InteractionUnknown
 from bot.judging import Judging
 from bot.pressing.reacting import Reacting, Reaction
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, Outcome
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered

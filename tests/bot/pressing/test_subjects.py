@@ -8,7 +8,7 @@ import pytest
 
 from bot.pressing.declining import Declined, interaction_named
 from bot.pressing.subjects import Presser, Subjects
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Interaction, Message, Outcome, Person
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.recorded import answered

@@ -11,7 +11,7 @@ from bot.escalations.repeating import wish_id
 from bot.outcomes import refused
 from bot.pressing.declining import Declined
 from bot.pressing.wishing import Wishing, below
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Clarification, Interaction, Message, Outcome, Person, Refusal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE

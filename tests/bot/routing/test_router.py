@@ -14,7 +14,7 @@ from bot.routing.intents.seeds import LEARNT, load_seeds
 from bot.routing.router import Router, one_word
 from bot.types import Intent
 from rag.errors import ModelUnavailable
-from rag.models.local_embedder import LocalEmbedder, open_local_embedder
+from rag.models.embedding.local import LocalEmbedder, open_local_embedder
 from rag.ports import Completion, Prompt
 from rag.types import Turn, Vectors
 from tests.bot.routing.test_followup import SilentModel

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import insert
 
-from bot.store import Store
+from bot.store.store import Store
 from bot.store.tables import InteractionRow, UsageRow
 from bot.types import Message
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from bot.store import Store
 from bot.store.rows import MICRO, Rows, channel_of, turn_rows
+from bot.store.store import Store
 from bot.store.tables import (
     ConversationRow,
     EscalationRow,

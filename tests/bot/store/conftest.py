@@ -10,8 +10,7 @@ from typing import cast
 import pytest
 
 from bot.database_url import with_driver
-from bot.store import Store, sqlite_url
-from bot.store.store import unopened
+from bot.store.store import Store, sqlite_url, unopened
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

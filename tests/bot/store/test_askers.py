@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from sqlalchemy import update
 
-from bot.store import Store
+from bot.store.store import Store
 from bot.store.tables import InteractionRow
 from bot.types import Message, Person
 from tests.builders import NOON, message

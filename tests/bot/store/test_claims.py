@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
-from bot.store import Store
 from bot.store.claims import HELD_UP
+from bot.store.store import Store
 from bot.store.tables import InteractionRow
 from bot.types import Claim, InteractionId, Message, PostedRef
 from tests.bot.fakes import replied

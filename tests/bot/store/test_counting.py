@@ -13,8 +13,9 @@ from sqlalchemy.dialects import sqlite
 from bot.limits.limits import WINDOW, LimitedAdmission
 from bot.limits.notices import Notices
 from bot.limits.usage import Arrival, Spent, UseLimits
-from bot.store import Store, counting, open_store, sqlite_url
+from bot.store import counting
 from bot.store.rows import Rows
+from bot.store.store import Store, open_store, sqlite_url
 from bot.types import Inquiry, Message
 from tests.bot.ledger import Door, Ledger
 from tests.bot.store.arrivals import spend, write

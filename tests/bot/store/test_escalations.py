@@ -17,17 +17,8 @@ from bot.escalations.handover import WISH
 from bot.escalations.life import SETTLED, UNSETTLED, WAITING
 from bot.escalations.repeating import wish_id
 from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, State
-from bot.store import Store, unopened
-from bot.types import (
-    Escalation,
-    Intent,
-    InteractionId,
-    Outcome,
-    Outsider,
-    Person,
-    PostedRef,
-    Trace,
-)
+from bot.store.store import Store, unopened
+from bot.types import Escalation, Intent, InteractionId, Outcome, Outsider, Person, PostedRef, Trace
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered
 from tests.bot.store.filled import add_escalation, add_interaction, rows

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from bot.store import sqlite_url
+from bot.store.store import sqlite_url
 from bot.store.transactions import Transactions
 
 _SLOW = text(

@@ -9,7 +9,7 @@ import pytest
 from bot.errors import InteractionUnknown
 from bot.outcomes import WITHOUT_TEXT, refused
 from bot.records.searching import QuestionQuery
-from bot.store import Store, open_store, sqlite_url
+from bot.store.store import Store, open_store, sqlite_url
 from bot.types import (
     Activity,
     Escalation,

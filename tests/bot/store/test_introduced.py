@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Attachment, Escalation, Outcome, Person, Trace
 from rag.types import EVERYONE, Principal
 from tests.bot.fakes import replied

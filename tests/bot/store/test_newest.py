@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert, text
 
-from bot.store import Store, queries
+from bot.store import queries
+from bot.store.store import Store
 from bot.store.tables import InteractionRow
 from bot.types import Message, Person, Thread
 from tests.bot.fakes import replied

@@ -10,8 +10,7 @@ import pytest
 
 from bot.escalations.life import Reminders
 from bot.escalations.types import Act, Actor, Case, Notice
-from bot.store import Store
-from bot.store.store import unopened
+from bot.store.store import Store, unopened
 from bot.types import InteractionId, PostedRef
 from tests.bot.store.filled import add_escalation, add_interaction, rows
 from tests.builders import NOON

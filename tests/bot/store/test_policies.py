@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bot.errors import StoreUnavailable
-from bot.store import Store
+from bot.store.store import Store
 from bot.store.tables import PolicyRow
 from bot.types import Policy
 from tests.bot.store.filled import add

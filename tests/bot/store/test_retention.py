@@ -17,9 +17,9 @@ from bot.escalations.life import UNSETTLED
 from bot.escalations.types import State
 from bot.outcomes import refused
 from bot.records.sums import Span, Swept
-from bot.store import Store
 from bot.store import retention as module
 from bot.store.rows import Rows
+from bot.store.store import Store
 from bot.store.tables import (
     AuditRow,
     ConversationRow,

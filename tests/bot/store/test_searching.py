@@ -23,10 +23,11 @@ from bot.records.searching import (
     Place,
     QuestionQuery,
 )
-from bot.store import Store, looking
+from bot.store import looking
 from bot.store.looking import contains
 from bot.store.rows import Rows
 from bot.store.searching import StoredSearches
+from bot.store.store import Store
 from bot.store.tables import FeedbackRow, InteractionRow, TurnRow
 from bot.types import Escalation, Intent, InteractionId, Outcome, Reply, Response, Source, Trace
 from tests.bot.store.filled import RowsOfTables, add_all, add_escalation

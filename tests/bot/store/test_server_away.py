@@ -11,7 +11,8 @@ from sqlalchemy import text
 
 from bot.database_url import with_driver
 from bot.errors import StoreUnavailable
-from bot.store import Store, open_store, transactions
+from bot.store import transactions
+from bot.store.store import Store, open_store
 from bot.store.tables import ConversationRow
 from tests.bot.store.filled import add_conversation, count
 from tests.postgres import PASSWORD, Server

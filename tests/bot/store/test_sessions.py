@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from bot.doors.roles import SignedIn
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Person
 from rag.types import EVERYONE, Principal
 

@@ -30,8 +30,9 @@ from bot.records.statistics import (
     spread,
 )
 from bot.records.sums import Span
-from bot.store import Store, figures, open_store, sqlite_url
+from bot.store import figures
 from bot.store.statistics import StoredStatistics
+from bot.store.store import Store, open_store, sqlite_url
 from bot.store.tables import (
     EscalationRow,
     EscalationStepRow,

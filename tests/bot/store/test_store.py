@@ -17,8 +17,7 @@ from sqlalchemy import create_engine
 
 from bot.config import Settings
 from bot.errors import StoreUnavailable
-from bot.store import Store, database_url, open_store, sqlite_url
-from bot.store.store import MIGRATIONS, migrate
+from bot.store.store import MIGRATIONS, Store, database_url, migrate, open_store, sqlite_url
 from bot.store.tables import Table
 from tests.bot.store.filled import rows
 from tests.builders import message

@@ -11,7 +11,7 @@ from bot.errors import DeliveryFailed, StoreUnavailable
 from bot.escalations.casework import Casework
 from bot.escalations.news import News, utc_now
 from bot.escalations.telling import Teller
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Message, Outcome
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.escalations.fakes import ANNA, TellingBoard, until

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bot.escalations.types import Actor
 from bot.records.watching import Glance
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Activity, Escalation, Intent, Message, Outcome, Stage, Trace
 from tests.bot.recorded import OWNER, answered
 from tests.builders import message, route

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.errors import ClaimLost, InteractionUnknown
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import (
     Activity,
     Attachment,

@@ -13,7 +13,7 @@ from bot.errors import InteractionUnknown
 from bot.escalations.reading import IndexReading, OnPage, Readable
 from bot.gating.gate import load_gate
 from bot.readers import Reader
-from bot.store import Store, open_store, sqlite_url
+from bot.store.store import Store, open_store, sqlite_url
 from bot.types import (
     Clarification,
     Escalation,
@@ -29,7 +29,7 @@ from bot.types import (
 from bot.why.explaining import Explaining, Explanation
 from bot.why.pages import PageRead
 from rag.errors import IndexUnavailable
-from rag.index.embedded import EmbeddedIndex, open_index
+from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Chunk, Page, Principal, Readers
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered

@@ -7,10 +7,10 @@ import pytest
 from bot.gating.careful import CAREFUL_RULE
 from bot.gating.gate import load_gate_file
 from bot.why.signals import CALLS, SIGNALS, Signal, signal_of, written
-from prompts import load_prompt
-from rag.confidence import features
-from rag.extractive import ExtractiveComposer
-from rag.grounded import GroundedComposer
+from prompts.files import load_prompt
+from rag.answer.confidence import features
+from rag.answer.extractive import ExtractiveComposer
+from rag.answer.grounded import GroundedComposer
 from rag.ports import Composer, Composition, Vocabulary
 from tests.fakes import ScriptedModel
 from tests.rag.models.stating import grounded, part

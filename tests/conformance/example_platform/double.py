@@ -14,11 +14,10 @@ from aiohttp.test_utils import TestServer
 
 from bot.config import Settings, load_settings
 from bot.ports import Inbox, Notes
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.offices import office_over
-from tests.conformance.example_platform import PigeonChannel, PigeonSettings, mount
-from tests.conformance.example_platform.channel import LONGEST_NOTE
-from tests.conformance.example_platform.endpoint import PATH
+from tests.conformance.example_platform.channel import LONGEST_NOTE, PigeonChannel, PigeonSettings
+from tests.conformance.example_platform.endpoint import PATH, mount
 from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote
 
 SECRET = "coo"

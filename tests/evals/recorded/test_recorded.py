@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.grounded import GroundedAnswer
-from rag.models.openai_compatible import ModelSettings, open_model
+from rag.answer.grounded import GroundedAnswer
+from rag.models.chat.openai_compatible import ModelSettings, open_model
 from rag.ports import ChatMessage, Prompt
 from tests.evals.recorded.server import Replay, replaying
 from tests.evals.recorded.store import Recorded, import_replies, load_replies, save_replies

@@ -15,7 +15,8 @@ from ingestion.commands.doctor import examine
 from ingestion.config import Settings
 from tests.confluence.faults import too_many
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 
 
 @pytest.fixture(autouse=True)

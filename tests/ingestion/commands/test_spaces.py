@@ -16,7 +16,7 @@ from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
 from ingestion.sources import KnownSources
 from ingestion.uploads import Uploads
-from rag.index.embedded import open_index
+from rag.index.embedded.index import open_index
 from rag.types import EVERYONE, Page
 from tests.ingestion.test_runs import Named
 

@@ -22,7 +22,8 @@ from ingestion.confluence.types import (
 )
 from ingestion.errors import PageUnreadable
 from tests.confluence.content import Attachment, Content, Named
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 
 SITE = "https://wiki.acme.example"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ingestion.config import Settings
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN
+from tests.confluence.society import ADMIN
 
 
 def wiki_settings(

@@ -16,7 +16,8 @@ from ingestion.progress import Silent
 from ingestion.sync import sync
 from rag.types import EVERYONE, Principal, Readers
 from tests.confluence.content import Content, ContentKind
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.ingestion.confluence.fakes import SiteWiki
 from tests.ingestion.confluence.test_source import INCLUDE
 from tests.ingestion.fakes import MemoryIndex

@@ -16,7 +16,8 @@ from ingestion.confluence.checks_of_rights import NARROWER
 from tests.confluence.call import Edition, Json, Options
 from tests.confluence.faults import Fault, login_page, unavailable
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.ingestion.confluence.client.conftest import HASTY
 from tests.ingestion.confluence.test_source import INCLUDE
 

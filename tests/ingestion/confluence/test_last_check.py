@@ -19,7 +19,8 @@ from tests.builders import chunk
 from tests.confluence.call import Edition
 from tests.confluence.faults import ANY, slow, unavailable
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.ingestion.confluence.test_source import INCLUDE
 
 RULES = Rules()

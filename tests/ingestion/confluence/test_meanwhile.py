@@ -11,7 +11,7 @@ from ingestion.confluence.source import ConfluenceSource
 from ingestion.errors import IngestionError, PageUnreadable
 from ingestion.types import Document, Listing
 from tests.confluence.content import Named
-from tests.confluence.site import ADMIN
+from tests.confluence.society import ADMIN
 from tests.ingestion.confluence.test_source import INCLUDE, Wiki
 
 SECRET = "the secret"

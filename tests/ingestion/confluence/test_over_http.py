@@ -17,7 +17,8 @@ from rag.types import EVERYONE, Principal
 from tests.confluence.call import Edition
 from tests.confluence.content import ContentKind
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.ingestion.confluence.test_source import INCLUDE
 
 

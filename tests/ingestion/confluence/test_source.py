@@ -16,7 +16,8 @@ from ingestion.ports import FindsPages, ListsChanges, Source
 from ingestion.types import Finding, Listing, Paragraph, SourcePage
 from rag.types import EVERYONE, Readers
 from tests.confluence.content import Content
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.ingestion.confluence.fakes import SITE, SiteWiki
 
 ANYBODY = (frozenset({EVERYONE}),)

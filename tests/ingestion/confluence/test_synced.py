@@ -13,7 +13,8 @@ from ingestion.report import report_lines
 from ingestion.sync import sync
 from ingestion.types import Extent, Report
 from rag.types import EVERYONE
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.ingestion.confluence.fakes import SiteWiki
 from tests.ingestion.confluence.test_source import ANYBODY, INCLUDE
 from tests.ingestion.fakes import MemoryIndex

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.evaluation.calibration import aurc, brier, coverage_at, debiased_ece
+from rag.evaluation.metrics import aurc, brier, coverage_at, debiased_ece
 
 stated = st.lists(st.tuples(st.sampled_from([0.1, 0.4, 0.9]), st.booleans()), min_size=1)
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rag.evaluation.intervals import bootstrap, mean, wilson
+from rag.evaluation.metrics import bootstrap, mean, wilson
 
 
 def test_wilson_by_hand() -> None:

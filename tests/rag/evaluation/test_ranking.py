@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.evaluation.ranking import (
-    Gold,
-    Pairs,
-    distinct,
-    hit,
-    ndcg,
-    recall,
-    reciprocal_rank_fusion,
-)
+from rag.evaluation.metrics import Gold, Pairs, distinct, hit, ndcg, recall, reciprocal_rank_fusion
 
 TWO = Gold(frozenset({"a", "b"}), frozenset({"c"}))
 

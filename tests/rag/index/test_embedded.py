@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from rag.errors import IndexMismatch, IndexUnavailable
-from rag.index import schema, writing
-from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
+from rag.index.embedded import schema, writes
+from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index
 from rag.types import Fingerprint
 from tests.contract.pages import EMBEDDER, Draft, ask, draft, page_ids, put
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from rag.index.embedded import fingerprint_of, open_index
+from rag.index.embedded.index import fingerprint_of, open_index
 from tests.contract.pages import EMBEDDER, Draft, put
 
 async def main() -> None:
@@ -168,7 +168,7 @@ async def test_the_event_loop_runs_on_while_a_search_waits_for_nothing(tmp_path:
 async def test_a_reader_that_missed_more_than_is_remembered_reads_all_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "_REMEMBERED_REVISIONS", 10)
+    monkeypatch.setattr(writes, "_REMEMBERED_REVISIONS", 10)
     path = tmp_path / "index.sqlite"
     async with opened(path) as index, opened(path) as late:
         await put(index, draft("gone", "VPN token"))

@@ -2,17 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.fusion import (
+from rag.index.hybrid_search import (
     CHUNKS_OF_A_PAGE,
     Candidate,
+    FusionWeights,
     Ranked,
-    Weights,
     fuse,
-    refine,
-    spread,
+    limit_per_page,
+    rerank,
 )
 
-HALF = Weights(keyword=0.5, vector=0.5)
+HALF = FusionWeights(keyword=0.5, vector=0.5)
 
 
 def candidate(
@@ -75,7 +75,7 @@ def test_what_exceeds_a_pages_share_comes_after_all_else() -> None:
     one_page = [candidate(number, 10.0 - number, 0.9, page=7) for number in range(5)]
     weak = candidate(99, keyword=0.1, vector=0.1)
 
-    ranked = spread(fuse([*one_page, weak], HALF))
+    ranked = limit_per_page(fuse([*one_page, weak], HALF))
 
     assert order(ranked) == [0, 1, 2, 99, 3, 4]
     assert CHUNKS_OF_A_PAGE == 3
@@ -84,7 +84,7 @@ def test_what_exceeds_a_pages_share_comes_after_all_else() -> None:
 def test_of_the_best_those_whose_tokens_come_nearer_go_first() -> None:
     best = fuse([candidate(1, 9.0, 0.8), candidate(2, 8.0, 0.7), candidate(3, 1.0, 0.1)], HALF)
 
-    refined = refine(best, {1: 0.3, 2: 0.6, 3: 0.2}, {}, Weights(tokens=0.6))
+    refined = rerank(best, {1: 0.3, 2: 0.6, 3: 0.2}, {}, FusionWeights(tokens=0.6))
 
     assert order(refined) == [2, 1, 3]
     assert [place.tokens for place in refined] == [0.6, 0.3, 0.2]
@@ -94,7 +94,7 @@ def test_of_the_best_those_whose_tokens_come_nearer_go_first() -> None:
 def test_a_chunk_without_tokens_keeps_its_say() -> None:
     best = fuse([candidate(1, 9.0, 0.8), candidate(2, 5.0, 0.4), candidate(3, 1.0, 0.1)], HALF)
 
-    refined = refine(best, {2: 0.6, 3: 0.2}, {}, Weights(tokens=0.6))
+    refined = rerank(best, {2: 0.6, 3: 0.2}, {}, FusionWeights(tokens=0.6))
 
     assert order(refined) == [1, 2, 3]
     assert refined[0].tokens is None
@@ -103,7 +103,7 @@ def test_a_chunk_without_tokens_keeps_its_say() -> None:
 def test_of_the_best_those_that_hold_the_questions_word_pairs_go_first() -> None:
     best = fuse([candidate(1, 9.0, 0.8), candidate(2, 7.0, 0.7), candidate(3, 1.0, 0.1)], HALF)
 
-    refined = refine(best, {}, {1: 0.0, 2: 1.0, 3: 0.0}, Weights(pairs=0.5))
+    refined = rerank(best, {}, {1: 0.0, 2: 1.0, 3: 0.0}, FusionWeights(pairs=0.5))
 
     assert order(refined) == [2, 1, 3]
     assert [place.pairs for place in refined] == [1.0, 0.0, 0.0]
@@ -122,8 +122,8 @@ def test_every_candidate_is_ranked_once_with_falling_scores(
         for number, (keyword, vector, page) in enumerate(found)
     ]
 
-    ranked = spread(
-        refine(
+    ranked = limit_per_page(
+        rerank(
             fuse(candidates, HALF), dict.fromkeys(range(3), 0.4), dict.fromkeys(range(2), 0.5), HALF
         )
     )

@@ -1,10 +1,10 @@
 import pytest
 
-from rag.index.pairs import shared_pairs
+from rag.index.hybrid_search import shared_word_pairs
 
 
 def held(question: str, text: str) -> float:
-    return shared_pairs(question, {7: text})[7]
+    return shared_word_pairs(question, {7: text})[7]
 
 
 def test_words_that_follow_each_other_in_both_are_a_shared_pair() -> None:
@@ -18,4 +18,4 @@ def test_stop_words_and_endings_do_not_part_a_pair() -> None:
 
 @pytest.mark.parametrize("question", ["", "vpn", "how do I use the vpn?"])
 def test_a_question_of_one_word_has_no_pairs(question: str) -> None:
-    assert shared_pairs(question, {7: "Use the VPN."}) == {}
+    assert shared_word_pairs(question, {7: "Use the VPN."}) == {}

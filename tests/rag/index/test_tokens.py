@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rag.index.tokens import closeness
+from rag.index.embedded.vectors import token_similarity
 from rag.types import TokenSigns, Vectors
 
 
@@ -24,7 +24,7 @@ def test_each_token_of_the_question_counts_by_its_nearest() -> None:
     question = unit(np.where(drawn(3, seed=1) > 0, 1, -1).astype(np.float32))
     other = signs(drawn(9, seed=2))
 
-    whole, part, none = closeness(
+    whole, part, none = token_similarity(
         question, [signs(question), np.concatenate([signs(question[:2]), other]), other]
     )
 
@@ -37,7 +37,7 @@ def test_the_order_is_that_of_the_true_cosines() -> None:
     noise = drawn(5, seed=4)
     chunks = [unit(question + share * noise) for share in (0.2, 0.8, 2.0, 8.0)]
 
-    near = closeness(question, [signs(chunk) for chunk in chunks])
+    near = token_similarity(question, [signs(chunk) for chunk in chunks])
 
     assert near == sorted(near, reverse=True)
 
@@ -46,6 +46,6 @@ def test_chunks_of_any_length_are_kept_apart() -> None:
     question = drawn(2, seed=5)
     chunks = [signs(drawn(length, seed=length)) for length in (1, 40, 3)]
 
-    together = closeness(question, chunks)
+    together = token_similarity(question, chunks)
 
-    assert together == [closeness(question, [chunk])[0] for chunk in chunks]
+    assert together == [token_similarity(question, [chunk])[0] for chunk in chunks]

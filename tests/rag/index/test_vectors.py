@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.vectors import VectorTable
+from rag.index.embedded.vectors import VectorTable
 from rag.types import Vectors
 
 EAST, NORTH = np.eye(2, dtype=np.float32)

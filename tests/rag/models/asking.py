@@ -7,15 +7,10 @@ from contextlib import asynccontextmanager
 
 from pydantic import BaseModel, Field
 
-from rag.models.openai_compatible import ModelSettings, OpenAICompatibleModel, open_model
-from rag.models.retrying import RetryPolicy
+from rag.models.chat.openai_compatible import ModelSettings, OpenAICompatibleModel, open_model
 from rag.ports import ChatMessage, Prompt
-from tests.rag.models.openai_server import (
-    KEY,
-    Answer,
-    OpenAIServer,
-    openai_server,
-)
+from rag.retrying import RetryPolicy
+from tests.rag.models.openai_server import KEY, Answer, OpenAIServer, openai_server
 
 FAST = RetryPolicy(
     attempts=3, first_wait_seconds=0.01, longest_wait_seconds=0.02, jitter_seconds=0.01

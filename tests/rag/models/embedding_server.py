@@ -11,10 +11,13 @@ from contextlib import asynccontextmanager
 import numpy as np
 from aiohttp import web
 
-from rag.models.connecting import Endpoint
-from rag.models.embedder_opening import open_openai_embedder
-from rag.models.openai_embedder import EmbedderSettings, OpenAIEmbedder, Patience
-from rag.models.setting_names import SettingNames
+from rag.models.client import Endpoint, SettingNames
+from rag.models.embedding.openai_compatible import (
+    EmbedderSettings,
+    OpenAIEmbedder,
+    RetryBudget,
+    open_openai_embedder,
+)
 from tests.rag.models.asking import FAST
 from tests.rag.models.openai_server import KEY, Answer, OpenAIServer, openai_server
 
@@ -98,8 +101,8 @@ async def embedding(
                 "model": "small",
                 "endpoint": Endpoint(server.url, KEY, NAMES),
                 "dimensions": LENGTH,
-                "queries": Patience(seconds, FAST),
-                "texts": Patience(seconds, FAST),
+                "queries": RetryBudget(seconds, FAST),
+                "texts": RetryBudget(seconds, FAST),
                 **changes,
             }  # type: ignore[arg-type]  # a test says what it changes
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.config import SearchSettings
-from rag.models.embedding_settings import embedder_settings
+from rag.models.embedding.openai_compatible import embedder_settings
 
 CHAT = "https://chat.example/v1/"
 

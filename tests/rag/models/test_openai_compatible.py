@@ -3,11 +3,9 @@ from __future__ import annotations
 import pytest
 
 from rag.errors import ModelAnswerInvalid, ModelUnavailable
-from rag.models.openai_compatible import ModelSettings, open_model
+from rag.models.chat.openai_compatible import ModelSettings, open_model
 from tests.rag.models.asking import GOOD, PROMPT, Days, asked
-from tests.rag.models.openai_server import (
-    says,
-)
+from tests.rag.models.openai_server import says
 
 
 async def test_a_completion_is_the_text_with_what_it_took() -> None:

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 
 from rag.errors import ModelUnavailable
-from rag.models.connecting import Endpoint
-from rag.models.openai_embedder import QUERIES, TEXTS, EmbedderSettings
+from rag.models.client import Endpoint
+from rag.models.embedding.openai_compatible import QUERY_RETRIES, TEXT_RETRIES, EmbedderSettings
 from rag.ports import CountsUse
 from tests.rag.models.embedding_server import (
     LENGTH,
@@ -212,9 +212,9 @@ async def test_a_server_that_hangs_is_given_up_at_the_deadline() -> None:
 
 
 def test_indexing_waits_for_minutes_and_questions_for_seconds() -> None:
-    assert QUERIES.seconds == 20
-    assert TEXTS.seconds >= 600
-    assert TEXTS.policy.attempts * TEXTS.policy.first_wait_seconds >= 120
+    assert QUERY_RETRIES.seconds == 20
+    assert TEXT_RETRIES.seconds >= 600
+    assert TEXT_RETRIES.policy.attempts * TEXT_RETRIES.policy.first_wait_seconds >= 120
 
 
 async def test_indexing_outlasts_a_storm_of_refusals() -> None:

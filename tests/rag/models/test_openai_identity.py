@@ -8,12 +8,9 @@ from azure.core.credentials import AccessToken
 from azure.core.exceptions import ClientAuthenticationError
 
 from rag.errors import ModelUnavailable
-from rag.models.openai_compatible import ModelSettings, open_model
+from rag.models.chat.openai_compatible import ModelSettings, open_model
 from tests.rag.models.asking import FAST, PROMPT, asked
-from tests.rag.models.openai_server import (
-    openai_server,
-    says,
-)
+from tests.rag.models.openai_server import openai_server, says
 
 
 async def test_a_server_without_a_key_is_sent_none_of_ours(

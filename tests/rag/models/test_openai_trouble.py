@@ -9,7 +9,7 @@ from email.utils import format_datetime
 import pytest
 
 from rag.errors import ModelUnavailable, RagError
-from rag.models.openai_compatible import ModelSettings
+from rag.models.chat.openai_compatible import ModelSettings
 from tests.rag.models.asking import FAST, GOOD, PROMPT, Days, asked
 from tests.rag.models.openai_server import (
     Answer,

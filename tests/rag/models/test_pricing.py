@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag.models.pricing import cost_micro_usd
-from rag.models.wire import CachedTokens, Usage
+from rag.models.client import cost_micro_usd
+from rag.models.protocol import CachedTokens, Usage
 
 OPENAI = "https://api.openai.com/v1/"
 AZURE = "https://acme.openai.azure.com/openai/v1/"

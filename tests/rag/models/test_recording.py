@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag.models.recording import recorded
-from rag.models.transport import Exchange, Tally
-from rag.models.wire import ChatReply, Usage
+from rag.models.chat.transport import CallTally, Exchange, model_call
+from rag.models.protocol import ChatReply, Usage
 from rag.ports import Prompt
 from rag.types import ModelCall
 from tests.rag.models.openai_server import completion
@@ -16,9 +15,9 @@ BLOCKED = Exchange(None, ())
 
 
 def record(*exchanges: Exchange, requests: int = 1) -> ModelCall:
-    return recorded(
+    return model_call(
         Prompt(id="rewrite@3", messages=()),
-        Tally(list(exchanges), requests=requests),
+        CallTally(list(exchanges), requests=requests),
         model="helpdesk",
         base_url=AZURE,
         duration_ms=12.5,
@@ -41,9 +40,9 @@ def test_a_repair_adds_its_tokens_and_its_price() -> None:
 def test_what_a_failed_call_took_has_the_price_of_a_good_one() -> None:
     usage = Usage(prompt_tokens=1000, completion_tokens=100)
 
-    call = recorded(
+    call = model_call(
         Prompt(id="answer@1", messages=()),
-        Tally(unread=[usage], requests=1),
+        CallTally(unread=[usage], requests=1),
         model="gpt-4o-mini-2024-07-18",
         base_url=AZURE,
         duration_ms=1.0,

@@ -9,10 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from rag.models.batches import MOST_TEXTS, MOST_TOKENS, batches
-from rag.models.local_embedder import TOKENIZER
-from rag.models.model_files import find
-from rag.models.token_bounds import cut, most_tokens
+from rag.models.embedding.local import TOKENIZER, find_model_file
+from rag.models.embedding.transport import (
+    MOST_TEXTS,
+    MOST_TOKENS,
+    batches,
+    estimate_tokens,
+    truncate,
+)
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted((ROOT / "infra" / "sample").rglob("*.md")) + sorted((ROOT / "docs").glob("*.md"))
@@ -21,7 +25,7 @@ CODE = sorted((ROOT / "rag").glob("*.py"))
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    opened = Tokenizer.from_file(str(find(TOKENIZER)))
+    opened = Tokenizer.from_file(str(find_model_file(TOKENIZER)))
     opened.no_padding()
     opened.no_truncation()
     return opened
@@ -38,15 +42,15 @@ def test_a_page_is_never_counted_too_low_nor_absurdly_high(
     text = page.read_text()
     real = counted(tokenizer, text)
 
-    assert real <= most_tokens(text) <= 1.7 * real
+    assert real <= estimate_tokens(text) <= 1.7 * real
 
 
 def test_paragraphs_counted_too_low_are_few_and_short_of_little(tokenizer: Tokenizer) -> None:
     paragraphs = [part for page in PAGES for part in page.read_text().split("\n\n") if part.strip()]
-    low = [part for part in paragraphs if most_tokens(part) < counted(tokenizer, part)]
+    low = [part for part in paragraphs if estimate_tokens(part) < counted(tokenizer, part)]
 
     assert len(low) <= len(paragraphs) / 100
-    assert all(counted(tokenizer, part) - most_tokens(part) <= 4 for part in low)
+    assert all(counted(tokenizer, part) - estimate_tokens(part) <= 4 for part in low)
 
 
 @pytest.mark.parametrize(
@@ -63,21 +67,21 @@ def test_paragraphs_counted_too_low_are_few_and_short_of_little(tokenizer: Token
 def test_other_scripts_and_odd_words_are_counted_nearly_as_high(
     tokenizer: Tokenizer, text: str, share: float
 ) -> None:
-    assert most_tokens(text) >= share * counted(tokenizer, text)
+    assert estimate_tokens(text) >= share * counted(tokenizer, text)
 
 
 @given(st.text(), st.text())
 def test_counts_of_lines_add_up(one: str, other: str) -> None:
-    assert most_tokens(f"{one}\n{other}") == most_tokens(one) + 1 + most_tokens(other)
+    assert estimate_tokens(f"{one}\n{other}") == estimate_tokens(one) + 1 + estimate_tokens(other)
 
 
 @given(st.text(), st.integers(min_value=0, max_value=50))
 def test_a_cut_text_is_a_beginning_that_fits(text: str, tokens: int) -> None:
-    shorter = cut(text, tokens)
+    shorter = truncate(text, tokens)
 
     assert text.startswith(shorter)
-    assert most_tokens(shorter) <= tokens
-    assert shorter == text or most_tokens(text) > tokens
+    assert estimate_tokens(shorter) <= tokens
+    assert shorter == text or estimate_tokens(text) > tokens
 
 
 @given(st.lists(st.text(max_size=20)))

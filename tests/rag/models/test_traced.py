@@ -5,7 +5,7 @@ from opentelemetry.trace import SpanKind
 from pydantic import BaseModel
 
 from rag.errors import ModelAnswerInvalid, ModelUnavailable
-from rag.models.traced import TracedModel, provider_name
+from rag.models.chat.openai_compatible import TracedModel, provider_name
 from rag.ports import ChatMessage, Prompt
 from rag.types import ModelCall
 from tests.fakes import ScriptedModel

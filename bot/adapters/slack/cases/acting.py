@@ -9,7 +9,7 @@ from slack_bolt.app.async_app import AsyncApp
 from bot.adapters.slack.cases.card import BUTTONS
 from bot.adapters.slack.cases.case_forms import decline_form, reply_form
 from bot.adapters.slack.cases.experts import Experts
-from bot.adapters.slack.pressed.pressing import GONE, Declined, Press, Presses, interaction_named
+from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.text import escaped
 from bot.errors import ActRefused, InteractionUnknown
@@ -17,6 +17,7 @@ from bot.escalations import life
 from bot.escalations.pressing import PressedCards
 from bot.escalations.saying_once import Works
 from bot.escalations.types import Act, Actor
+from bot.pressing.declining import GONE, Declined, interaction_named
 from bot.types import InteractionId
 
 

@@ -7,14 +7,14 @@ from functools import partial
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.cases.news import BUTTONS
-from bot.adapters.slack.pressed.pressing import GONE, Declined, Press, Presses, interaction_named
+from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.adapters.slack.wire.text import escaped
 from bot.errors import ActRefused, InteractionUnknown
 from bot.escalations.pressing import Recorded
 from bot.escalations.saying_once import Works
 from bot.escalations.types import Act, Actor
-from bot.pressing.declining import ASKER_ONLY
+from bot.pressing.declining import ASKER_ONLY, GONE, Declined, interaction_named
 from bot.types import InteractionId, Message
 
 

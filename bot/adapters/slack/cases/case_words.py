@@ -10,13 +10,13 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.adapters.slack.cases.case_forms import FIELD, FORMS
 from bot.adapters.slack.cases.experts import Experts
-from bot.adapters.slack.pressed.pressing import GONE, LATER, Declined, interaction_named
 from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.modals import value_in
 from bot.adapters.slack.wire.events import id_at, object_at, text_at
 from bot.errors import ActRefused, BotError, InteractionUnknown
 from bot.escalations.saying_once import SayingOnce, Works
 from bot.ports import Notes
+from bot.pressing.declining import GONE, LATER, Declined, interaction_named
 
 log = structlog.get_logger(__name__)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from bot.adapters.slack.pressed.pressing import Declined
 from bot.escalations.actors import expert_of
 from bot.escalations.types import Actor
-from bot.pressing.declining import COLLEAGUES_ONLY
+from bot.pressing.declining import COLLEAGUES_ONLY, Declined
 from bot.types import Person
 
 

@@ -14,7 +14,6 @@ from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.commands.saying import said
 from bot.adapters.slack.commands.settings_form import filled, is_listed, saved_where, settings_view
 from bot.adapters.slack.home.rooms import Rooms
-from bot.adapters.slack.pressed.pressing import LATER
 from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
@@ -26,6 +25,7 @@ from bot.errors import BotError
 from bot.orders.channel_settings import Field, Filled, Wrong
 from bot.orders.orders import Orders
 from bot.orders.types import Orderer, Refused
+from bot.pressing.declining import LATER
 from bot.types import Policy
 
 _DIRECT = (

@@ -14,21 +14,14 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from bot.adapters.slack.commands.commanding import FRONTDESK, REINDEX, Command, command_of
 from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.commands.saying import said
-from bot.adapters.slack.pressed.pressing import LATER
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.posting import blocks_of
 from bot.adapters.slack.showing.render import Form
 from bot.errands import Errands
 from bot.errors import BotError
 from bot.office import Office
-from bot.orders.types import (
-    Ask,
-    Misunderstood,
-    Orderer,
-    ReindexOrder,
-    Settings,
-    Why,
-)
+from bot.orders.types import Ask, Misunderstood, Orderer, ReindexOrder, Settings, Why
+from bot.pressing.declining import LATER
 from bot.rendering.markdown import clip
 
 SOON_SECONDS = 1.5

@@ -13,7 +13,7 @@ from bot.adapters.slack.cases.reminders import link
 from bot.adapters.slack.commands.commanding import REINDEX, Command
 from bot.adapters.slack.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.slack.commands.saying import said
-from bot.adapters.slack.pressed.pressing import Declined, Press, Presses
+from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.permalinks import Permalinks
 from bot.adapters.slack.showing.render import Form
@@ -24,6 +24,7 @@ from bot.errors import StoreUnavailable
 from bot.orders.following.followers import Followers
 from bot.orders.orders import Orders
 from bot.orders.types import Orderer, Refused, ReindexOrder
+from bot.pressing.declining import Declined
 
 _ELSEWHERE = (
     "I can't show in this channel how far it is, because I'm not in it or because not only "

@@ -14,7 +14,6 @@ from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.home.rooms import Rooms
 from bot.adapters.slack.pressed.parts import AnswerParts
 from bot.adapters.slack.pressed.pointing import Pointed, ids_pointed_at, pointed_of
-from bot.adapters.slack.pressed.pressing import LATER, Declined
 from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.blocks import actions, button, section
@@ -25,6 +24,7 @@ from bot.errands import Errands
 from bot.errors import BotError, DeliveryFailed
 from bot.listening.anew import addressed
 from bot.office import Office
+from bot.pressing.declining import LATER, Declined
 from bot.types import InteractionId, PostedRef
 
 _EMPTY = "There is nothing in that message that I can read."

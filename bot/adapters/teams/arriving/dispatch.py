@@ -10,10 +10,11 @@ from typing import Protocol
 
 import structlog
 
-from bot.adapters.teams.arriving.pressing import LATER, UNKNOWN, Declined, Press, press_of
+from bot.adapters.teams.arriving.pressing import Press, press_of
 from bot.adapters.teams.wire.body import Body, Json, text_at
 from bot.adapters.teams.wire.invokes import NOTHING, dialog_words, words_answer
 from bot.errors import BotError
+from bot.pressing.declining import LATER, UNKNOWN, Declined
 
 INVOKE_SECONDS = 4.0
 """Somebody has pressed something and looks at it; Teams shows an error after some seconds."""

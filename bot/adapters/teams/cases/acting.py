@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol
 
 from bot.adapters.teams.arriving.dispatch import Dispatch
-from bot.adapters.teams.arriving.pressing import GONE, Declined, Press
+from bot.adapters.teams.arriving.pressing import Press
 from bot.adapters.teams.cases.card import Aside
 from bot.adapters.teams.cases.case_forms import VERSION, asks_for_words, words_in
 from bot.adapters.teams.cases.experts import Experts
@@ -19,6 +19,7 @@ from bot.escalations.pressing import PressedCards
 from bot.escalations.saying_once import SayingOnce, Works
 from bot.escalations.types import Act, Actor
 from bot.escalations.view import CaseView
+from bot.pressing.declining import GONE, Declined
 from bot.types import Message, PostedRef
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bot.adapters.teams.arriving.dispatch import Dispatch
-from bot.adapters.teams.arriving.pressing import GONE, Declined, Press
+from bot.adapters.teams.arriving.pressing import Press
 from bot.adapters.teams.cases.news import below
 from bot.adapters.teams.wire.actions import ASKERS
 from bot.adapters.teams.wire.body import Json
@@ -16,7 +16,7 @@ from bot.escalations.offering import askers_offers, last_act
 from bot.escalations.pressing import Recorded
 from bot.escalations.saying_once import Works
 from bot.escalations.types import Act, Actor
-from bot.pressing.declining import ASKER_ONLY
+from bot.pressing.declining import ASKER_ONLY, GONE, Declined
 from bot.types import Message
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from bot.adapters.teams.arriving.pressing import Declined, Press
+from bot.adapters.teams.arriving.pressing import Press
 from bot.adapters.teams.wire.reference import reference_of
 from bot.escalations.actors import expert_of
 from bot.escalations.types import Actor
-from bot.pressing.declining import COLLEAGUES_ONLY
+from bot.pressing.declining import COLLEAGUES_ONLY, Declined
 from bot.types import Person
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from bot.adapters.teams.arriving.dispatch import Dispatch
-from bot.adapters.teams.arriving.pressing import LATER, Declined, Press
+from bot.adapters.teams.arriving.pressing import Press
 from bot.adapters.teams.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.teams.commands.people_rooms import PeopleRooms
 from bot.adapters.teams.commands.saying import paragraphs, said
@@ -22,6 +22,7 @@ from bot.errors import DeliveryFailed
 from bot.orders.channel_settings import ChannelSettings, Field, Filled, Wrong
 from bot.orders.orders import Orders
 from bot.orders.types import Orderer, Refused
+from bot.pressing.declining import LATER, Declined
 from bot.types import Message, Policy
 
 _DIRECT = (

@@ -11,7 +11,6 @@ from typing import Protocol
 import structlog
 
 from bot.adapters.teams.arriving.dispatch import Dispatch
-from bot.adapters.teams.arriving.pressing import LATER
 from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.commands.once import Once
 from bot.adapters.teams.commands.orderers import OUTSIDERS, SPELLING, Orderers
@@ -23,16 +22,8 @@ from bot.errands import Errands
 from bot.errors import BotError
 from bot.office import Office
 from bot.orders.parsing import message_order
-from bot.orders.types import (
-    Ask,
-    Misunderstood,
-    Order,
-    Orderer,
-    ReindexOrder,
-    Settings,
-    Status,
-    Why,
-)
+from bot.orders.types import Ask, Misunderstood, Order, Orderer, ReindexOrder, Settings, Status, Why
+from bot.pressing.declining import LATER
 from bot.types import Message
 
 SOON_SECONDS = 5.0

@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 
 from bot.adapters.teams.arriving.dispatch import Dispatch
-from bot.adapters.teams.arriving.pressing import Declined, Press
+from bot.adapters.teams.arriving.pressing import Press
 from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.commands.orderers import OUTSIDERS, Orderers
 from bot.adapters.teams.commands.run_card import link_to_run
@@ -23,6 +23,7 @@ from bot.errors import StoreUnavailable
 from bot.orders.following.followers import Followers
 from bot.orders.orders import Orders
 from bot.orders.types import Orderer, Refused, ReindexOrder
+from bot.pressing.declining import Declined
 from bot.types import Message
 
 _ELSEWHERE = (

@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 import structlog
 
-from bot.adapters.teams.calling.connector import Connector, Pause
+from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.calling.errors import Gone, Removed
+from bot.adapters.teams.calling.rates import Pause
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.showing.render import answer_activities
 from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity

@@ -15,7 +15,7 @@ from bot.config import Settings
 from bot.doors.doors import mount_doors
 from bot.settings.source import Source
 from bot.startup import Part
-from bot.store import Store
+from bot.store.store import Store
 
 Client = TestClient[web.Request, web.Application]
 PARTS = (

@@ -10,17 +10,9 @@ from dataclasses import replace
 import pytest
 
 from bot.errors import StoreUnavailable
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Escalation, InteractionId
-from tests.bot.adapters.board.work_app import (
-    CLOSED,
-    SECRET,
-    TOLD_ALL,
-    TRACE,
-    Desk,
-    Shelf,
-    ask,
-)
+from tests.bot.adapters.board.work_app import CLOSED, SECRET, TOLD_ALL, TRACE, Desk, Shelf, ask
 
 ACT = re.compile(r'name="act" value="(\w+)"')
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Reply
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.test_questions import plain

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from bot.feedback import judgement
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Feedback
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.test_questions import plain

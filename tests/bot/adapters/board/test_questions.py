@@ -14,8 +14,8 @@ from bot.adapters.board.words import LEVELS, OFFERED
 from bot.feedback import judgement
 from bot.outcomes import refused
 from bot.rendering.wording import NOT_SAID
-from bot.store import Store
 from bot.store.searching import StoredSearches
+from bot.store.store import Store
 from bot.types import Clarification, PostedRef, Refusal, Reply
 from bot.why.signals import FOUND_BY
 from tests.bot.adapters.board.test_escalations import names

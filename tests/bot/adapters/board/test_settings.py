@@ -7,7 +7,7 @@ import pytest
 
 from bot.adapters.board.settings import LONGEST_REASON, setting_views
 from bot.config import Settings
-from bot.store import Store, open_store, sqlite_url
+from bot.store.store import Store, open_store, sqlite_url
 from bot.types import NO_MODEL, Policy
 from tests.bot.adapters.board.state_app import Client, Told, state_app
 from tests.bot.server import settings_for

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from bot.adapters.board.queue import case_lines, empty, queue_query, tab_of
 from bot.adapters.board.work import ACTS, allowed, work_view
 from bot.errors import ActRefused
-from bot.escalations.casework import CaseView
 from bot.escalations.finding import Finding
 from bot.escalations.life import after
 from bot.escalations.types import Actor, Case, CaseStep, Standing, State
+from bot.escalations.view import CaseView
 from bot.types import EscalationReason, InteractionId
 from tests.bot.adapters.outcomes import VPN
 from tests.builders import NOON

@@ -22,7 +22,7 @@ from bot.escalations.casework import Casework
 from bot.escalations.origin import Origins
 from bot.escalations.reading import IndexReading
 from bot.records.searching import Searches
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import (
     Escalation,
     FoundPassage,

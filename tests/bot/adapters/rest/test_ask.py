@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.durable.work import Limits
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Message, Outcome
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate, replied

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bot.startup import Part
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.server import BEARER, TOKEN, serving, settings_for
 
 BROKEN = (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, Message, Outcome, PostedRef
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate

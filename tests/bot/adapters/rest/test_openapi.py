@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from aiohttp import ClientResponse, web
 
-from bot.adapters.rest import RecordApi, mount
+from bot.adapters.rest import mount
 from bot.adapters.rest.openapi import document
 from bot.adapters.rest.operations import OPERATIONS, Operation, in_v1
+from bot.adapters.rest.record import RecordApi
 from bot.doors.problems import ProblemDetails
 from bot.errors import InteractionUnknown, RateExceeded, StoreUnavailable
 from bot.outcomes import refused as refused_by
 from bot.startup import Part
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, Limit, Message, Outcome, Refusal
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.inboxes import inbox_over

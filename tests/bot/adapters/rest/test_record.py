@@ -11,7 +11,7 @@ import pytest
 
 from bot.records.places import written
 from bot.records.searching import Place
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.server import BEARER, TOKEN, Client, serving, settings_for
 from tests.bot.store.filled import add_escalation, add_interaction, add_usage
 from tests.builders import NOON

@@ -14,7 +14,7 @@ from bot.adapters.rest.mapping import NOT_FOUND_V1, answer_v2_of
 from bot.adapters.rest.openapi import OPERATIONS, document
 from bot.adapters.rest.operations import V1, V2
 from bot.outcomes import error_code, refused, unavailable
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import ErrorCode, Escalation, Limit, Message, Outcome, Refusal, Reply, Response
 from rag.errors import (
     IndexMismatch,

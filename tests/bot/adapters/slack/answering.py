@@ -9,36 +9,28 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack import SlackChannel, mount
+from bot.adapters.slack.channel import SlackChannel
+from bot.adapters.slack.endpoint import mount
 from bot.admission import Admission, VouchedDirectory
 from bot.introductions import Introductions
 from bot.ports import AnswersInquiries, Inbox
-from bot.store import Store
-from bot.types import (
-    Interaction,
-    InteractionId,
-    Message,
-    Outcome,
-    Person,
-    Policy,
-    Thread,
-)
+from bot.store.store import Store
+from bot.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.saying import PAGE, TENANT, Says
 from tests.bot.adapters.slack.events import ALICE, Client
-from tests.bot.adapters.slack.server import TEAM, FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace import interactions
 from tests.bot.adapters.slack.workspace.answers import Answer, Json
-from tests.bot.adapters.slack.workspace.names import HELP
+from tests.bot.adapters.slack.workspace.names import HELP, TEAM
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.adapters.slack.workspace.views import View
 from tests.bot.house import until
 from tests.bot.inboxes import inbox_over, running
 from tests.bot.offices import ReadsPages, office_over
 from tests.bot.recorded import posted
 from tests.builders import NOON
-
-__all__ = ["PAGE", "TENANT", "Bot", "Says", "bot_at", "named", "private_too"]
 
 
 @dataclass

@@ -9,18 +9,20 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack import SlackChannel, connect, mount
+from bot.adapters.slack.channel import SlackChannel, connect
+from bot.adapters.slack.endpoint import mount
 from bot.config import Settings, load_settings
 from bot.office import Office
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.answering import Bot, bot_at
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET, Client
 from tests.bot.adapters.slack.scenes import Scene
-from tests.bot.adapters.slack.server import TEAM, TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.transports import HASTY, on_socket
 from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 from tests.bot.offices import office_over
 
 

@@ -10,7 +10,7 @@ from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient
 from slack_sdk.signature import SignatureVerifier
 
-from tests.bot.adapters.slack.server import BOT_USER, TEAM
+from tests.bot.adapters.slack.workspace.names import BOT_USER, TEAM
 
 SECRET = "signing-secret"
 ALICE = "U0ALICE00"

@@ -10,17 +10,18 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
-from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.commands.run_screen import RunScreen
 from bot.orders.following.followers import Followers
 from bot.orders.following.message import Time
 from bot.orders.following.notes import RunNotes, RunShown
 from bot.orders.watching import Watch
-from bot.store import Store
+from bot.store.store import Store
 from ingestion.records.types import Failure
 from tests.bot.adapters.inbox import KeepingInbox
-from tests.bot.adapters.slack.server import FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace.names import ALICE, HELP
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.house import until
 from tests.bot.offices import office_over
 from tests.bot.orders.fakes import RUNNING

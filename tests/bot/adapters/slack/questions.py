@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from bot.types import Message, Person, Thread
 from tests.bot.adapters.slack.events import ALICE
-from tests.bot.adapters.slack.server import FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.posts import Post
 
 HELP, PEOPLE, DIRECT = "C0HELP000", "C0PEOPLE0", "D0ALICE00"
 ROOT = "1700000000.000100"

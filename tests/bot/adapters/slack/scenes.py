@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.channel import SlackChannel
 from bot.escalations.news import News
 from bot.escalations.telling import Teller
 from bot.escalations.types import Act, Actor, Case, CaseStep
 from bot.office import Office
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Escalation, InteractionId, Message, Outcome, PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.slack.events import Client
 from tests.bot.adapters.slack.questions import PEOPLE, question, replies
-from tests.bot.adapters.slack.server import FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.recorded import answered
 
 ANNA = Actor("anna@acme.example", "Anna Lopez", "expert")

@@ -7,13 +7,14 @@ import random
 
 import pytest
 
-from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.channel import SlackChannel
 from bot.errors import DeliveryFailed
 from bot.types import Activity, Delivery, Stage
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.questions import question, replies
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 
 BURST = 200
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.channel import SlackChannel
 from bot.desk import Desk
 from bot.escalations.handover import EscalationWording
 from bot.gating.gate import load_gate
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.store import Store
+from bot.store.store import Store
 from ingestion.run import Folder, sync_folder
-from rag.extractive import ExtractiveComposer
-from rag.index.embedded import EmbeddedIndex, fingerprint_of, open_index
+from rag.answer.extractive import ExtractiveComposer
+from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index
 from rag.pipeline import Pipeline
-from tests.bot.adapters.slack.answering import TENANT, bot_at
+from tests.bot.adapters.saying import TENANT
+from tests.bot.adapters.slack.answering import bot_at
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.server import FakeSlack
-from tests.bot.adapters.slack.visitor import Visitor, deliver
+from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.envelopes import deliver
 from tests.bot.adapters.slack.workspace.names import HELP
 from tests.bot.house import PAGES, until
 from tests.fakes import WordEmbedder

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot import errands as errands_module
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.wire.actions import MORE
 from bot.config import Settings
 from bot.errors import SettingInvalid
@@ -17,7 +17,8 @@ from bot.types import Outcome, Reply
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN, delivery
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question, replies
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 
 SECRET_ANSWER = Reply(text="The code is on the door [1].", tone="answer", sources=(VPN,))
 

@@ -11,7 +11,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack import connect, mount
+from bot.adapters.slack.channel import connect
+from bot.adapters.slack.endpoint import mount
 from bot.config import Settings
 from bot.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.office import Office
@@ -26,7 +27,9 @@ from tests.bot.adapters.slack.events import (
     send,
     signed,
 )
-from tests.bot.adapters.slack.server import BOT_USER, FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
+from tests.bot.adapters.slack.workspace.names import BOT_USER
 
 
 async def test_a_mention_becomes_a_message_in_its_thread(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.showing.refusals import Refusals
 from bot.adapters.slack.showing.render import Form
 from bot.errors import DeliveryRefused
@@ -16,7 +16,9 @@ from tests.bot.adapters.outcomes import ANSWER, OFFERED, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.questions import HELP, ROOT, question, replies
-from tests.bot.adapters.slack.server import FakeSlack, Fault, Post
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
+from tests.bot.adapters.slack.workspace.posts import Post
 
 PRESSED = {"context_actions", "actions"}
 UNNAMED = Fault(error="invalid_blocks")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack import connect
+from bot.adapters.slack.channel import connect
 from bot.config import load_settings
 from bot.types import Clarification, Escalation, Outcome, Reply, Response, Source
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, TRACE, VPN, delivery
@@ -19,7 +19,8 @@ from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.hostility import ATTACKS, found_in
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question
-from tests.bot.adapters.slack.server import TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.names import TOKEN
 
 WORDS = st.lists(
     st.one_of(

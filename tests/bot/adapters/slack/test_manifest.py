@@ -15,10 +15,10 @@ from aiohttp import web
 from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack import SlackChannel, mount
 from bot.adapters.slack.arriving import dispatch
+from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.commands.commanding import Command
-from bot.adapters.slack.endpoint import PATH
+from bot.adapters.slack.endpoint import PATH, mount
 from bot.adapters.slack.wire.scopes import OPTIONAL, REQUIRED
 from bot.config import Settings
 from bot.greeting import PROMPTS

@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.config import load_settings
 from bot.errors import DeliveryFailed
 from bot.types import Delivery, PostedRef
@@ -15,8 +15,10 @@ from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.questions import PEOPLE, question, replies
-from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.showing.test_lookup import LONG, LOST, parts
+from tests.bot.adapters.slack.workspace.faults import Fault
+from tests.bot.adapters.slack.workspace.names import TOKEN
 
 FAULTS = st.sampled_from(
     [

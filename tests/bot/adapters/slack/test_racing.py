@@ -13,13 +13,13 @@ import pytest
 
 from bot.database_url import with_driver
 from bot.escalations.types import Actor
-from bot.store import Store, sqlite_url
-from bot.store.store import unopened
+from bot.store.store import Store, sqlite_url, unopened
 from bot.types import InteractionId
 from tests.bot.adapters.slack.questions import question
 from tests.bot.adapters.slack.scenes import Scene
-from tests.bot.adapters.slack.server import Member, Post
 from tests.bot.adapters.slack.workspace.answers import Answer
+from tests.bot.adapters.slack.workspace.people import Member
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.escalations.fakes import until
 
 

@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.config import Settings
 from bot.errors import DeliveryFailed
 from bot.escalations.types import Case, Notice, Standing
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.questions import PEOPLE, question
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.escalations.fakes import case_of, notice_of
 
 PING: Notice = notice_of(question(), 2, step="ping", to="people", actor=None, text="")

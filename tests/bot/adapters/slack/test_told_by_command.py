@@ -11,8 +11,8 @@ from bot.types import Message, Thread
 from tests.bot.adapters.outcomes import HANDED_OVER
 from tests.bot.adapters.slack.questions import DIRECT, HELP, question
 from tests.bot.adapters.slack.scenes import Scene
-from tests.bot.adapters.slack.server import Fault
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.interactions import response_url
 
 

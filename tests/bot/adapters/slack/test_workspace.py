@@ -6,10 +6,10 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.bot.adapters.slack import events
-from tests.bot.adapters.slack.server import BOT_USER, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace import names
 from tests.bot.adapters.slack.workspace.asking import posted, refused
-from tests.bot.adapters.slack.workspace.names import HELP
+from tests.bot.adapters.slack.workspace.names import BOT_USER, HELP
 
 
 async def test_the_email_is_told_only_with_its_scope(slack: FakeSlack, api: AsyncWebClient) -> None:

@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from bot.adapters.slack.arriving.socket_mode import Patience
 from bot.config import Settings
-from tests.bot.adapters.slack.server import APP_TOKEN
+from tests.bot.adapters.slack.workspace.names import APP_TOKEN
 
 HASTY = Patience(connect=2.0, look=0.02, ping=0.2, first_pause=0.02, longest_pause=0.1, finish=1.0)
 

@@ -10,11 +10,12 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.teams import TeamsChannel, mount
+from bot.adapters.teams.channel import TeamsChannel
+from bot.adapters.teams.endpoint import mount
 from bot.admission import Admission, VouchedDirectory
 from bot.introductions import Introductions
 from bot.ports import AnswersInquiries, Inbox
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
 from tests.bot.adapters.saying import PAGE, TENANT, Says
 from tests.bot.adapters.teams.server import FakeTeams

@@ -10,15 +10,18 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
-from bot.adapters.teams import TeamsChannel, connect, mount
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import TeamsChannel, connect
+from bot.adapters.teams.endpoint import mount
 from bot.config import Settings, load_settings
 from bot.office import Office
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
-from tests.bot.adapters.teams.server import APP_ID, ENTRA, ISSUER, CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 from tests.bot.adapters.teams.tenant.file_host import FileHost
+from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA, ISSUER
 from tests.bot.offices import office_over
 
 Restart = Callable[[], TeamsChannel]

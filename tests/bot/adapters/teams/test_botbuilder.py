@@ -23,17 +23,19 @@ from botbuilder.integration.aiohttp import CloudAdapter, ConfigurationBotFramewo
 from botbuilder.schema import Activity, AdaptiveCardInvokeValue, ConversationReference, Entity
 from botframework.connector.auth.jwt_token_extractor import JwtTokenExtractor
 
-from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.arriving.pressing import press_of
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.registration import registration_of, send_all_fields
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.wire.body import tenant_of
 from bot.adapters.teams.wire.reading import message_of
 from bot.config import Settings, load_settings
 from bot.errors import DeliveryFailed
 from tests.bot.adapters.teams.activities import MENTION, Client, in_channel, in_person, send
-from tests.bot.adapters.teams.server import APP_ID, CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 from tests.bot.adapters.teams.tenant.login import Login
+from tests.bot.adapters.teams.tenant.names import APP_ID
 
 WORDS = {"type": "message", "text": "x"}
 INVOKE = {"type": "invoke", "name": "adaptiveCard/action", "value": {"action": {"verb": "nobody"}}}

@@ -11,7 +11,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.teams import TeamsChannel, connect, mount
+from bot.adapters.teams.channel import TeamsChannel, connect
+from bot.adapters.teams.endpoint import mount
 from bot.adapters.teams.showing.render import typing
 from bot.adapters.teams.wire.reference import elsewhere
 from bot.config import load_settings
@@ -20,7 +21,9 @@ from bot.office import Office
 from bot.types import Activity, Reply, Stage
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, question
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.faults import Fault
 
 
 async def test_an_answer_goes_to_the_thread_that_it_was_asked_in(

@@ -12,9 +12,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-from bot.adapters.teams import connect, mount
 from bot.adapters.teams.calling.addressing import reference_in
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import connect
+from bot.adapters.teams.endpoint import mount
 from bot.config import Settings, load_settings
 from bot.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.office import Office
@@ -29,7 +30,9 @@ from tests.bot.adapters.teams.activities import (
     in_person,
     send,
 )
-from tests.bot.adapters.teams.server import APP_ID, CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.names import APP_ID
 
 
 async def test_a_mention_in_a_channel_becomes_a_message_in_its_thread(

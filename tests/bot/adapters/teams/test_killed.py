@@ -14,17 +14,18 @@ from typing import Any, Literal
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.showing.plain import MAY_BE_TWICE
 from bot.config import Settings
 from bot.ports import Notes
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Delivery, Outcome, PostedRef
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.teams.activities import into, question
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 from tests.bot.recorded import answered
 
 When = Literal["before", "after"]

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel
+from bot.adapters.teams.channel import TeamsChannel
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.ports import OpensPlaceholders, Withdraws
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Message, PostedRef
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, into, question
 from tests.bot.adapters.teams.conftest import Restart
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.faults import Fault
 
 LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 100 for n in range(60)))
 

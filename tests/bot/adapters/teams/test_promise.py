@@ -8,21 +8,17 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.config import load_settings
 from bot.errors import DeliveryFailed
 from bot.types import Activity, Message, PostedRef, Stage
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import into, question
-from tests.bot.adapters.teams.server import (
-    APP_ID,
-    ENTRA,
-    ISSUER,
-    CountingCredentials,
-    FakeTeams,
-    Fault,
-)
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.faults import Fault
+from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA, ISSUER
 from tests.bot.adapters.teams.test_placeholder import placed
 
 LOST = Fault(status=0, after=True)

@@ -8,18 +8,20 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.config import Settings
 from bot.errors import DeliveryFailed
 from bot.escalations.handover import LISTED
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Interaction, Outcome
 from tests.bot.adapters.outcomes import ANSWER, TRACE, delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.answering import Bot, bot_at, named
 from tests.bot.adapters.teams.conftest import Restart
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.names import ALICE, HELP
 from tests.bot.adapters.teams.tenant.posts import Sent
 from tests.bot.recorded import becomes

@@ -7,15 +7,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.adapters.teams import connect
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import connect
 from bot.config import Settings
 from bot.ports import ReportStage
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Inquiry, Interaction, Outcome, Stage
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.teams.answering import Bot, bot_at, named
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 from tests.bot.recorded import becomes
 
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel
+from bot.adapters.teams.channel import TeamsChannel
 from bot.errors import DeliveryFailed
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Reply
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.conftest import Restart
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.test_placeholder import placed
 
 LONG = replace(ANSWER, text="word " * 6000)

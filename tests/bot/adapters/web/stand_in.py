@@ -21,7 +21,7 @@ from bot.durable.work import Limits
 from bot.escalations.reading import Readable
 from bot.gating.gate import load_gate
 from bot.ports import AnswersInquiries, ReportStage
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import (
     Clarification,
     Escalation,

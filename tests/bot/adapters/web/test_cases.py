@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapters.web.cases import case_view
 from bot.escalations.types import Act, Actor, Case, CaseStep, Role, Standing, State, Step
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId
 from tests.bot.adapters.web.stand_in import Browser
 from tests.builders import NOON

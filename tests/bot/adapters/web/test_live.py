@@ -24,7 +24,7 @@ from bot.doors.identity import person_of
 from bot.errors import StoreUnavailable
 from bot.escalations.types import Actor
 from bot.records.watching import Glance
-from bot.store import Store, open_store, sqlite_url
+from bot.store.store import Store, open_store, sqlite_url
 from bot.types import InteractionId, Stage, Thread
 from tests.bot.adapters.web.stand_in import Browser, KnowsVpn, OnePage, chat_app, exchange_of
 from tests.bot.offices import ReadsEverything

@@ -7,7 +7,7 @@ import pytest
 from bot.adapters.web.thumbs import WORDS, votes_view
 from bot.adapters.web.voting import LONGEST_COMMENT
 from bot.feedback import REASONS, judgement
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Feedback, InteractionId
 from tests.bot.adapters.web.stand_in import Browser
 

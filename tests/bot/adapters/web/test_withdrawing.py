@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId
 from tests.bot.adapters.web.stand_in import QUOTE, Browser, KnowsVpn, exchange_of
 

@@ -15,8 +15,12 @@ from hypothesis import strategies as st
 
 from bot.config import Settings
 from bot.doors.doors import mount_doors
-from bot.observing.tracing import continue_trace, current_trace_id, current_traceparent
-from bot.observing.tracing.context import continued
+from bot.observing.tracing.context import (
+    continue_trace,
+    continued,
+    current_trace_id,
+    current_traceparent,
+)
 from rag import telemetry
 from rag.telemetry import span
 from tests.bot.server import BEARER, TOKEN, settings_for

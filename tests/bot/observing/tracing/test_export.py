@@ -20,8 +20,8 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from bot.observing.logs import set_up_logs
-from bot.observing.tracing import set_up_tracing
 from bot.observing.tracing.export import Reporting, end, provider_of
+from bot.observing.tracing.setup import set_up_tracing
 from rag import telemetry
 from rag.telemetry import span
 from tests.bot.observing.tracing.collector import Collector, collecting

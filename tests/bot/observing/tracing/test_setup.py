@@ -11,7 +11,7 @@ import pytest
 from opentelemetry import trace
 
 from bot.errors import SettingInvalid
-from bot.observing.tracing import set_up_tracing, tracing_part
+from bot.observing.tracing.setup import set_up_tracing, tracing_part
 from rag import telemetry
 from rag.telemetry import span
 

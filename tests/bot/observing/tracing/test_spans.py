@@ -8,12 +8,8 @@ import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
 from bot.errors import DeliveryFailed
-from bot.observing.tracing import (
-    current_trace_id,
-    current_traceparent,
-    deliver_span,
-    interaction_span,
-)
+from bot.observing.tracing.context import current_trace_id, current_traceparent
+from bot.observing.tracing.spans import deliver_span, interaction_span
 from bot.outcomes import unavailable
 from bot.types import Delivery, Intent, Outcome, PostedRef, Reply, Trace
 from rag import telemetry

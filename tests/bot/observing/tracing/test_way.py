@@ -9,15 +9,15 @@ from opentelemetry.trace import StatusCode
 from bot.desk import Desk
 from bot.escalations.handover import EscalationWording
 from bot.gating.gate import load_gate
-from bot.observing.tracing import deliver_span, interaction_span
+from bot.observing.tracing.spans import deliver_span, interaction_span
 from bot.parts import Parts, open_parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
 from bot.types import Delivery, Escalation, Message, Outcome, Reply, Stage
-from prompts import load_prompt
+from prompts.files import load_prompt
+from rag.answer.grounded import GroundedComposer
 from rag.errors import ModelUnavailable
-from rag.grounded import GroundedComposer
-from rag.models.traced import TracedModel
+from rag.models.chat.openai_compatible import TracedModel
 from rag.pipeline import Pipeline
 from rag.ports import Prompt
 from rag.types import EVERYONE, Principal

@@ -11,7 +11,7 @@ from bot.orders.following.message import EDIT_SECONDS, RunMessage, Time
 from bot.orders.following.notes import RunNotes, RunShown
 from bot.orders.following.ports import NotTaken
 from bot.orders.told import RunTold
-from bot.store import Store
+from bot.store.store import Store
 
 ORDERED = RunShown("r1", "alice", "help", ordered_at=1_000.0)
 

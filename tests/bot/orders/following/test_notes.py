@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from bot.orders.following.notes import SILENT_SECONDS, RunNotes, RunShown
-from bot.store import Store
+from bot.store.store import Store
 
 SHOWN = RunShown("r1", "alice", "help", ordered_at=1_000.0, place="help", posted="1.2")
 

@@ -10,7 +10,7 @@ import structlog
 from bot.routing.intents.classifier import IntentClassifier, Thresholds, Training, load_classifier
 from bot.routing.intents.seeds import LEARNT, fingerprint, load_seeds
 from bot.types import Intent
-from rag.models.local_embedder import LocalEmbedder
+from rag.models.embedding.local import LocalEmbedder
 
 LIMITS = Thresholds(0.7, 0.4, 0.8, 0.3)
 

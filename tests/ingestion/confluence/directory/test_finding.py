@@ -28,7 +28,8 @@ from ingestion.confluence.ports import Wiki
 from tests.confluence.call import Edition
 from tests.confluence.faults import ANY, unavailable
 from tests.confluence.server import LocalConfluence
-from tests.confluence.site import ADMIN, Site
+from tests.confluence.site import Site
+from tests.confluence.society import ADMIN
 from tests.ingestion.confluence.directory.local_graph import TOKEN, LocalGraph
 from tests.ingestion.confluence.settings import wiki_settings
 

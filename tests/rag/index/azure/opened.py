@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pydantic import SecretStr
 
 from rag.config import SearchSettings
-from rag.index.azure.index import AzureIndex
-from rag.index.azure.opening import SCHEMA, Opening, open_azure_index
+from rag.index.azure.index import AzureIndex, Opening, open_azure_index
+from rag.index.azure.schema import SCHEMA
 from rag.ports import Embedder
 from rag.retrying import RetryPolicy
 from rag.types import Fingerprint

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from rag.index.azure.checking import Check, check_service
+from rag.index.azure.diagnostics import Check, check_service
 from tests.rag.index.azure.opened import NAME, QUICK, opened, settings_of
 from tests.search_service.service import SearchService
 

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from rag.config import SearchSettings
 from rag.errors import IndexUnavailable
-from rag.index.azure.opening import open_azure_index
+from rag.index.azure.index import open_azure_index
 from tests.rag.index.azure.opened import QUICK
 
 KEY = "very-secret-key"

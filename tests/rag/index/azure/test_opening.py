@@ -8,11 +8,9 @@ import pytest
 from pydantic import SecretStr
 
 from rag.errors import IndexMismatch, IndexUnavailable
-from rag.index.azure.credentials import credential_of
-from rag.index.azure.errors import IndexAbsent
-from rag.index.azure.index import AzureIndex
-from rag.index.azure.opening import SCHEMA, open_azure_index
-from rag.index.azure.schema import definition
+from rag.index.azure.connection import IndexAbsent, credential_of
+from rag.index.azure.index import AzureIndex, open_azure_index
+from rag.index.azure.schema import SCHEMA, index_definition
 from rag.types import Fingerprint
 from tests.contract.pages import ask, draft, page_ids, put
 from tests.fakes import WordEmbedder
@@ -26,7 +24,7 @@ IN_THE_ISSUE = {
 
 
 def test_the_index_has_the_fields_that_were_asked_for() -> None:
-    index = definition("kb", dimensions=64, quantization="none")
+    index = index_definition("kb", dimensions=64, quantization="none")
 
     fields = {field.name: field for field in index.fields}
     assert fields.keys() >= IN_THE_ISSUE

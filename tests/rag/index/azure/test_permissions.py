@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.azure.permissions import EVERY, FIELDS, NOBODY, fields_of, readable_by
+from rag.index.azure.schema import EVERY, NOBODY, READER_FIELDS, readable_by, reader_fields
 from rag.types import EVERYONE, Principal, Readers
 
 ANN, BOB, EVE = (Principal(f"user:confluence:{name}") for name in ("ann", "bob", "eve"))
@@ -23,9 +23,9 @@ _CONDITION = re.compile(r"(\w+)/any\(p: search\.in\(p, '([^']*)', '\|'\)\)")
 
 def finds(readers: Readers, principals: frozenset[Principal]) -> bool:
     """What the service makes of it: each condition of the filter against the document's field."""
-    fields = fields_of(readers)
+    fields = reader_fields(readers)
     conditions = _CONDITION.findall(readable_by(principals))
-    assert [name for name, _ in conditions] == list(FIELDS)
+    assert [name for name, _ in conditions] == list(READER_FIELDS)
     return all(set(fields[name]) & set(listed.split("|")) for name, listed in conditions)
 
 
@@ -72,7 +72,7 @@ def test_six_sets_of_groups_are_for_nobody() -> None:
     groups = [Principal(f"group:{number}") for number in range(6)]
     readers = tuple(frozenset({group}) for group in groups)
 
-    assert fields_of(readers) == {field: [NOBODY] for field in FIELDS}
+    assert reader_fields(readers) == {field: [NOBODY] for field in READER_FIELDS}
     assert not finds(readers, frozenset(groups))
 
 
@@ -82,9 +82,9 @@ def test_readers_without_anybody_are_for_nobody(readers: Readers) -> None:
 
 
 def test_fields_that_are_not_needed_are_met_by_every_question() -> None:
-    assert fields_of((frozenset({EVERYONE}),)) == {
+    assert reader_fields((frozenset({EVERYONE}),)) == {
         "readers_1": ["everyone"],
-        **{field: [EVERY] for field in FIELDS[1:]},
+        **{field: [EVERY] for field in READER_FIELDS[1:]},
     }
 
 
@@ -96,5 +96,5 @@ def test_what_fills_a_field_lets_nobody_in_where_readers_are_named() -> None:
     """A document whose first field is but filled was written by nobody of ours."""
     conditions = dict(_CONDITION.findall(readable_by(frozenset({EVERYONE, ANN}))))
 
-    assert EVERY not in conditions[FIELDS[0]].split("|")
-    assert all(EVERY in conditions[field].split("|") for field in FIELDS[1:])
+    assert EVERY not in conditions[READER_FIELDS[0]].split("|")
+    assert all(EVERY in conditions[field].split("|") for field in READER_FIELDS[1:])

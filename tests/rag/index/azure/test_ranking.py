@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rag.index.azure.documents import Document, chunk_documents
-from rag.index.azure.ranking import ranked_passages
-from rag.index.fusion import Weights
+from rag.index.azure.retriever import ranked_passages
+from rag.index.hybrid_search import FusionWeights
 from rag.types import Passage
 from tests.contract.pages import draft
 
@@ -44,7 +44,7 @@ def near_only(page_id: str, score: float) -> Document:
 
 
 def ordered(*documents: Document, hybrid: bool = True, question: str = "vpn") -> list[Passage]:
-    return [*ranked_passages(question, documents, Weights(), hybrid=hybrid)]
+    return [*ranked_passages(question, documents, FusionWeights(), hybrid=hybrid)]
 
 
 def ids(passages: list[Passage]) -> list[str]:

@@ -9,11 +9,9 @@ from dataclasses import replace
 import pytest
 
 from rag.errors import IndexMismatch, IndexUnavailable
-from rag.index.azure.errors import IndexAbsent
-from rag.index.azure.index import AzureIndex
-from rag.index.azure.names import next_name, version_name, version_number
-from rag.index.azure.opening import open_azure_rebuild
-from rag.index.azure.rebuild import Rebuild
+from rag.index.azure.connection import IndexAbsent
+from rag.index.azure.index import AzureIndex, Rebuild, open_azure_rebuild
+from rag.index.azure.versions import next_name, version_name, version_number
 from rag.ports import Embedder
 from tests.contract.pages import EMBEDDER, ask, draft, page_ids, put
 from tests.fakes import WordEmbedder

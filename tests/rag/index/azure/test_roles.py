@@ -13,7 +13,7 @@ from azure.core.credentials import AccessToken
 from azure.core.exceptions import ClientAuthenticationError
 
 from rag.errors import IndexUnavailable
-from rag.index.azure.opening import Opening
+from rag.index.azure.index import Opening
 from tests.contract.pages import ask, draft, page_ids, put
 from tests.rag.index.azure.opened import QUICK, opened
 from tests.search_service.service import SearchService

@@ -10,17 +10,20 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack import SlackChannel, connect, mount
 from bot.adapters.slack.arriving.socket_mode import Patience
+from bot.adapters.slack.channel import SlackChannel, connect
+from bot.adapters.slack.endpoint import mount
 from bot.config import Settings
 from bot.errors import InboxUnavailable
 from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import Client, direct, envelope, mention
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.transports import HASTY, on_socket
-from tests.bot.adapters.slack.visitor import Visitor, deliver
+from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.envelopes import deliver
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.house import until
 
 

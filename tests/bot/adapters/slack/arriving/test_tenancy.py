@@ -9,13 +9,16 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack import connect, mount
 from bot.adapters.slack.arriving.tenancy import places_of
+from bot.adapters.slack.channel import connect
+from bot.adapters.slack.endpoint import mount
 from bot.config import Settings
 from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import Client, envelope, mention, send, signed
-from tests.bot.adapters.slack.server import TEAM, FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
+from tests.bot.adapters.slack.workspace.names import TEAM
 from tests.bot.house import until
 
 FORM = "application/x-www-form-urlencoded"

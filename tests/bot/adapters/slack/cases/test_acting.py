@@ -8,11 +8,12 @@ import pytest
 
 from bot.errors import StoreUnavailable
 from bot.escalations.types import Actor
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
 from tests.bot.adapters.slack.scenes import BEN, Scene
-from tests.bot.adapters.slack.server import Fault, Member
 from tests.bot.adapters.slack.workspace import interactions, names
+from tests.bot.adapters.slack.workspace.faults import Fault
+from tests.bot.adapters.slack.workspace.people import Member
 from tests.bot.adapters.slack.workspace.views import View
 from tests.bot.escalations.fakes import until
 

@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from bot.errors import StoreUnavailable
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
 from tests.bot.adapters.slack.scenes import Scene
-from tests.bot.adapters.slack.server import Fault
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.escalations.fakes import until
 
 

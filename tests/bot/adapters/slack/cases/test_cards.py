@@ -7,20 +7,21 @@ from datetime import timedelta
 
 import pytest
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.config import Settings
 from bot.errors import DeliveryFailed, StoreUnavailable
 from bot.escalations.card_threads import UNREAD, USE_REPLY, is_card_thread
 from bot.escalations.ports import ShowsCases
 from bot.escalations.view import CaseView
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Escalation, Outcome, PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.slack.answering import bot_at, named
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
 from tests.bot.adapters.slack.scenes import ASKER, BEN, Scene
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.names import ANNA
 from tests.bot.escalations.fakes import case_of, notice_of
 from tests.bot.recorded import posted

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.slack import SlackChannel, connect
 from bot.adapters.slack.cases.news import live, told
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.config import Settings
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.escalations.ports import AsksPeople, Tells
@@ -19,7 +19,8 @@ from bot.types import PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, refusal
 from tests.bot.adapters.slack.questions import DIRECT, HELP, PEOPLE, ROOT, question, replies
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.escalations.fakes import ANNA, notice_of
 
 LONG = "\n\n".join(f"Step {number}: " + "word " * 100 for number in range(80))

@@ -12,11 +12,12 @@ from bot.config import Settings
 from bot.errors import StoreUnavailable
 from bot.office import Office
 from bot.orders.channel_settings import ChannelSettings, Filled, form_of
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import NO_MODEL, Policy
 from tests.bot.adapters.inbox import KeepingInbox
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.forms import initial
 from tests.bot.adapters.slack.workspace.names import (
     ALICE,

@@ -12,9 +12,11 @@ from bot.types import FoundPassage, Outcome
 from rag.types import Principal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, TRACE, VPN
-from tests.bot.adapters.slack.answering import PAGE, Bot
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.saying import PAGE
+from tests.bot.adapters.slack.answering import Bot
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.names import (
     ADMINS,
     ALICE,

@@ -13,12 +13,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
-from bot.adapters.slack import SlackChannel, mount
+from bot.adapters.slack.channel import SlackChannel
+from bot.adapters.slack.endpoint import mount
 from bot.orders.following.notes import SILENT_SECONDS
-from bot.store import Store, prepare, sqlite_url, unopened
+from bot.store.store import Store, prepare, sqlite_url, unopened
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.following import FAILED, Theatre, clock, hurried
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.names import (
     ALICE,
     DIRECT,

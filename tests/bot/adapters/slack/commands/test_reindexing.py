@@ -9,15 +9,25 @@ from pathlib import Path
 import pytest
 
 from bot.config import Settings
-from bot.store import open_store, sqlite_url
+from bot.store.store import open_store, sqlite_url
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
 from tests.bot.adapters.slack.events import SECRET
-from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.interactions import response_url
-from tests.bot.adapters.slack.workspace.names import ALICE, ANNA, BOB, GUEST, HELP, SHARED, TEAM
+from tests.bot.adapters.slack.workspace.names import (
+    ALICE,
+    ANNA,
+    BOB,
+    GUEST,
+    HELP,
+    SHARED,
+    TEAM,
+    TOKEN,
+)
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.house import PAGES, house, until, write_index
 from tests.bot.server import settings_for
 

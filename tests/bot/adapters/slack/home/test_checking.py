@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.wire.scopes import OPTIONAL, REQUIRED
 from bot.config import Settings
 from bot.startup import Part
 from tests.bot.adapters.slack.clock import unhurried
-from tests.bot.adapters.slack.server import TEAM, FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.transports import on_socket
 from tests.bot.adapters.slack.workspace import names
+from tests.bot.adapters.slack.workspace.faults import Fault
+from tests.bot.adapters.slack.workspace.names import TEAM
 
 
 async def checked(settings: Settings, **changes: object) -> dict[str, Part]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.home import identity
 from bot.adapters.slack.home.identity import Colleague
 from bot.capabilities import Introduces
@@ -20,11 +20,13 @@ from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.events import Client
-from tests.bot.adapters.slack.server import BOT_USER, FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.names import (
     ADMINS,
     ALICE,
     BOB,
+    BOT_USER,
     DIRECT,
     GUEST,
     HELP,

@@ -6,7 +6,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack import SlackChannel, mount
+from bot.adapters.slack.channel import SlackChannel
+from bot.adapters.slack.endpoint import mount
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.home.standing import Standing
 from bot.capabilities import TellsState
@@ -15,7 +16,8 @@ from bot.office import Office
 from bot.startup import Part
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import Client, envelope, send
-from tests.bot.adapters.slack.server import BOT_USER, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.names import BOT_USER
 from tests.bot.house import until
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from bot.adapters.slack.wire.actions import MORE
 from rag.types import Principal
-from tests.bot.adapters.slack.answering import PAGE, Bot, private_too
+from tests.bot.adapters.saying import PAGE
+from tests.bot.adapters.slack.answering import Bot, private_too
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.workspace.names import BOB
 from tests.bot.house import until

@@ -16,7 +16,7 @@ from bot.types import InteractionId, Outcome, Reply
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.slack.answering import Bot
 from tests.bot.adapters.slack.events import ALICE
-from tests.bot.adapters.slack.visitor import deliver
+from tests.bot.adapters.slack.workspace.envelopes import deliver
 from tests.bot.adapters.slack.workspace.names import (
     BOB,
     BOT_USER,

@@ -14,7 +14,7 @@ from bot.adapters.slack.wire.actions import ASK_SHORTCUT
 from bot.errors import InboxFull
 from tests.bot.adapters.slack.answering import Bot, named
 from tests.bot.adapters.slack.events import ALICE
-from tests.bot.adapters.slack.server import TEAM, Fault
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.files import StoredFile
 from tests.bot.adapters.slack.workspace.names import (
     BOB,
@@ -24,6 +24,7 @@ from tests.bot.adapters.slack.workspace.names import (
     HELP,
     OTHER_BOT,
     SECRET_ROOM,
+    TEAM,
 )
 from tests.bot.house import until
 from tests.bot.recorded import posted

@@ -13,7 +13,7 @@ from bot.types import Feedback, InteractionId, Outcome, Reply
 from tests.bot.adapters.outcomes import TRACE
 from tests.bot.adapters.slack.answering import Bot
 from tests.bot.adapters.slack.events import ALICE
-from tests.bot.adapters.slack.server import Fault
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.names import BOB, DIRECT, GUEST, HELP, PEOPLE
 from tests.bot.house import until
 

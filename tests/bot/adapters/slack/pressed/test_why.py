@@ -22,9 +22,11 @@ from bot.why.steps import Step
 from bot.why.sureness import Sure
 from rag.types import Principal
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
-from tests.bot.adapters.slack.answering import PAGE, Bot
+from tests.bot.adapters.saying import PAGE
+from tests.bot.adapters.slack.answering import Bot
 from tests.bot.adapters.slack.clock import Clock
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.names import ALICE, BOB, DIRECT, GUEST, HELP, SHARED
 from tests.bot.adapters.slack.workspace.views import view_problem
 from tests.bot.house import until

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.pressed.pressing import Press
 from bot.adapters.slack.pressed.wishes import answered_at
 from bot.adapters.slack.wire.actions import ASK_PERSON
@@ -17,7 +17,7 @@ from bot.desk import Desk
 from bot.errors import InboxFull
 from bot.escalations.handover import wish_about
 from bot.routing.router import Router
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Clarification, Interaction, Outcome
 from rag.pipeline import Pipeline
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.names import BOB, ELSEWHERE
 from tests.bot.house import until
 

@@ -9,13 +9,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, Message, Outcome, Person, Thread
 from tests.bot.adapters.inbox import KeepingInbox
-from tests.bot.adapters.slack.answering import Bot, Says, named
+from tests.bot.adapters.saying import Says
+from tests.bot.adapters.slack.answering import Bot, named
 from tests.bot.adapters.slack.events import direct, envelope
 from tests.bot.adapters.slack.server import FakeSlack
-from tests.bot.adapters.slack.visitor import Visitor, deliver
+from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.envelopes import deliver
 from tests.bot.adapters.slack.workspace.names import BOT_USER, DIRECT, HELP
 
 MENTION = f"<@{BOT_USER}>"

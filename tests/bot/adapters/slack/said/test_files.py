@@ -8,12 +8,13 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.capabilities import Fetches
 from bot.config import Settings
 from bot.errors import DeliveryFailed
 from bot.types import Attachment
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.files import StoredFile
 
 CONTENT = b"error 809\n" * 1000

@@ -6,18 +6,20 @@ import asyncio
 
 import pytest
 
-from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.home import names as names_module
 from bot.office import Office
 from bot.ports import ReportStage
 from bot.routing.question import condense
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Inquiry, Outcome, Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.slack.answering import bot_at, named
-from tests.bot.adapters.slack.server import FakeSlack, Fault
-from tests.bot.adapters.slack.visitor import Visitor, deliver
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.envelopes import deliver
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.files import StoredFile
 from tests.bot.adapters.slack.workspace.names import (
     BOB,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import InteractionId, Message, Outcome, Person, PostedRef, Reply, Thread
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import TRACE

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.config import Settings
 from bot.errors import DeliveryFailed
 from bot.escalations.handover import LISTED
@@ -14,7 +14,8 @@ from bot.types import PostedRef
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import Clock, unhurried
 from tests.bot.adapters.slack.questions import DIRECT, HELP, PEOPLE, ROOT, question, replies
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 
 LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 100 for n in range(60)))
 LOST = Fault(status=0, after=True)

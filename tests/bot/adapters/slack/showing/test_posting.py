@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.config import Settings
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.ports import Withdraws
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question, replies
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 
 LONG = replace(ANSWER, text="\n\n".join("word " * 100 for _ in range(60)))
 

@@ -11,17 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.config import Settings, load_settings
 from bot.errors import DeliveryFailed
 from bot.escalations.handover import OFFERED
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Delivery, Message, Response
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.events import ALICE, SECRET
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
-from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Fault, Post
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
+from tests.bot.adapters.slack.workspace.names import TOKEN
+from tests.bot.adapters.slack.workspace.posts import Post
 
 LONG = replace(ANSWER, text="\n\n".join(f"{n}: " + "word " * 100 for n in range(60)))
 LOST = Fault(status=0, after=True)

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.config import Settings
 from bot.types import Activity, Message, Stage
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.clock import Clock, unhurried
 from tests.bot.adapters.slack.questions import HELP, ROOT, question, replies
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.house import until
 
 SEARCHING, DONE = Activity(Stage.SEARCHING), Activity(Stage.DONE)

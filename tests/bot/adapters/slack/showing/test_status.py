@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.config import Settings
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Activity, Message, Stage
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.clock import Clock, unhurried
 from tests.bot.adapters.slack.questions import HELP, ROOT, question, replies
-from tests.bot.adapters.slack.server import FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.workspace.faults import Fault
 
 SEARCHING, READING = Activity(Stage.SEARCHING), Activity(Stage.READING, pages=4)
 STATUS, ADD, REMOVE = "assistant.threads.setStatus", "reactions.add", "reactions.remove"

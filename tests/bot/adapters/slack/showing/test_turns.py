@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack import SlackChannel
+from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.showing.turns import Turns
 from bot.capabilities import TakesTurns
 from bot.types import Message

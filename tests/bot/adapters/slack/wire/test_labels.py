@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.adapters.slack import SlackChannel, connect
+from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.wire.labels import is_ts, thread_of, ts_of
 from bot.config import Settings
 from tests.bot.adapters.outcomes import delivery

@@ -17,7 +17,7 @@ from bot.adapters.slack.arriving.tenancy import Tenancy
 from bot.adapters.slack.wire.requests import Malformed, bolt_request
 from bot.config import load_settings
 from tests.bot.adapters.slack.events import Client, direct, envelope, mention, send
-from tests.bot.adapters.slack.server import TEAM, TOKEN
+from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 JSON = {"content-type": "application/json"}

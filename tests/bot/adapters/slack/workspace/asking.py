@@ -9,9 +9,10 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from tests.bot.adapters.slack.server import FakeSlack, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace.answers import Json
 from tests.bot.adapters.slack.workspace.names import HELP
+from tests.bot.adapters.slack.workspace.posts import Post
 
 
 async def refused(call: Awaitable[AsyncSlackResponse], code: str) -> AsyncSlackResponse:

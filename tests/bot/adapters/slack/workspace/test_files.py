@@ -8,10 +8,11 @@ import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.bot.adapters.slack.server import TOKEN, FakeSlack, Fault
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.files import StoredFile
-from tests.bot.adapters.slack.workspace.names import HELP
+from tests.bot.adapters.slack.workspace.names import HELP, TOKEN
 from tests.bot.adapters.slack.workspace.plain_bot import PlainBot
 
 

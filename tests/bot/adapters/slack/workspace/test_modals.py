@@ -9,13 +9,15 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.bot.adapters.slack.events import Client
-from tests.bot.adapters.slack.server import FakeSlack, Fault, Post
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace import names
 from tests.bot.adapters.slack.workspace.answers import Json
 from tests.bot.adapters.slack.workspace.asking import posted, refused
+from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.names import HELP
 from tests.bot.adapters.slack.workspace.plain_bot import PlainBot
+from tests.bot.adapters.slack.workspace.posts import Post
 from tests.bot.adapters.slack.workspace.samples import FEEDBACK, MENU, ROW, TEXT, asks, plain
 from tests.bot.adapters.slack.workspace.views import View
 

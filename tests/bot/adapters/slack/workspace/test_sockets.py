@@ -13,11 +13,11 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.bot.adapters.slack.server import APP_TOKEN, FakeSlack
+from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace.answers import Json
 from tests.bot.adapters.slack.workspace.asking import posted
-from tests.bot.adapters.slack.workspace.names import HELP
+from tests.bot.adapters.slack.workspace.names import APP_TOKEN, HELP
 from tests.bot.adapters.slack.workspace.samples import ROW
 
 

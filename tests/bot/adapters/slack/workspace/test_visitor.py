@@ -7,11 +7,12 @@ import random
 from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.bot.adapters.slack.events import Client
-from tests.bot.adapters.slack.server import APP_TOKEN, BOT_USER, TOKEN, FakeSlack
-from tests.bot.adapters.slack.visitor import Visitor, deliver, echo
+from tests.bot.adapters.slack.server import FakeSlack
+from tests.bot.adapters.slack.visitor import Visitor
 from tests.bot.adapters.slack.workspace import names
 from tests.bot.adapters.slack.workspace.asking import posted, refused
-from tests.bot.adapters.slack.workspace.names import HELP
+from tests.bot.adapters.slack.workspace.envelopes import deliver, echo
+from tests.bot.adapters.slack.workspace.names import APP_TOKEN, BOT_USER, HELP, TOKEN
 from tests.bot.adapters.slack.workspace.plain_bot import PlainBot
 
 

@@ -10,14 +10,17 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from multidict import CIMultiDict
 
-from bot.adapters.teams import connect, mount
 from bot.adapters.teams.arriving import keys
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import connect
+from bot.adapters.teams.endpoint import mount
 from bot.config import Settings
 from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import BOT, Client, in_channel, in_person, send
-from tests.bot.adapters.teams.server import APP_ID, CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.names import APP_ID
 
 PRESS = {"action": {"type": "Action.Execute", "verb": "ask_person", "data": {"about": "x"}}}
 KINDS: dict[str, dict[str, Any]] = {

@@ -7,14 +7,16 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
-from bot.adapters.teams import connect, mount
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import connect
+from bot.adapters.teams.endpoint import mount
 from bot.config import Settings, load_settings
 from bot.doors.problems import problems
 from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client, in_person, send
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 
 
 @pytest.mark.parametrize("token", ["", "Bearer x", "of another bot"])

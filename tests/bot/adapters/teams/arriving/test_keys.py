@@ -9,13 +9,15 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-from bot.adapters.teams import connect, mount
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import connect
+from bot.adapters.teams.endpoint import mount
 from bot.config import Settings
 from bot.office import Office
 from tests.bot.adapters.teams.activities import Client, in_person, send
-from tests.bot.adapters.teams.server import ISSUER, CountingCredentials, FakeTeams
-from tests.bot.adapters.teams.tenant.credentials import published
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials, published
+from tests.bot.adapters.teams.tenant.names import ISSUER
 
 LONGEST_STALL_SECONDS = 0.5
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel
 from bot.adapters.teams.calling.errors import Removed, StreamRefused
+from bot.adapters.teams.channel import TeamsChannel
 from bot.errors import DeliveryFailed, DeliveryRefused
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import question
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.faults import Fault
 
 
 async def test_a_short_limit_is_waited_out(

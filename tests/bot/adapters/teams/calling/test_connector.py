@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.errors import Removed, Unavailable
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.config import Settings
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.teams.activities import CHANNEL, question
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.faults import Fault
 
 WORDS = {"type": "message", "text": "x"}
 

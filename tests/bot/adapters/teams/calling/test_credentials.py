@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.teams import connect
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.refusals import refusal_of
+from bot.adapters.teams.channel import connect
 from bot.config import Settings
 from bot.errors import DeliveryFailed
 from tests.bot.adapters.teams.activities import question
-from tests.bot.adapters.teams.server import APP_ID, ENTRA, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.login import HOST, Login
+from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA
 
 WORDS = {"type": "message", "text": "x"}
 

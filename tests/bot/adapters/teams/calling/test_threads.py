@@ -10,12 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel
 from bot.adapters.teams.calling.clients import CONNECTIONS
 from bot.adapters.teams.calling.threads import Threads
+from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.showing.render import typing
 from tests.bot.adapters.teams.activities import question
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.faults import Fault
 
 _HANGING = """
 import asyncio, sys, time

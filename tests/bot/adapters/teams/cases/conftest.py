@@ -8,15 +8,17 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.teams import TeamsChannel, connect, mount
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import TeamsChannel, connect
+from bot.adapters.teams.endpoint import mount
 from bot.config import Settings
 from bot.office import Office
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.teams.activities import in_channel
 from tests.bot.adapters.teams.cases.scenes import Scene
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 
 Process = Callable[[], TeamsChannel]
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from bot.adapters.teams import TeamsChannel
+from bot.adapters.teams.channel import TeamsChannel
 from bot.escalations.news import News
 from bot.escalations.telling import Teller
 from bot.escalations.types import Act, Actor, Case, CaseStep
 from bot.office import Office
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Escalation, InteractionId, Message, Outcome, PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.teams.activities import Client, question
-from tests.bot.adapters.teams.server import FakeTeams, Sent
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.cards import words
+from tests.bot.adapters.teams.tenant.posts import Sent
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.recorded import answered
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams.arriving.pressing import LATER
 from bot.errors import StoreUnavailable
 from bot.escalations.types import Actor
-from bot.store import Store
+from bot.pressing.declining import LATER
+from bot.store.store import Store
 from bot.types import Escalation
 from tests.bot.adapters.outcomes import HANDED_OVER
 from tests.bot.adapters.teams.cases.conftest import Process
 from tests.bot.adapters.teams.cases.scenes import Scene
-from tests.bot.adapters.teams.server import Human
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.people import Human
 
 TAKEN = "Anna Lopez has it already. Leave it to them, or ask them to release it."
 

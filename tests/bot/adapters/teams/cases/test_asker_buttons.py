@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from bot.errors import StoreUnavailable
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.cases.scenes import Scene
-from tests.bot.adapters.teams.server import Fault
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.faults import Fault
 
 
 async def replied(scene: Scene) -> None:

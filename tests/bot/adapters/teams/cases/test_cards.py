@@ -14,7 +14,7 @@ from bot.errors import DeliveryFailed, StoreUnavailable
 from bot.escalations.card_threads import UNREAD, USE_REPLY
 from bot.escalations.handover import LISTED
 from bot.escalations.types import Notice
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Escalation, Outcome, PostedRef, Thread
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE, delivery
 from tests.bot.adapters.saying import TENANT
@@ -22,8 +22,9 @@ from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.answering import bot_at
 from tests.bot.adapters.teams.cases.conftest import Process
 from tests.bot.adapters.teams.cases.scenes import ASKER, BEN, Scene
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.escalations.fakes import case_of, notice_of
 from tests.bot.house import until
 

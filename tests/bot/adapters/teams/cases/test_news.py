@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams import TeamsChannel
 from bot.adapters.teams.cases.news import live
+from bot.adapters.teams.channel import TeamsChannel
 from bot.errors import DeliveryFailed, DeliveryRefused
 from bot.escalations.ports import AsksPeople, LinksBack, ShowsCases, Tells
 from bot.escalations.types import Actor
@@ -18,7 +18,8 @@ from bot.types import PostedRef
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import CHANNEL, CHAT, question
 from tests.bot.adapters.teams.conftest import Restart
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.escalations.fakes import ANNA, notice_of
 
 LONG = "\n\n".join(f"Step {number}: " + "word " * 60 for number in range(1, 120))

@@ -12,8 +12,8 @@ from bot.escalations.card_threads import is_card_thread
 from bot.escalations.types import Case, Notice, Standing
 from tests.bot.adapters.teams.cases.conftest import Process
 from tests.bot.adapters.teams.cases.scenes import Scene
-from tests.bot.adapters.teams.server import Fault
 from tests.bot.adapters.teams.tenant import names
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.escalations.fakes import case_of, notice_of
 from tests.bot.recorded import answered
 

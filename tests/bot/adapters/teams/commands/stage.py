@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
-from bot.adapters.teams import TeamsChannel
+from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.commands.run_screen import RunScreen
 from bot.adapters.teams.wire.reference import reference_of
 from bot.orders.following.followers import Followers
 from bot.orders.following.message import Time
 from bot.orders.following.notes import RunNotes, RunShown
 from bot.orders.watching import Watch
-from bot.store import Store
+from bot.store.store import Store
 from ingestion.records.types import Failure
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.server import FakeTeams

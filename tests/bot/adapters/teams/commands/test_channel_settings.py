@@ -15,14 +15,15 @@ from bot.adapters.teams.showing.sizes import BUDGET, size
 from bot.errors import StoreUnavailable
 from bot.office import Office
 from bot.orders.channel_settings import ChannelSettings, Filled, form_of, read_form
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import NO_MODEL, Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import cards
 from tests.bot.adapters.teams.tenant.card_rules import problems
 from tests.bot.adapters.teams.tenant.dialogs import Dialog
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.forms import filled as typed
 from tests.bot.adapters.teams.tenant.names import (
     ALICE,

@@ -6,11 +6,12 @@ import pytest
 
 from bot.adapters.teams.commands.once import KEPT_SECONDS, Once
 from bot.errors import StoreUnavailable
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.commands.conftest import SALARIES
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.names import ALICE, ANNA, GROUP, GUEST, GUESTS, HELP
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.house import until

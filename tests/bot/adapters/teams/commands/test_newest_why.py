@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.teams.commands.newest_why import SAY_WHAT_WAS_WRONG
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Outcome
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from bot.adapters.teams import TeamsChannel
-from bot.store import Store
+from bot.adapters.teams.channel import TeamsChannel
+from bot.store.store import Store
 from tests.bot.adapters.teams.commands.stage import FAILED, Stage, hurried
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.conversations import chat_of
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.names import ALICE, CAROL, GUESTS, HELP, OUTSIDE_GROUP, SHARED
 from tests.bot.house import until
 from tests.bot.orders.fakes import RUNNING

@@ -7,17 +7,18 @@ from typing import NoReturn
 import pytest
 
 from bot import startup
-from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.home.checking import admins_part
 from bot.capabilities import TellsState
 from bot.config import Settings, load_settings
 from bot.errors import DeliveryFailed
 from bot.startup import Part
 from tests.bot.adapters.teams.activities import question
-from tests.bot.adapters.teams.server import APP_ID, CountingCredentials, FakeTeams, Fault
-from tests.bot.adapters.teams.tenant.credentials import Signer
-from tests.bot.adapters.teams.tenant.names import ELSEWHERE, GUESTS, PEOPLE
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials, Signer
+from tests.bot.adapters.teams.tenant.faults import Fault
+from tests.bot.adapters.teams.tenant.names import APP_ID, ELSEWHERE, GUESTS, PEOPLE
 
 
 class RefusedCredentials(CountingCredentials):

@@ -7,20 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel, connect
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.home.identity import Colleagues, home_of
 from bot.adapters.teams.home.roster import Roster
 from bot.capabilities import Introduces
 from bot.config import load_settings
 from bot.errors import DeliveryFailed
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Message, Person
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.conftest import Restart
-from tests.bot.adapters.teams.server import FakeTeams, Fault, Human
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import turns
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.names import (
     ALICE,
     BOB,
@@ -33,6 +34,7 @@ from tests.bot.adapters.teams.tenant.names import (
     OUTSIDE_GROUP,
     SHARED,
 )
+from tests.bot.adapters.teams.tenant.people import Human
 from tests.bot.adapters.teams.visitor import Visitor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel, connect
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.home.lifecycle import Lifecycle
 from bot.adapters.teams.joining import dispatch_to
 from bot.config import Settings
@@ -15,7 +15,8 @@ from bot.errors import StoreUnavailable
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.conftest import Restart
 from tests.bot.adapters.teams.home.written import Written
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 from tests.bot.adapters.teams.tenant.names import ALICE, CAROL, GENERAL, GROUP, HELP
 from tests.bot.adapters.teams.visitor import Visitor
 

@@ -8,11 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.teams import TeamsChannel, connect
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.wire.reference import conversation_in, read_reference
 from bot.config import Settings, load_settings
 from tests.bot.adapters.teams.home.written import Written
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 from tests.bot.adapters.teams.tenant.names import ALICE, APP_ID, BOB, CAROL, ENTRA, PEOPLE
 from tests.bot.adapters.teams.visitor import Visitor
 

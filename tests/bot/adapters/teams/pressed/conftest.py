@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.adapters.teams import connect
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import connect
 from bot.config import Settings
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.teams.answering import Bot, bot_at
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 
 
 @pytest.fixture

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.config import Settings
-from bot.store import Store
+from bot.store.store import Store
 from tests.bot.adapters.teams.activities import Client
-from tests.bot.adapters.teams.server import CountingCredentials, FakeTeams
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
 from tests.bot.adapters.teams.visitor import Visitor
 
 

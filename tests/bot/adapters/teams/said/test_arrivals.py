@@ -6,7 +6,8 @@ import pytest
 
 from bot.greeting import CHAT_HELLO, HELLO, PERSONAL_HELLO
 from tests.bot.adapters.teams.activities import Client
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.names import ALICE, CAROL, ELSEWHERE, GENERAL, GROUP, HELP
 from tests.bot.adapters.teams.visitor import Visitor
 from tests.bot.house import until

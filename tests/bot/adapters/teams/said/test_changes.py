@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel
+from bot.adapters.teams.channel import TeamsChannel
 from bot.office import Office
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Interaction, InteractionId, Outcome, Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE

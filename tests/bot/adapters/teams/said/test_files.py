@@ -7,7 +7,7 @@ import gzip
 import aiohttp
 import pytest
 
-from bot.adapters.teams import TeamsChannel
+from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.said.files import Files
 from bot.adapters.teams.wire.attached import INLINE
 from bot.attachments.reading import Attachments

@@ -10,8 +10,7 @@ import pytest
 from bot.adapters.teams.showing import parts as module
 from bot.adapters.teams.showing.parts import REPLY, Parts
 from bot.notes import Forgetful
-from bot.store import Store
-from bot.store.store import unopened
+from bot.store.store import Store, unopened
 from bot.types import Message, Person, Thread
 from tests.builders import NOON
 

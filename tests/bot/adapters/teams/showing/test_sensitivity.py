@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.teams import connect
+from bot.adapters.teams.channel import connect
 from bot.adapters.teams.showing.sensitivity import UNMARKED, sensitivity_of
 from bot.config import load_settings
 from bot.errors import SettingInvalid
 from bot.types import Clarification
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, VPN
-from tests.bot.adapters.teams.server import APP_ID, ENTRA
+from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA
 
 SECRET = replace(VPN, labels=("it", "Secret"))
 INTERNAL = replace(VPN, labels=("internal",))

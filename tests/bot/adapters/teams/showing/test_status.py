@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel
+from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.wire.reading import message_of
 from bot.types import Activity, Message, Stage
 from tests.bot.adapters.teams.activities import in_channel, question
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.names import GROUP
 
 

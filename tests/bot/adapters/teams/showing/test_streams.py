@@ -10,25 +10,22 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.showing.streams import Stopped, stream_in
 from bot.config import load_settings
 from bot.errors import DeliveryFailed, DeliveryRefused
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Activity, InteractionId, Message, PostedRef, Reply, Stage
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import CHAT, Client, in_person, into, question, send
 from tests.bot.adapters.teams.conftest import Restart
-from tests.bot.adapters.teams.server import (
-    APP_ID,
-    ENTRA,
-    CountingCredentials,
-    FakeTeams,
-    Fault,
-)
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import streaming
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.faults import Fault
+from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA
 from tests.bot.adapters.teams.tenant.streams import Stream
 
 LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 100 for n in range(60)))

@@ -8,18 +8,20 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.teams import TeamsChannel, connect
 from bot.adapters.teams.calling.cloud import Cloud
+from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.wire.reading import message_of
 from bot.config import Settings
-from bot.store import Store
+from bot.store.store import Store
 from bot.types import Message, Reply
 from tests.bot.adapters.outcomes import ANSWER, VPN, delivery
 from tests.bot.adapters.teams.activities import MENTION, in_channel, in_person, question
 from tests.bot.adapters.teams.conftest import Restart
-from tests.bot.adapters.teams.server import APP_ID, CountingCredentials, FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.conversations import chat_of
-from tests.bot.adapters.teams.tenant.names import ALICE, CAROL, GENERAL, GROUP, HELP
+from tests.bot.adapters.teams.tenant.credentials import CountingCredentials
+from tests.bot.adapters.teams.tenant.faults import Fault
+from tests.bot.adapters.teams.tenant.names import ALICE, APP_ID, CAROL, GENERAL, GROUP, HELP
 from tests.bot.adapters.teams.tenant.posts import Sent
 
 PAY = replace(VPN, chunk_id="p1", title="Pay bands", quote="Band 4 starts at 41,000.")

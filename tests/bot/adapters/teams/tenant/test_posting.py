@@ -9,9 +9,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.bot.adapters.teams.server import FakeTeams, Fault
+from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.conversations import chat_of
+from tests.bot.adapters.teams.tenant.faults import Fault
 from tests.bot.adapters.teams.tenant.rest import Rest
 
 CHAT = chat_of(names.ALICE)

@@ -1,0 +1,1 @@
+"""Composers of answers, the checks of what they claim, and the signals of confidence."""

@@ -1,0 +1,186 @@
+"""Check each part of a model's answer against the lines that it cites; pure.
+
+What is shown of a page is always its own text; what is shown of the model is plain text that
+says what its lines say: their figures, their words, and no denial more or less.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rag.answer.claim_support import contradicts, literal, word_support
+from rag.answer.guardrails import must_be_quoted
+from rag.answer.source_lines import (
+    Line,
+    NumberedLines,
+    citations_of,
+    code_claim,
+    quotation_claim,
+    step_claim,
+    table_claim,
+)
+from rag.answer.verbatim_facts import unsupported_facts
+from rag.text.plain_text import plain_text
+from rag.text.words import looks_english
+from rag.types import Chunk, Claim, PartKind
+
+LONGEST_CLAIM = 600
+"""Characters of one part; a longer one is none."""
+
+_LONGEST_WITH_MARKUP = 2 * LONGEST_CLAIM
+"""The same with its markup; the words of a longer one are not looked at, which takes time."""
+
+MOST_LINES = 20
+"""What one part may cite; the rest is left out, so that nothing rests on a whole page."""
+
+WORDS_FLOOR = 0.66
+"""Share of a part's words that stand in its lines or next to them, below which it is dropped.
+
+About the highest that loses at most one in a hundred claims of recorded right answers, in each set
+that it was chosen on (tests/evals/claims_eval.py).
+"""
+
+Rule = Literal["voice", "length", "figures", "words", "negation"]
+"""What a part in a model's words may break."""
+
+_ENUMERATION = re.compile(
+    r"\A(?:(?:step|schritt)\s+\d{1,2}\s*[.):]|\d{1,2}[.)]|[-*+\u2022])\s+", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPart:
+    """What became of a part.
+
+    ``kept``: it passed every check; else ``claim`` is None, or the page's own words in its place.
+    ``broken`` are all rules that it breaks. ``words`` and ``literal`` are the shares of its words
+    in and next to the lines, and of its pairs of words in the lines (rag.answer.claim_support);
+    ``figures``: all its figures are in the lines themselves.
+    """
+
+    claim: Claim | None
+    kept: bool = False
+    lines: tuple[Line, ...] = ()
+    broken: tuple[Rule, ...] = ()
+    words: float = 0.0
+    literal: float = 0.0
+    figures: bool = False
+
+
+def check_part(
+    text: str, kind: PartKind, numbers: Sequence[int], shown: NumberedLines, question: str
+) -> CheckedPart:
+    """Check one part of an answer against the lines that it cites by number.
+
+    Tables and code are shown as they are stored, whatever the text. A step that fails is replaced
+    by its lines' own words, for a procedure with a hole is worse than none; anything else that
+    fails is dropped. What only the page may say (rag.answer.guardrails) comes as a marked quotation.
+    """
+    found = {number: line for number in numbers if (line := shown.line(number))}
+    cited = dict(list(found.items())[:MOST_LINES])
+    lines = tuple(cited.values())
+    if not lines:
+        return CheckedPart(None)
+    stored = _stored_claim(kind, lines)
+    if stored is not None:
+        return CheckedPart(stored, kept=True, lines=lines, words=1.0, literal=1.0, figures=True)
+    said = _one_line(text) if len(text) <= _LONGEST_WITH_MARKUP else ""
+    return _compare(said, kind, _Source.of(cited, shown, question))
+
+
+def _stored_claim(kind: PartKind, lines: Sequence[Line]) -> Claim | None:
+    if kind == "table":
+        return table_claim(lines)
+    return code_claim(lines) if kind == "code" else None
+
+
+def _compare(said: str, kind: PartKind, source: _Source) -> CheckedPart:
+    words = word_support(said, f"{source.near}\n{source.question}")
+    broken = tuple(_broken_rules(said, words, source))
+    instead = _page_instead(kind, source.lines, broken)
+    own = Claim(said, citations_of(source.lines), kind if kind == "step" else "paragraph")
+    return CheckedPart(
+        instead if broken else own,
+        kept=not broken,
+        lines=source.lines,
+        broken=broken,
+        words=words,
+        literal=literal(said, source.quoted),
+        figures=not unsupported_facts(said, [source.quoted]),
+    )
+
+
+def _broken_rules(said: str, words: float, source: _Source) -> Iterator[Rule]:
+    if must_be_quoted(said):
+        yield "voice"
+    if not 0 < len(said) <= LONGEST_CLAIM:
+        yield "length"
+    if unsupported_facts(said, source.figures):
+        yield "figures"
+    if source.translated:
+        return
+    if words < WORDS_FLOOR:
+        yield "words"
+    if contradicts(said, source.quoted, source.headings):
+        yield "negation"
+
+
+def _page_instead(kind: PartKind, lines: Sequence[Line], broken: Sequence[Rule]) -> Claim | None:
+    """Return what the page itself says in place of a part that fails."""
+    if "voice" in broken:
+        return quotation_claim(lines, kind)
+    return step_claim(lines) if kind == "step" and broken else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a part may rest on: ``quoted`` are its lines, ``near`` also what stands around them."""
+
+    lines: tuple[Line, ...]
+    quoted: str
+    headings: str
+    near: str
+    figures: tuple[str, ...]
+    question: str
+    translated: bool
+
+    @classmethod
+    def of(cls, cited: dict[int, Line], shown: NumberedLines, question: str) -> _Source:
+        lines = tuple(cited.values())
+        quoted = "\n".join(line.stored for line in lines)
+        above = "\n".join(each.stored for line in lines for each in line.above)
+        headings = "\n".join([above, *(searchable_head(line.chunk) for line in lines)])
+        beside = [each for number in cited for each in shown.beside(number)]
+        near = "\n".join([quoted, headings, *(each.stored for each in beside)])
+        # The next sentence of a paragraph goes on with it; the next row or step is another fact.
+        going_on = [each.stored for each in beside if each.unit.kind == "sentence"]
+        return cls(
+            lines=lines,
+            quoted=quoted,
+            headings=headings,
+            near=near,
+            figures=(quoted, headings, *going_on),
+            question=question,
+            # Only a question in another language than the page excuses the words: a page must not
+            # escape the rule by having its model answer in another language.
+            translated=not looks_english(question) and looks_english(near),
+        )
+
+
+def searchable_head(chunk: Chunk) -> str:
+    """Return what stands over a chunk's text: its headings, and when and by whom it was changed."""
+    changed = chunk.updated_at.date().isoformat() if chunk.updated_at else ""
+    return "\n".join((*chunk.breadcrumb, chunk.title, chunk.section, changed, chunk.updated_by))
+
+
+def searchable(chunk: Chunk) -> str:
+    """Return everything a passage says: where it stands, and its text."""
+    return f"{searchable_head(chunk)}\n{chunk.text}"
+
+
+def _one_line(text: str) -> str:
+    shown = " ".join(plain_text(text).split())
+    return plain_text(_ENUMERATION.sub("", shown))

@@ -1,0 +1,191 @@
+"""Cut a block between its entries to the words that fit, and say what is left out; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rag.text.blocks import Block, Span
+from rag.text.sentences import without_markdown
+from rag.types import PartKind
+
+MOST_ROWS = 12
+"""A table up to this length is shown whole."""
+
+MOST_WORDS = 220
+"""Words that are shown of one block at most."""
+
+MORE_NOTE = "\u2026 more on the page"
+MORE_ROWS_NOTE = "\u2026 more rows on the page"
+
+_KINDS: dict[str, PartKind] = {
+    "paragraph": "paragraph",
+    "list": "paragraph",
+    "steps": "step",
+    "table": "table",
+    "code": "code",
+}
+_BOLD = "**"
+_CELL = re.compile(r"(?<!\\)\|")
+
+Place = tuple[str, int, int]
+"""The id of a chunk, and where in its text something begins and ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The entries of a block that are shown; ``more`` says in our words what is not."""
+
+    block: Block
+    entries: tuple[Span, ...]
+    more: str = ""
+
+    @property
+    def kind(self) -> PartKind:
+        return _KINDS[self.block.kind]
+
+    @property
+    def words(self) -> int:
+        return visible_words(self.runs)
+
+    @property
+    def runs(self) -> tuple[Span, ...]:
+        """What is quoted, as few stretches of text as there can be."""
+        framed = (self.block.header, *self.entries, self.block.footer)
+        return tuple(_merged([*self.block.above, *(span for span in framed if span)]))
+
+    @property
+    def tall(self) -> bool:
+        """Whether a table has too many rows to be shown whole."""
+        return self.block.kind == "table" and len(self.entries) > MOST_ROWS
+
+    def text(self, decisive: Collection[Place] = ()) -> str:
+        """Return it as Markdown, with decisive stretches in bold."""
+        joint = " " if self.block.kind == "paragraph" else "\n"
+        return joint.join(_with_key_lines_bold(run, decisive) for run in self.runs)
+
+
+def visible_words(spans: Iterable[Span]) -> int:
+    """Return how many words a reader sees."""
+    return sum(_words(span.quote) for span in spans)
+
+
+@lru_cache(maxsize=8192)
+def _words(text: str) -> int:
+    return len(without_markdown(text).split())
+
+
+def whole_block(block: Block) -> Excerpt:
+    """Return all of a block."""
+    return Excerpt(block, block.entries)
+
+
+def fit_block(block: Block, scores: Sequence[float], room: int) -> Excerpt | None:
+    """Return as much of a block as there is room for, in words; None where nothing can be shown.
+
+    Args:
+        block: what is shown of it follows its kind: of steps and code the first, of a table the
+            rows that score best, of anything else what is around the entry that scores best.
+        scores: how well each of its entries answers.
+        room: words that it may take.
+    """
+    everything = whole_block(block)
+    if not everything.tall and everything.words <= room:
+        return everything
+    sizes = [visible_words([entry]) for entry in block.entries]
+    left = room - (everything.words - sum(sizes))
+    if block.kind in {"steps", "code"}:
+        kept = _first(sizes, left)
+    elif block.kind == "table":
+        kept = _best(sizes, scores, left)
+    else:
+        kept = _around(sizes, scores, left)
+    if not kept:
+        return None
+    return Excerpt(block, tuple(block.entries[n] for n in kept), _left_out(block, kept))
+
+
+def _first(sizes: Sequence[int], room: int) -> list[int]:
+    count = 0
+    while count < len(sizes) and sum(sizes[: count + 1]) <= room:
+        count += 1
+    return list(range(count))
+
+
+def _best(sizes: Sequence[int], scores: Sequence[float], room: int) -> list[int]:
+    kept: list[int] = []
+    for n in sorted(range(len(sizes)), key=lambda n: -scores[n]):
+        if len(kept) < MOST_ROWS and sizes[n] <= room:
+            kept.append(n)
+            room -= sizes[n]
+    return sorted(kept)
+
+
+def _around(sizes: Sequence[int], scores: Sequence[float], room: int) -> list[int]:
+    """Return a run around the best entry, grown to the side that scores better."""
+    first = last = max(range(len(sizes)), key=lambda n: scores[n])
+    room -= sizes[first]
+    if room < 0:
+        return []
+    while True:
+        beside = [n for n in (first - 1, last + 1) if 0 <= n < len(sizes) and sizes[n] <= room]
+        if not beside:
+            return list(range(first, last + 1))
+        taken = max(beside, key=lambda n: scores[n])
+        first, last = min(first, taken), max(last, taken)
+        room -= sizes[taken]
+
+
+def _left_out(block: Block, kept: Sequence[int]) -> str:
+    """Return what to say of the entries that are not shown; "" when all are."""
+    if len(kept) == len(block.entries):
+        return ""
+    if block.kind == "table":
+        return MORE_ROWS_NOTE
+    left = [number for number in block.numbers[kept[-1] + 1 :] if number is not None]
+    if block.kind != "steps" or not left:
+        return MORE_NOTE
+    if len(left) == 1:
+        return f"\u2026 step {left[0]} on the page"
+    return f"\u2026 steps {left[0]} to {left[-1]} on the page"
+
+
+def _merged(spans: Iterable[Span]) -> Iterator[Span]:
+    """Join what follows each other in one chunk with nothing but white space between."""
+    before: Span | None = None
+    for span in spans:
+        if before is not None and _adjoins(before, span):
+            before = Span(before.chunk, before.start, span.end)
+            continue
+        if before is not None:
+            yield before
+        before = span
+    if before is not None:
+        yield before
+
+
+def _adjoins(one: Span, other: Span) -> bool:
+    between = one.chunk.text[one.end : other.start]
+    return one.chunk.id == other.chunk.id and one.end <= other.start and not between.strip()
+
+
+def _with_key_lines_bold(run: Span, decisive: Collection[Place]) -> str:
+    text, shown, at = run.chunk.text, "", run.start
+    for start, end in sorted(place[1:] for place in decisive if run.holds(*place)):
+        shown += text[at:start] + "\n".join(map(_bold, text[start:end].split("\n")))
+        at = end
+    return shown + text[at : run.end]
+
+
+def _bold(line: str) -> str:
+    """Return a line in bold, a row cell by cell; one with marks of its own inside code as it is."""
+    bare = line.strip()
+    if not bare or ("`" in bare and _BOLD in bare):
+        return line
+    parts = _CELL.split(bare)
+    if len(parts) > 1 and not parts[0] and not parts[-1]:
+        return f"|{'|'.join(f' {_bold(cell.strip())} ' for cell in parts[1:-1])}|"
+    lead = line[: len(line) - len(line.lstrip())]
+    return f"{lead}{_BOLD}{bare.replace(_BOLD, '')}{_BOLD}"

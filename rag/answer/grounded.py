@@ -1,0 +1,293 @@
+"""Answer from numbered lines by one structured model call, and keep only what code can check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import UTC, date, datetime
+from itertools import zip_longest
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from prompts.files import PromptFile
+from rag import telemetry
+from rag.answer.citations import CheckedPart, check_part, searchable
+from rag.answer.guardrails import must_be_quoted
+from rag.answer.source_lines import NumberedLines, number_lines
+from rag.answer.verbatim_facts import unsupported_facts
+from rag.ports import ChatModel, Composition, Prompt, to_prompt
+from rag.telemetry import describe, span
+from rag.text.plain_text import addresses, plain_text, visible
+from rag.types import Chunk, Claim, ModelCall, PartKind, Passage
+
+CONTEXT_TOKENS = 4000
+WHOLE_SECTIONS = 2
+"""Of how many of the best passages the whole section is sent before the other passages are."""
+MOST_PARTS = 40
+"""Far more than the prompt asks for; what a model writes beyond that is dropped."""
+LONGEST_REMARK = 200
+"""Characters; the same for what is missing."""
+
+MISSING_PART_NOTE = "part of what was asked"
+"""Said where a model names what is missing in words that can't be shown."""
+
+_NOTHING_SAID = frozenset({"", "null", "none", "nothing", "n/a", "nichts"})
+"""How models write that there is nothing to say, in lower case."""
+
+_RATING = {"high": 1.0, "medium": 0.5, "low": 0.0}
+_CHARACTERS_A_TOKEN = 4
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+class StatedPart(BaseModel):
+    """One part of an answer as the model gives it, unchecked: what it rests on, then the words."""
+
+    lines: list[int] = Field(default_factory=list)
+    kind: PartKind = "paragraph"
+    text: str = ""
+
+
+class GroundedAnswer(BaseModel):
+    """What the model is asked to give; prompts/answer.md says what each field means.
+
+    The order is that in which a model writes: evidence first, the verdict last.
+    """
+
+    reading: str | None = None
+    parts: list[StatedPart] = Field(default_factory=list)
+    conflict: bool = False
+    missing: str | None = None
+    certainty: Literal["high", "medium", "low"] = "low"
+    answerable: bool
+
+
+def approximate_tokens(text: str) -> int:
+    """Return about how many tokens a text is, rather too many than too few."""
+    return len(text.encode()) // _CHARACTERS_A_TOKEN + 1
+
+
+def utc_today() -> date:
+    """Return the day in UTC."""
+    return datetime.now(UTC).date()
+
+
+class GroundedComposer:
+    """Composer over a chat model; whatever the model says, only checked claims come out.
+
+    Args:
+        model: asked once a question; its own repair aside.
+        prompt: takes ``today``, ``passages`` and ``question`` (prompts/answer.md).
+        attached_prompt: takes ``attached``, too (prompts/answer_attached.md); None leaves files
+            that come with a question unread.
+        context_tokens: how much of the passages is sent, in whole passages, best first; the first
+            is always sent.
+        count_tokens: how the context is measured.
+        today: the day that the model is told.
+        superseded: labels of pages that the company marks as replaced, in whatever case.
+    """
+
+    name: Literal["model"] = "model"
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompt: PromptFile,
+        *,
+        attached_prompt: PromptFile | None = None,
+        context_tokens: int = CONTEXT_TOKENS,
+        count_tokens: Callable[[str], int] = approximate_tokens,
+        today: Callable[[], date] = utc_today,
+        superseded: Collection[str] = (),
+    ) -> None:
+        self._model = model
+        self._prompt = prompt
+        self._attached_prompt = attached_prompt
+        self._context_tokens = context_tokens
+        self._count_tokens = count_tokens
+        self._today = today
+        self._superseded = frozenset(label.casefold() for label in superseded)
+
+    async def compose(self, question: str, passages: Sequence[Passage]) -> Composition:
+        """Return the claims that hold. Raises ModelUnavailable or ModelAnswerInvalid."""
+        chunks = self.fitting(passages)
+        if not chunks:
+            return Composition(claims=())
+        shown = number_lines(chunks, self._superseded)
+        prompt = to_prompt(self._prompt, **self._inputs(question, shown))
+        return await self._answered(prompt, question, shown, known=[question, *_texts(chunks)])
+
+    async def compose_with(
+        self, question: str, passages: Sequence[Passage], attached: Sequence[str]
+    ) -> Composition:
+        """Do so for a question that came with files. Raises as ``compose`` does.
+
+        No claim may take a figure or a code from a file, nor may what is said of how the question
+        was read or of what is missing.
+        """
+        chunks = self.fitting(passages)
+        if self._attached_prompt is None or not chunks:
+            return await self.compose(question, passages)
+        shown = number_lines(chunks, self._superseded)
+        prompt = to_prompt(
+            self._attached_prompt,
+            attached=[visible(text) for text in attached],
+            **self._inputs(question, shown),
+        )
+        return await self._answered(prompt, question, shown, known=_texts(chunks))
+
+    def _inputs(self, question: str, shown: NumberedLines) -> dict[str, str | Sequence[str]]:
+        today = self._today()
+        return {
+            "today": f"{today.isoformat()} ({_DAYS[today.weekday()]})",
+            "passages": shown.passages,
+            "question": visible(question),
+        }
+
+    async def _answered(
+        self, prompt: Prompt, question: str, shown: NumberedLines, *, known: Sequence[str]
+    ) -> Composition:
+        """Ask, and check what comes; figures of reading and missing must be in ``known``."""
+        answered = await self._model.structured(prompt, GroundedAnswer)
+        if answered.value is None:
+            refusal = plain_text(answered.refusal or "") or "The model declined."
+            return Composition(claims=(), calls=(answered.call,), refusal=refusal)
+        with span(telemetry.GROUNDING, {telemetry.COMPOSER: self.name}) as current:
+            composition = _checked(question, answered.value, shown, known, answered.call)
+            describe(current, telemetry.of_claims(composition))
+            return composition
+
+    def fitting(self, passages: Sequence[Passage]) -> list[Chunk]:
+        """Return the chunks that are sent; one that does not fit leaves room for the next."""
+        taken: dict[str, Chunk] = {}
+        left = self._context_tokens
+        for chunk in _by_priority(passages):
+            if chunk.id in taken:
+                continue
+            cost = self._count_tokens(number_lines([chunk], self._superseded).passages[0])
+            if cost <= left or not taken:
+                taken[chunk.id] = chunk
+                left -= cost
+        return list(taken.values())
+
+
+def _by_priority(passages: Sequence[Passage]) -> Iterator[Chunk]:
+    """Yield the chunks in the order in which they are worth their place, some twice.
+
+    The sections of the best passages come whole, so that no list is cut; then what was found, then
+    the rest of the other sections.
+    """
+    chunks = [passage.chunk for passage in passages]
+    for best in chunks[:WHOLE_SECTIONS]:
+        yield best
+        yield from (chunk for chunk in chunks if _section(chunk) == _section(best))
+    yield from chunks
+
+
+def _section(chunk: Chunk) -> tuple[str, str, tuple[str, ...]]:
+    return chunk.space, chunk.page_id, chunk.breadcrumb
+
+
+def _texts(chunks: Sequence[Chunk]) -> list[str]:
+    return [searchable(chunk) for chunk in chunks]
+
+
+def _checked(
+    question: str,
+    answer: GroundedAnswer,
+    shown: NumberedLines,
+    known: Sequence[str],
+    call: ModelCall,
+) -> Composition:
+    stated = answer.parts if answer.answerable else []
+    checks = [
+        check_part(part.text, part.kind, part.lines, shown, question)
+        for part in stated[:MOST_PARTS]
+    ]
+    claims = _claims(stated, checks)
+    return Composition(
+        claims=claims,
+        calls=(call,),
+        reading=_remark(answer.reading, known) if claims else None,
+        missing=_remark(answer.missing, known) or _gap(answer, claims),
+        dropped_claims=len(stated) - sum(check.kept for check in checks),
+        signals=_signals(answer, stated, checks, claims),
+    )
+
+
+def _claims(stated: Sequence[StatedPart], checks: Sequence[CheckedPart]) -> tuple[Claim, ...]:
+    """Return what is shown: no sentence twice, and no procedure that lacks a step."""
+    pairs = zip_longest(stated, checks)
+    whole = all(check and check.claim for part, check in pairs if part.kind == "step")
+    claims = [check.claim for check in checks if check.claim]
+    others = {claim.text.casefold(): claim for claim in reversed(claims) if claim.kind != "step"}
+    return tuple(
+        claim
+        for claim in claims
+        if (claim.kind == "step" and whole) or claim is others.get(claim.text.casefold())
+    )
+
+
+def _gap(answer: GroundedAnswer, claims: Sequence[Claim]) -> str | None:
+    """Return that an answer lacks something, where the model's words for it can't be shown."""
+    return MISSING_PART_NOTE if claims and _says_anything(answer.missing) else None
+
+
+def _remark(remark: str | None, known: Sequence[str]) -> str | None:
+    """Return how the question was read, or what is missing, unless it says more than is known."""
+    shown = _shown(remark)
+    unsafe = len(shown) > LONGEST_REMARK or addresses(shown) or must_be_quoted(shown)
+    if unsafe or not _says_anything(remark):
+        return None
+    return None if unsupported_facts(shown, known) else shown
+
+
+def _says_anything(remark: str | None) -> bool:
+    return _shown(remark).rstrip(".").casefold() not in _NOTHING_SAID
+
+
+def _shown(remark: str | None) -> str:
+    return " ".join(plain_text(remark or "").split())
+
+
+def _signals(
+    answer: GroundedAnswer,
+    stated: Sequence[StatedPart],
+    checks: Sequence[CheckedPart],
+    claims: Sequence[Claim],
+) -> dict[str, float]:
+    """Return the features for the gate; within 0 and 1 but the two that count sources.
+
+    ``lines_found_share``: of the numbers cited, those that a line has. Of the parts that were kept:
+    ``figures_quoted``, the share whose figures all stand in the very lines; ``words_supported``,
+    the mean share of words that stand in the lines or next to them; ``wording_literal``, that of
+    pairs of neighbouring words that the lines have. These three are absent without such a part;
+    the latter two mean nothing where question and pages are in different languages.
+    """
+    kept = [check for check in checks if check.kept]
+    cited = {line.chunk.id for check in checks if check.claim for line in check.lines}
+    pages = {
+        (line.chunk.space, line.chunk.page_id)
+        for check in checks
+        if check.claim
+        for line in check.lines
+    }
+    numbers = sum(len(set(part.lines)) for part in stated[:MOST_PARTS])
+    signals = {
+        "answerable": float(answer.answerable),
+        "self_rating": _RATING[answer.certainty],
+        "partial": float(_says_anything(answer.missing)),
+        "conflict": float(answer.conflict and len(pages) > 1),
+        "claims_kept_share": _share(len(kept), len(stated)),
+        "lines_found_share": _share(sum(len(check.lines) for check in checks), numbers),
+        "sources_distinct": float(len(cited)),
+        "pages_distinct": float(len(pages)),
+    }
+    if kept and claims:
+        signals["figures_quoted"] = _share(sum(check.figures for check in kept), len(kept))
+        signals["words_supported"] = _share(sum(check.words for check in kept), len(kept))
+        signals["wording_literal"] = _share(sum(check.literal for check in kept), len(kept))
+    return signals
+
+
+def _share(part: float, whole: int) -> float:
+    return part / whole if whole else 0.0

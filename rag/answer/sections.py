@@ -1,0 +1,328 @@
+"""Group chunks into a page's sections, rank them, and choose what of them is shown; pure.
+
+A section is what stands under one heading, whatever chunks it is cut into. Sections are ranked
+by their best line and by how they were found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from rag.answer.excerpts import MORE_NOTE, MOST_WORDS, Excerpt, fit_block, whole_block
+from rag.text.blocks import Block, Span, blocks_in
+from rag.text.sentences import HEADING_WORDS, is_heading, without_markdown
+from rag.types import Chunk, Passage
+
+SECTION_CHUNKS = 8
+"""A section is read up to this length, around what was found of it."""
+
+_NO_HEADING = re.compile(r"\s*(?:\||(?:[-*+\u2022\u25aa\u25e6]|\d{1,3}[.)])\s)")
+"""How rows of tables and items of lists begin."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """What stands under one heading of a page, and the chunks it is in, in order.
+
+    ``part`` are its blocks where its chunks hold more than the section; None: all of them.
+    """
+
+    chunks: tuple[Chunk, ...]
+    part: tuple[Block, ...] | None = None
+
+    @property
+    def page_id(self) -> str:
+        return self.chunks[0].page_id
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its blocks; read when first asked for, as most sections are never shown."""
+        return _blocks(self.chunks) if self.part is None else self.part
+
+    @property
+    def spans(self) -> Iterator[Span]:
+        """Yield everything in it that can be shown."""
+        return _spans(self.blocks)
+
+
+def section_of(
+    chunk: Chunk, page: Sequence[Chunk], most: int = SECTION_CHUNKS
+) -> tuple[Chunk, ...]:
+    """Return the chunks of the section that a chunk of the page is in, at most ``most``.
+
+    Of a longer one those nearest to the chunk are left. A page that no longer has the chunk gives
+    the chunk alone.
+    """
+    same = [other for other in page if other.breadcrumb == chunk.breadcrumb]
+    at = next((n for n, other in enumerate(same) if other.id == chunk.id), None)
+    if at is None:
+        return (chunk,)
+    first = max(0, min(at - most // 2, len(same) - most))
+    return tuple(same[first : first + most])
+
+
+def sections_of(chunks: Iterable[Chunk]) -> tuple[Section, ...]:
+    """Return the sections that the chunks make, in the order in which each is first met."""
+    sections: dict[tuple[str, str, tuple[str, ...]], dict[str, Chunk]] = {}
+    for chunk in chunks:
+        key = (chunk.space, chunk.page_id, chunk.breadcrumb)
+        sections.setdefault(key, {}).setdefault(chunk.id, chunk)
+    ordered = (sorted(same.values(), key=lambda each: each.ordinal) for same in sections.values())
+    return tuple(section for same in ordered for section in _divided(same))
+
+
+def _divided(chunks: Sequence[Chunk]) -> Iterator[Section]:
+    """Yield what stands under each heading that is left in the text of chunks of one breadcrumb.
+
+    Short sections of a page share a chunk. As one they would be found for the words of all.
+    """
+    if not any(_may_hold_heading(chunk.text) for chunk in chunks):
+        yield Section(tuple(chunks))
+        return
+    part: list[Block] = []
+    for block in _blocks(chunks):
+        if part and _begins(block):
+            yield _section(part)
+            part = []
+        part.append(block)
+    if part:
+        yield _section(part)
+
+
+@lru_cache(maxsize=4096)
+def _may_hold_heading(text: str) -> bool:
+    """Whether a line is short enough for a heading; sooner told than by reading all blocks."""
+    lines = (line for line in text.splitlines() if line.strip() and not _NO_HEADING.match(line))
+    return any(len(without_markdown(line).split()) <= HEADING_WORDS for line in lines)
+
+
+def _begins(block: Block) -> bool:
+    return any(is_heading(span.quote) for span in block.above)
+
+
+def _section(blocks: Sequence[Block]) -> Section:
+    chunks = {span.chunk.id: span.chunk for span in _spans(blocks)}
+    return Section(tuple(chunks.values()), tuple(blocks))
+
+
+def _spans(blocks: Sequence[Block]) -> Iterator[Span]:
+    for block in blocks:
+        yield from block.above
+        if block.header:
+            yield block.header
+        yield from block.entries
+
+
+def _blocks(chunks: Sequence[Chunk]) -> tuple[Block, ...]:
+    return tuple(block for run in _runs(chunks) for block in blocks_in(run))
+
+
+def _runs(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:
+    """Yield the chunks that follow each other on the page."""
+    run: list[Chunk] = []
+    for chunk in chunks:
+        if run and chunk.ordinal != run[-1].ordinal + 1:
+            yield run
+            run = []
+        run.append(chunk)
+    if run:
+        yield run
+
+
+WORDS_ALONE = 130
+"""Words of a section that is shown alone; a list of steps that needs more gets LONGEST."""
+
+WORDS_OF_FIRST = 100
+"""Words of the first of two sections."""
+
+WORDS_OF_SECOND = 70
+"""Words of the second of two at most."""
+
+LEAST_WORDS_OF_SECOND = 15
+"""With less room left a second section would say nothing."""
+
+SECOND_SECTION_MARGIN = 0.4
+"""How far below the best sentence's score that of a second section may lie."""
+
+_ATOMIC = frozenset({"steps", "table", "code"})
+"""Kinds of block that are rather shown in full than cut to ROOM."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How well sentences, items and rows answer: start, end and score, by their chunk's id."""
+
+    units: Mapping[str, Sequence[tuple[int, int, float]]]
+
+    def of(self, span: Span) -> float:
+        """Return the best score in a stretch of text; 0 where none is known."""
+        within = (
+            score
+            for start, end, score in self.units.get(span.chunk.id, ())
+            if start < span.end and span.start < end
+        )
+        return max(within, default=0.0)
+
+    def best(self, section: Section) -> float:
+        """Return the best score in a section; 0 where none is known."""
+        if section.part is not None:
+            return max(map(self.of, section.spans), default=0.0)
+        known = (unit[2] for chunk in section.chunks for unit in self.units.get(chunk.id, ()))
+        return max(known, default=0.0)
+
+
+ShownSections = tuple[tuple[Excerpt, ...], ...]
+"""The excerpts of each section that is shown, best section first, each in page order."""
+
+
+def choose_excerpts(ordered: Sequence[Section], scores: Scores) -> ShownSections:
+    """Return what is shown of one section or two, at most LONGEST words.
+
+    A second one is shown only where its best sentence answers nearly as well as the first's.
+
+    Args:
+        ordered: the sections, best first.
+        scores: of what is in them.
+    """
+    laid = [_ScoredSection(section, scores) for section in ordered]
+    found = ((n, _fit_section(section, WORDS_ALONE)) for n, section in enumerate(laid))
+    n, alone = next(((n, cut) for n, cut in found if cut), (0, ()))
+    if not alone:
+        return ()
+    before = _fit_section(laid[n], WORDS_OF_FIRST)
+    used = sum(excerpt.words for excerpt in before)
+    room = min(WORDS_OF_SECOND, WORDS_ALONE - used)
+    said = {entry.quote for excerpt in before for entry in excerpt.entries}
+    for section in laid[n + 1 :]:
+        if room >= LEAST_WORDS_OF_SECOND and section.best >= laid[n].best - SECOND_SECTION_MARGIN:
+            another = _fit_section(section, room, said=said, longest=MOST_WORDS - used)
+            if another:
+                return before, another
+    return (alone,)
+
+
+class _ScoredSection:
+    """A section with its blocks, each with the scores of its entries; read when first needed."""
+
+    def __init__(self, section: Section, scores: Scores) -> None:
+        self._section = section
+        self._scores = scores
+        self.best = scores.best(section)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        return self._section.blocks
+
+    @cached_property
+    def marks(self) -> list[list[float]]:
+        return [[self._scores.of(entry) for entry in block.entries] for block in self.blocks]
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The places of the blocks, the best first."""
+        above = [max(map(self._scores.of, b.above), default=0.0) for b in self.blocks]
+        best = [max(*each, over) for each, over in zip(self.marks, above, strict=True)]
+        return sorted(range(len(best)), key=lambda n: -best[n])
+
+
+def _fit_section(
+    section: _ScoredSection, room: int, *, said: Collection[str] = (), longest: int = MOST_WORDS
+) -> tuple[Excerpt, ...]:
+    """Return the blocks of a section that answer best, as many as there is room for.
+
+    What was ``said`` is not repeated. The best block may take up to ``longest`` words where it
+    makes no sense in part; where even those are too few for it nothing of the section is shown.
+    """
+    kept: dict[int, Excerpt] = {}
+    for n in section.order:
+        block = section.blocks[n]
+        if all(entry.quote in said for entry in block.entries):
+            continue
+        excerpt = _fit_block(block, section.marks[n], room, longest, first=not kept)
+        if excerpt is not None:
+            kept[n] = excerpt
+            room -= excerpt.words
+        elif not kept and longest < MOST_WORDS:
+            return ()
+    excerpts = [kept[n] for n in sorted(kept)]
+    cut = len(excerpts) < len(section.order) or any(each.more == MORE_NOTE for each in excerpts)
+    return _with_one_more_note(excerpts) if cut else tuple(excerpts)
+
+
+def _with_one_more_note(excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
+    """Return them with what says that there is more said once, at the end."""
+    if not excerpts:
+        return ()
+    *before, last = (
+        replace(excerpt, more="") if excerpt.more == MORE_NOTE else excerpt for excerpt in excerpts
+    )
+    return (*before, replace(last, more=last.more or MORE_NOTE))
+
+
+def _fit_block(
+    block: Block, scores: Sequence[float], room: int, longest: int, *, first: bool
+) -> Excerpt | None:
+    """Return a block, or of the best one as much as has room."""
+    everything = whole_block(block)
+    if not first:
+        return everything if _fits(everything, room) else None
+    if block.kind in _ATOMIC:
+        may_be_cut = longest == MOST_WORDS or everything.tall
+        return (
+            fit_block(block, scores, longest) if may_be_cut or _fits(everything, longest) else None
+        )
+    return fit_block(block, scores, room) or fit_block(block, scores, longest)
+
+
+def _fits(excerpt: Excerpt, room: int) -> bool:
+    return not excerpt.tall and excerpt.words <= room
+
+
+CHUNK_COSINE_WEIGHT = 0.8
+"""What the cosine of a whole chunk counts for, beside the score of the best line in it.
+
+A line that says what was asked may stand in a section on something else.
+"""
+
+FIRST_RANK_WEIGHT = 0.1
+"""What it counts for to be found first; half of it for the second, a third for the third."""
+
+
+def rank_sections(passages: Sequence[Passage], scores: Scores) -> list[tuple[float, Section]]:
+    """Return the sections of the passages with what each is worth, best first."""
+    found = {passage.chunk.id: passage for passage in passages}
+    sections = sections_of([passage.chunk for passage in passages])
+    places = {key: n for n, key in enumerate(dict.fromkeys(map(_key, sections)), start=1)}
+
+    def worth(section: Section) -> float:
+        cosines = (found[chunk.id].signals.get("vector", 0.0) for chunk in section.chunks)
+        best = scores.best(section) + CHUNK_COSINE_WEIGHT * max(cosines, default=0.0)
+        return best + FIRST_RANK_WEIGHT / places[_key(section)]
+
+    worths = [(worth(section), section) for section in sections]
+    return sorted(worths, key=lambda each: each[0], reverse=True)
+
+
+def section_signals(worths: Sequence[tuple[float, Section]]) -> dict[str, float]:
+    """Return what the gate may know of the choice; ``worths`` are those of ``ranked``, not empty.
+
+    ``section_score`` is the best section's worth, ``section_gap`` by how much it is ahead of the
+    next one, ``section_lead`` of the best one of another page.
+    """
+    best, first = worths[0]
+    others = (worth for worth, section in worths if section.page_id != first.page_id)
+    following = (worth for worth, _ in worths[1:])
+    return {
+        "section_score": best,
+        "section_gap": best - next(following, 0.0),
+        "section_lead": best - next(others, 0.0),
+    }
+
+
+def _key(section: Section) -> tuple[str, str, tuple[str, ...]]:
+    """Return what the sections of one breadcrumb share, which are found together."""
+    first = section.chunks[0]
+    return first.space, first.page_id, first.breadcrumb

@@ -1,0 +1,102 @@
+"""Open the index and the embedder that the settings name, for every process alike.
+
+Azure, onnxruntime and the model clients are imported only where the settings ask for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from rag.config import SearchSettings
+from rag.errors import ModelFilesInvalid
+from rag.ports import Embedder, SearchIndex
+from rag.types import Fingerprint
+
+INDEX_FILE = "index.sqlite"
+_IN_MEMORY = Path(":memory:")
+
+
+@asynccontextmanager
+async def open_embedder(settings: SearchSettings) -> AsyncIterator[tuple[Embedder | None, str]]:
+    """Open what embeds: the model server that is set, else the embedder that is installed.
+
+    Yield the embedder, or None and why there is none: search is by keyword alone then.
+
+    Raises:
+        ModelUnavailable: EMBEDDING_MODEL is set and can't be used. Pages written without their
+            vectors would have to be written again, so that this is no case for None.
+    """
+    model = settings.embedding_model
+    opened = _open_remote_embedder(settings, model) if model else open_installed_embedder()
+    async with opened as embedder:
+        yield embedder
+
+
+async def open_search_index(
+    settings: SearchSettings, embedder: Embedder | None, *, write: bool
+) -> SearchIndex:
+    """Open the index: Azure AI Search where it is set, else one file; the caller closes it.
+
+    Args:
+        settings: Which one.
+        embedder: What the index must have been built with; None to use keywords alone.
+        write: Make it where there is none. Otherwise one file that is not there stays so, and
+            reads as empty; one in Azure is unavailable until it is there.
+
+    Raises:
+        IndexMismatch: It was built with another embedder or schema.
+        IndexUnavailable: It cannot be reached, or read.
+    """
+    if settings.azure_search_configured:
+        return await _open_azure_index(settings, embedder, create=write)
+    from rag.index.embedded.index import fingerprint_of, open_index
+
+    path = settings.data_dir / INDEX_FILE
+    if write:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    elif not path.exists():
+        path = _IN_MEMORY
+    return await open_index(path, fingerprint_of(embedder) if embedder else None)
+
+
+async def _open_azure_index(
+    settings: SearchSettings, embedder: Embedder | None, *, create: bool
+) -> SearchIndex:
+    from rag.index.azure.index import Opening, open_azure_index
+    from rag.index.azure.schema import SCHEMA
+
+    expected = Fingerprint(embedder.name, embedder.dimensions, SCHEMA) if embedder else None
+    return await open_azure_index(
+        settings, expected, create=create, opening=Opening(may_be_absent=True)
+    )
+
+
+@asynccontextmanager
+async def open_installed_embedder() -> AsyncIterator[tuple[Embedder | None, str]]:
+    """Open the embedder that is installed: it needs no network. Yield as open_embedder does."""
+    from rag.models.embedding.local import open_local_embedder
+
+    try:
+        embedder = await open_local_embedder()
+    except ModelFilesInvalid as error:
+        yield None, str(error)
+        return
+    try:
+        yield embedder, ""
+    finally:
+        embedder.close()
+
+
+@asynccontextmanager
+async def _open_remote_embedder(
+    settings: SearchSettings, model: str
+) -> AsyncIterator[tuple[Embedder | None, str]]:
+    from rag.models.embedding.openai_compatible import embedder_settings, open_openai_embedder
+
+    embedder = await open_openai_embedder(embedder_settings(settings, model))
+    try:
+        yield embedder, ""
+    finally:
+        await embedder.close()

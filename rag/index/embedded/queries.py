@@ -1,0 +1,277 @@
+"""Search the embedded index and read its chunks, each time within one snapshot."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from rag.index.embedded.schema import COLUMNS, TABLES, chunk_of, decode_readers, encode_numbers
+from rag.index.embedded.vectors import VectorCache, read_facts, token_similarity
+from rag.index.hybrid_search import (
+    RERANKED,
+    Candidate,
+    FusionWeights,
+    Ranked,
+    fts5_match_any,
+    fuse,
+    limit_per_page,
+    query_terms,
+    rerank,
+    shared_word_pairs,
+)
+from rag.ports import Vocabulary
+from rag.types import (
+    Chunk,
+    Fingerprint,
+    Page,
+    Passage,
+    Principal,
+    Question,
+    TokenSigns,
+    may_read,
+    permitted_scopes,
+)
+
+CANDIDATES = 100
+"""How many each search contributes."""
+
+_KEYWORD_SEARCH = """
+SELECT words.rowid, -bm25(words, 2.0, 1.0, 1.0) AS score
+FROM words JOIN places ON places.chunk = words.rowid
+WHERE words MATCH ?
+  AND places.scope IN (SELECT value FROM json_each(?))
+  AND places.page NOT IN (SELECT value FROM json_each(?))
+ORDER BY score DESC, words.rowid
+LIMIT ?
+"""
+
+
+class Reader:
+    """One connection's view; not to be shared between threads. Called inside a snapshot."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, dimensions: int, weights: FusionWeights
+    ) -> None:
+        self._connection = connection
+        self._weights = weights
+        self._memory = VectorCache(dimensions)
+
+    def search(
+        self, question: Question, principals: frozenset[Principal], k: int
+    ) -> tuple[Passage, ...]:
+        found = query_terms(question.text)
+        if not found or k < 1:
+            return ()
+        self.refresh()
+        scopes = permitted_scopes(self._memory.scopes.values(), question, principals)
+        excluded = self._excluded(question)
+        by_word = self._by_word(fts5_match_any(found), scopes, excluded)
+        near = self._near(question, scopes, excluded)
+        ranked = fuse(self._candidates(question, by_word, near), self._weights)
+        ranked = limit_per_page(self._refined(question, ranked))[:k]
+        chunks = self._chunks([place.candidate.chunk for place in ranked])
+        return tuple(_passage(chunks[place.candidate.chunk], place) for place in ranked)
+
+    def refresh(self) -> None:
+        """Bring what is in memory to the state of the current snapshot."""
+        self._memory.refresh(self._connection)
+
+    def page(
+        self, tenant: str, space: str, page_id: str, principals: frozenset[Principal]
+    ) -> tuple[Chunk, ...]:
+        rows = self._connection.execute(
+            f"SELECT {COLUMNS} FROM {TABLES} WHERE places.page = "  # noqa: S608
+            "(SELECT number FROM pages WHERE tenant = ? AND space = ? AND id = ?) "
+            "ORDER BY chunks.ordinal",
+            (tenant, space, page_id),
+        )
+        chunks = (chunk_of(row) for row in rows)
+        return tuple(chunk for chunk in chunks if may_read(chunk.readers, principals))
+
+    def chunks(
+        self, tenant: str, ids: Collection[str], principals: frozenset[Principal]
+    ) -> dict[str, Chunk]:
+        rows = self._connection.execute(
+            f"SELECT {COLUMNS} FROM {TABLES} "  # noqa: S608
+            "WHERE chunks.id IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(ids)),),
+        )
+        found = [chunk_of(row) for row in rows]
+        return {
+            chunk.id: chunk
+            for chunk in found
+            if chunk.tenant == tenant and may_read(chunk.readers, principals)
+        }
+
+    def pages(self, tenant: str, space: str) -> dict[str, Page]:
+        rows = self._connection.execute(
+            "SELECT pages.id, pages.version, scopes.readers FROM pages "
+            "JOIN scopes ON scopes.id = pages.scope "
+            "WHERE pages.tenant = ? AND pages.space = ? ORDER BY pages.id",
+            (tenant, space),
+        )
+        return {
+            page_id: Page(tenant, space, page_id, version, decode_readers(readers))
+            for page_id, version, readers in rows
+        }
+
+    def spaces(self, tenant: str) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT scopes.space, count(*) FROM places JOIN scopes ON scopes.id = places.scope "
+            "WHERE scopes.tenant = ? GROUP BY scopes.space ORDER BY scopes.space",
+            (tenant,),
+        )
+        return dict(rows.fetchall())
+
+    def fingerprint(self, schema: int) -> Fingerprint | None:
+        if not self._connection.execute("SELECT EXISTS (SELECT 1 FROM pages)").fetchone()[0]:
+            return None
+        facts = read_facts(self._connection)
+        return Fingerprint(str(facts["embedder"]), int(facts["dimensions"]), schema)
+
+    def vocabulary(
+        self, question: Question, principals: frozenset[Principal], words: Sequence[str]
+    ) -> Vocabulary:
+        self.refresh()
+        scopes = encode_numbers(
+            permitted_scopes(self._memory.scopes.values(), question, principals)
+        )
+        excluded = encode_numbers(self._excluded(question))
+        (chunks,) = self._connection.execute(
+            "SELECT count(*) FROM places WHERE scope IN (SELECT value FROM json_each(?)) "
+            "AND page NOT IN (SELECT value FROM json_each(?))",
+            (scopes, excluded),
+        ).fetchone()
+        return Vocabulary(chunks, {word: self._frequency(word, scopes, excluded) for word in words})
+
+    def _excluded(self, question: Question) -> list[int]:
+        numbers: list[int] = []
+        for page_id in question.excluded_pages:
+            numbers += (
+                row[0]
+                for row in self._connection.execute(
+                    "SELECT number FROM pages WHERE tenant = ? AND id = ?",
+                    (question.tenant, page_id),
+                )
+            )
+        return numbers
+
+    def _by_word(
+        self, expression: str, scopes: Sequence[int], excluded: Sequence[int]
+    ) -> list[tuple[int, float]]:
+        return self._connection.execute(
+            _KEYWORD_SEARCH,
+            (expression, encode_numbers(scopes), encode_numbers(excluded), CANDIDATES),
+        ).fetchall()
+
+    def _near(
+        self, question: Question, scopes: Sequence[int], excluded: Sequence[int]
+    ) -> list[tuple[int, float]]:
+        if question.vector is None:
+            return []
+        return self._memory.vectors.nearest(question.vector, scopes, excluded, CANDIDATES)
+
+    def _candidates(
+        self,
+        question: Question,
+        by_word: Sequence[tuple[int, float]],
+        near: Sequence[tuple[int, float]],
+    ) -> list[Candidate]:
+        keyword = dict(by_word)
+        word_rank = {chunk: rank for rank, (chunk, _) in enumerate(by_word, start=1)}
+        near_rank = {chunk: rank for rank, (chunk, _) in enumerate(near, start=1)}
+        cosine = dict(near)
+        if question.vector is not None:
+            cosine |= self._memory.vectors.cosines(question.vector, keyword.keys() - cosine.keys())
+        found = encode_numbers(dict.fromkeys((*keyword, *cosine)))
+        rows = self._connection.execute(
+            "SELECT chunks.number, chunks.id, places.page, chunks.document_page FROM places "
+            "JOIN chunks ON chunks.number = places.chunk "
+            "WHERE places.chunk IN (SELECT value FROM json_each(?))",
+            (found,),
+        )
+        return [
+            Candidate(
+                chunk=chunk,
+                id=chunk_id,
+                page=(page, document_page),
+                keyword=keyword.get(chunk),
+                vector=cosine.get(chunk),
+                keyword_rank=word_rank.get(chunk),
+                vector_rank=near_rank.get(chunk),
+            )
+            for chunk, chunk_id, page, document_page in rows
+        ]
+
+    def _refined(self, question: Question, ranked: list[Ranked]) -> list[Ranked]:
+        best, others = ranked[:RERANKED], ranked[RERANKED:]
+        numbers = [place.candidate.chunk for place in best]
+        near = self._closeness(question, numbers)
+        pairs = shared_word_pairs(question.text, self._texts(numbers))
+        if not near and not pairs:
+            return ranked
+        return rerank(best, near, pairs, self._weights) + others
+
+    def _closeness(self, question: Question, numbers: Sequence[int]) -> dict[int, float]:
+        if question.tokens is None or len(question.tokens) == 0 or not self._memory.dimensions:
+            return {}
+        signs = self._signs(numbers)
+        if not signs:
+            return {}
+        return dict(
+            zip(signs, token_similarity(question.tokens, list(signs.values())), strict=True)
+        )
+
+    def _texts(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return by chunk what keyword search sees of it."""
+        rows = self._connection.execute(
+            "SELECT number, breadcrumb || char(10) || text FROM chunks "
+            "WHERE number IN (SELECT value FROM json_each(?))",
+            (encode_numbers(numbers),),
+        )
+        return dict(rows.fetchall())
+
+    def _signs(self, numbers: Sequence[int]) -> dict[int, TokenSigns]:
+        rows = self._connection.execute(
+            "SELECT chunk, signs FROM tokens WHERE chunk IN (SELECT value FROM json_each(?))",
+            (encode_numbers(numbers),),
+        )
+        width = self._memory.dimensions // 8
+        return {
+            chunk: np.frombuffer(signs, dtype=np.uint8).reshape(-1, width) for chunk, signs in rows
+        }
+
+    def _chunks(self, numbers: Sequence[int]) -> dict[int, Chunk]:
+        rows = self._connection.execute(
+            f"SELECT {COLUMNS}, places.chunk FROM {TABLES} "  # noqa: S608
+            "WHERE places.chunk IN (SELECT value FROM json_each(?))",
+            (encode_numbers(numbers),),
+        )
+        return {row[-1]: chunk_of(row) for row in rows}
+
+    def _frequency(self, word: str, scopes: str, excluded: str) -> int:
+        (count,) = self._connection.execute(
+            "SELECT count(*) FROM words JOIN places ON places.chunk = words.rowid "
+            "WHERE words MATCH ? AND places.scope IN (SELECT value FROM json_each(?)) "
+            "AND places.page NOT IN (SELECT value FROM json_each(?))",
+            (fts5_match_any((word,)), scopes, excluded),
+        ).fetchone()
+        return int(count)
+
+
+def _passage(chunk: Chunk, ranked: Ranked) -> Passage:
+    found = ranked.candidate
+    signals = {
+        "keyword": found.keyword,
+        "vector": found.vector,
+        "keyword_rank": found.keyword_rank,
+        "vector_rank": found.vector_rank,
+        "fused": ranked.fused,
+        "tokens": ranked.tokens,
+        "pairs": ranked.pairs,
+    }
+    known = {name: float(value) for name, value in signals.items() if value is not None}
+    return Passage(chunk=chunk, score=ranked.score, signals=known)

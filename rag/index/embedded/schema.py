@@ -1,0 +1,276 @@
+"""Define the tables of the embedded index, connect to them, and map chunks to rows and back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rag.errors import IndexMismatch, IndexUnavailable
+from rag.types import Chunk, Principal, Readers
+
+SCHEMA = 2
+"""Counts up whenever the tables, or the text that is embedded, change their meaning."""
+
+_COLUMNS_SINCE = {"updated_by": "TEXT NOT NULL DEFAULT ''"}
+"""Columns of chunks that earlier files of this schema lack; they are added as they are opened."""
+
+_APPLICATION = 0x46726F6E  # "Fron", so that a foreign SQLite file is not taken for an index
+_BUSY_SECONDS = 20.0
+_CACHE_KIBIBYTES = 64 * 1024
+
+_TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+INSERT INTO facts VALUES ('revision', 0), ('forgotten', 0), ('embedder', ''), ('dimensions', 0);
+
+-- Who may read, of which tenant, in which space: few, so that permissions are one number a chunk.
+CREATE TABLE scopes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    space TEXT NOT NULL,
+    readers TEXT NOT NULL,
+    UNIQUE (tenant, space, readers)
+);
+
+CREATE TABLE pages (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    space TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version TEXT NOT NULL,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    UNIQUE (tenant, space, id)
+);
+
+CREATE TABLE chunks (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    ordinal INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    section TEXT NOT NULL,
+    breadcrumb TEXT NOT NULL,
+    text TEXT NOT NULL,
+    url TEXT NOT NULL,
+    source_type TEXT NOT NULL,
+    source_id TEXT NOT NULL,
+    document_page INTEGER,
+    updated_at TEXT,
+    labels TEXT NOT NULL,
+    updated_by TEXT NOT NULL DEFAULT ''
+);
+
+-- What every search looks at for every chunk; narrow, so that it stays in memory.
+CREATE TABLE places (
+    chunk INTEGER PRIMARY KEY,
+    page INTEGER NOT NULL REFERENCES pages,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    revision INTEGER NOT NULL
+);
+CREATE INDEX places_by_page ON places (page);
+CREATE INDEX places_by_revision ON places (revision);
+
+CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE tokens (chunk INTEGER PRIMARY KEY, signs BLOB NOT NULL);
+
+-- Chunks that went, so that a reader need not compare all to learn it.
+CREATE TABLE removals (chunk INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
+CREATE INDEX removals_by_revision ON removals (revision);
+
+CREATE VIRTUAL TABLE words USING fts5 (
+    title, breadcrumb, text,
+    content='chunks', content_rowid='number', tokenize='porter unicode61'
+);
+CREATE TRIGGER words_of_new_chunk AFTER INSERT ON chunks BEGIN
+    INSERT INTO words (rowid, title, breadcrumb, text)
+    VALUES (new.number, new.title, new.breadcrumb, new.text);
+END;
+CREATE TRIGGER words_of_old_chunk AFTER DELETE ON chunks BEGIN
+    INSERT INTO words (words, rowid, title, breadcrumb, text)
+    VALUES ('delete', old.number, old.title, old.breadcrumb, old.text);
+END;
+"""
+
+
+@contextmanager
+def translate_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into IndexUnavailable with the cure."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise IndexUnavailable(
+            f"The index {str(path)!r} cannot be used ({error}). Check that the directory is there, "
+            "that this user may write to it, that the disk has room and no other process holds it."
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise IndexUnavailable(
+            f"The index {str(path)!r} is damaged or no index ({error}). "
+            "Move the file away and run the ingestion again."
+        ) from error
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file, with its tables made when it is new.
+
+    Raises sqlite3.Error, and IndexMismatch when another version made the tables.
+    """
+    connection = sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
+        with transaction(connection):
+            _make_or_check(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all of a block or nothing; waits for its turn before it reads anything."""
+    connection.execute("BEGIN IMMEDIATE")
+    with _ended(connection):
+        yield
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read everything in a block from one state of the index."""
+    connection.execute("BEGIN")
+    with _ended(connection):
+        yield
+
+
+@contextmanager
+def _ended(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _make_or_check(connection: sqlite3.Connection, path: Path) -> None:
+    application = _pragma(connection, "application_id")
+    version = _pragma(connection, "user_version")
+    if application == version == 0 and not _tables(connection):
+        _make(connection)
+    elif application != _APPLICATION:
+        raise sqlite3.DatabaseError("a database of some other program")
+    elif version != SCHEMA:
+        raise IndexMismatch(
+            f"The index {str(path)!r} has schema {version!r}, this program needs {SCHEMA!r}. "
+            "Move the file away and run the ingestion again."
+        )
+    else:
+        _add_columns(connection)
+
+
+def _add_columns(connection: sqlite3.Connection) -> None:
+    present = {row[1] for row in connection.execute("PRAGMA table_info(chunks)")}
+    for name, kind in _COLUMNS_SINCE.items():
+        if name not in present:
+            connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {kind}")
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    statement = ""
+    for line in _TABLES.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _tables(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
+
+
+SEPARATOR = "\x1f"
+"""Between the parts of a stored breadcrumb; no word to the full-text search."""
+
+COLUMNS = (
+    "chunks.id, pages.tenant, pages.space, pages.id, chunks.ordinal, chunks.title, "
+    "chunks.section, chunks.breadcrumb, chunks.text, chunks.url, scopes.readers, "
+    "chunks.source_type, chunks.source_id, chunks.document_page, chunks.updated_at, chunks.labels, "
+    "chunks.updated_by"
+)
+"""What chunk_of reads, in its order."""
+
+TABLES = (
+    "places JOIN chunks ON chunks.number = places.chunk "
+    "JOIN pages ON pages.number = places.page JOIN scopes ON scopes.id = places.scope"
+)
+
+
+def chunk_row(chunk: Chunk) -> tuple[str | int | None, ...]:
+    """Return a chunk's own columns; its place is kept apart."""
+    return (
+        chunk.id,
+        chunk.ordinal,
+        chunk.title,
+        chunk.section,
+        SEPARATOR.join(chunk.breadcrumb),
+        chunk.text,
+        chunk.url,
+        chunk.source_type,
+        chunk.source_id,
+        chunk.document_page,
+        chunk.updated_at.isoformat() if chunk.updated_at else None,
+        json.dumps(chunk.labels),
+        chunk.updated_by,
+    )
+
+
+def chunk_of(row: Sequence[Any]) -> Chunk:
+    """Return the chunk of a row of COLUMNS."""
+    return Chunk(
+        id=row[0],
+        tenant=row[1],
+        space=row[2],
+        page_id=row[3],
+        ordinal=row[4],
+        title=row[5],
+        section=row[6],
+        breadcrumb=tuple(row[7].split(SEPARATOR)) if row[7] else (),
+        text=row[8],
+        url=row[9],
+        readers=decode_readers(row[10]),
+        source_type=row[11],
+        source_id=row[12],
+        document_page=row[13],
+        updated_at=datetime.fromisoformat(row[14]) if row[14] else None,
+        labels=tuple(json.loads(row[15])),
+        updated_by=row[16],
+    )
+
+
+def encode_readers(readers: Readers) -> str:
+    """Return the readers in one spelling, whatever order their sets came in."""
+    return json.dumps(sorted(sorted(names) for names in set(readers)))
+
+
+@lru_cache(maxsize=1024)
+def decode_readers(text: str) -> Readers:
+    """Return the readers that readers_text wrote."""
+    return tuple(frozenset(Principal(name) for name in names) for names in json.loads(text))
+
+
+def encode_numbers(numbers: Iterable[int]) -> str:
+    """Return numbers as SQLite's json_each takes them: any count, one parameter."""
+    return json.dumps(list(numbers))

@@ -1,0 +1,212 @@
+"""Write pages, readers and removals to the embedded index; call each inside a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.errors import IndexMismatch
+from rag.index.embedded.schema import chunk_row, encode_numbers, encode_readers
+from rag.types import Chunk, Fingerprint, Page, Readers, TokenSigns, Vectors
+
+_REMEMBERED_REVISIONS = 10_000
+"""A reader that has missed more than so many changes reads everything again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """What an embedder made of a page's chunks, one row or entry each; None where it did not."""
+
+    vectors: Vectors | None = None
+    tokens: Sequence[TokenSigns] | None = None
+
+
+def check_page(
+    page: Page, chunks: Sequence[Chunk], embeddings: Embeddings, dimensions: int
+) -> None:
+    """Raise ValueError for chunks of another place or readers, or vectors that do not fit."""
+    readers = encode_readers(page.readers)
+    for chunk in chunks:
+        if (chunk.tenant, chunk.space, chunk.page_id) != (page.tenant, page.space, page.id):
+            raise ValueError(f"Chunk {chunk.id!r} does not belong to page {page.id!r}.")
+        if encode_readers(chunk.readers) != readers:
+            raise ValueError(f"Chunk {chunk.id!r} has other readers than its page {page.id!r}.")
+    vectors, tokens = embeddings.vectors, embeddings.tokens
+    expected = (len(chunks), dimensions)
+    if vectors is not None and vectors.shape != expected:
+        raise ValueError(
+            f"Page {page.id!r} needs vectors of shape {expected!r}, not {vectors.shape!r}."
+        )
+    if tokens is not None and [one.shape[1:] for one in tokens] != [(dimensions // 8,)] * len(
+        chunks
+    ):
+        raise ValueError(
+            f"Page {page.id!r} needs {len(chunks)!r} times tokens of {dimensions // 8!r} bytes."
+        )
+
+
+def claim_fingerprint(connection: sqlite3.Connection, expected: Fingerprint | None) -> None:
+    """Note whose vectors these are, while there are none of another's.
+
+    Pages that were written without an embedder are no obstacle: they get vectors as they come.
+    Raises IndexMismatch when another embedder came first.
+    """
+    if expected is None:
+        return
+    kept = connection.execute(
+        "SELECT (SELECT value FROM facts WHERE name = 'embedder'), "
+        "(SELECT value FROM facts WHERE name = 'dimensions'), EXISTS (SELECT 1 FROM pages)"
+    ).fetchone()
+    if (kept[0], kept[1]) == (expected.embedder, expected.dimensions):
+        return
+    if kept[2] and kept[0]:
+        raise index_mismatch(Fingerprint(kept[0], kept[1], expected.schema), expected)
+    connection.executemany(
+        "UPDATE facts SET value = ? WHERE name = ?",
+        [(expected.embedder, "embedder"), (expected.dimensions, "dimensions")],
+    )
+
+
+def index_mismatch(kept: Fingerprint, expected: Fingerprint) -> IndexMismatch:
+    """Return the error for an index that was built with something else."""
+    return IndexMismatch(
+        f"The index was built with {kept.embedder!r} ({kept.dimensions!r} "
+        f"dimensions, schema {kept.schema!r}), but {expected.embedder!r} ({expected.dimensions!r} "
+        f"dimensions, schema {expected.schema!r}) is configured. "
+        "Move the index file away and run the ingestion again, or configure the former embedder."
+    )
+
+
+def upsert_page(
+    connection: sqlite3.Connection, page: Page, chunks: Sequence[Chunk], embeddings: Embeddings
+) -> None:
+    """Put a page's new chunks in the place of its old ones."""
+    revision = next_revision(connection)
+    scope = _scope(connection, page)
+    number = _page(connection, page, scope)
+    _remove_chunks(connection, [number], revision)
+    for row, chunk in enumerate(chunks):
+        inserted = _insert_chunk(connection, chunk, (number, scope, revision))
+        _insert_embeddings(connection, inserted, embeddings, row)
+
+
+def delete_pages(
+    connection: sqlite3.Connection, tenant: str, space: str, page_ids: Collection[str]
+) -> int:
+    """Remove pages and their chunks; return how many pages there were."""
+    numbers = list(_page_numbers(connection, tenant, space, page_ids))
+    if numbers:
+        _remove_chunks(connection, numbers, next_revision(connection))
+        connection.executemany(
+            "DELETE FROM pages WHERE number = ?", [(number,) for number in numbers]
+        )
+    return len(numbers)
+
+
+def set_readers(connection: sqlite3.Connection, page: Page) -> None:
+    """Move a page and its chunks to the scope of new readers; an unknown page stays unknown."""
+    for number in _page_numbers(connection, page.tenant, page.space, [page.id]):
+        scope = _scope(connection, page)
+        connection.execute("UPDATE pages SET scope = ? WHERE number = ?", (scope, number))
+        connection.execute(
+            "UPDATE places SET scope = ?, revision = ? WHERE page = ?",
+            (scope, next_revision(connection), number),
+        )
+
+
+def page_with_readers(tenant: str, space: str, page_id: str, readers: Readers) -> Page:
+    """Return what set_readers needs to know of a page."""
+    return Page(tenant=tenant, space=space, id=page_id, version="", readers=readers)
+
+
+def next_revision(connection: sqlite3.Connection) -> int:
+    """Count up, so that readers see that something changed; forget old removals."""
+    row = connection.execute(
+        "UPDATE facts SET value = value + 1 WHERE name = 'revision' RETURNING value"
+    ).fetchone()
+    revision = int(row[0])
+    forgotten = revision - _REMEMBERED_REVISIONS
+    if forgotten > 0 and forgotten % (_REMEMBERED_REVISIONS // 10) == 0:
+        connection.execute("DELETE FROM removals WHERE revision <= ?", (forgotten,))
+        connection.execute("UPDATE facts SET value = ? WHERE name = 'forgotten'", (forgotten,))
+    return revision
+
+
+def _scope(connection: sqlite3.Connection, page: Page) -> int:
+    key = (page.tenant, page.space, encode_readers(page.readers))
+    connection.execute(
+        "INSERT INTO scopes (tenant, space, readers) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", key
+    )
+    found = connection.execute(
+        "SELECT id FROM scopes WHERE tenant = ? AND space = ? AND readers = ?", key
+    ).fetchone()
+    return int(found[0])
+
+
+def _page(connection: sqlite3.Connection, page: Page, scope: int) -> int:
+    row = connection.execute(
+        "INSERT INTO pages (tenant, space, id, version, scope) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET version = excluded.version, scope = excluded.scope "
+        "RETURNING number",
+        (page.tenant, page.space, page.id, page.version, scope),
+    ).fetchone()
+    return int(row[0])
+
+
+def _page_numbers(
+    connection: sqlite3.Connection, tenant: str, space: str, page_ids: Collection[str]
+) -> Iterable[int]:
+    for page_id in page_ids:
+        row = connection.execute(
+            "SELECT number FROM pages WHERE tenant = ? AND space = ? AND id = ?",
+            (tenant, space, page_id),
+        ).fetchone()
+        if row is not None:
+            yield int(row[0])
+
+
+def _remove_chunks(connection: sqlite3.Connection, pages: Sequence[int], revision: int) -> None:
+    of_pages = "SELECT chunk FROM places WHERE page IN (SELECT value FROM json_each(?))"
+    numbers = encode_numbers(
+        row[0] for row in connection.execute(of_pages, (encode_numbers(pages),))
+    )
+    connection.execute(
+        "INSERT INTO removals SELECT value, ? FROM json_each(?)", (revision, numbers)
+    )
+    for delete in (
+        "DELETE FROM chunks WHERE number IN (SELECT value FROM json_each(?))",
+        "DELETE FROM vectors WHERE chunk IN (SELECT value FROM json_each(?))",
+        "DELETE FROM tokens WHERE chunk IN (SELECT value FROM json_each(?))",
+        "DELETE FROM places WHERE chunk IN (SELECT value FROM json_each(?))",
+    ):
+        connection.execute(delete, (numbers,))
+
+
+def _insert_chunk(
+    connection: sqlite3.Connection, chunk: Chunk, place: tuple[int, int, int]
+) -> int | None:
+    taken = connection.execute("SELECT 1 FROM chunks WHERE id = ?", (chunk.id,)).fetchone()
+    if taken:
+        raise ValueError(f"Chunk {chunk.id!r} is already in the index, on another page.")
+    number = connection.execute(
+        "INSERT INTO chunks (id, ordinal, title, section, breadcrumb, text, url, source_type, "
+        "source_id, document_page, updated_at, labels, updated_by) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        chunk_row(chunk),
+    ).lastrowid
+    connection.execute("INSERT INTO places VALUES (?, ?, ?, ?)", (number, *place))
+    return number
+
+
+def _insert_embeddings(
+    connection: sqlite3.Connection, chunk: int | None, embeddings: Embeddings, row: int
+) -> None:
+    if embeddings.vectors is not None:
+        stored = np.ascontiguousarray(embeddings.vectors[row], dtype="<f4").tobytes()
+        connection.execute("INSERT INTO vectors VALUES (?, ?)", (chunk, stored))
+    if embeddings.tokens is not None and len(embeddings.tokens[row]):
+        signs = np.ascontiguousarray(embeddings.tokens[row], dtype=np.uint8).tobytes()
+        connection.execute("INSERT INTO tokens VALUES (?, ?)", (chunk, signs))

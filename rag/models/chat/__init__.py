@@ -1,0 +1,1 @@
+"""Chat models behind any server that speaks OpenAI's chat completions."""

@@ -1,0 +1,322 @@
+"""A chat model behind any server that speaks OpenAI's chat completions, and a span for its calls.
+
+Structured outputs: JSON schemas are those that servers accept in strict mode. An answer that
+does not have the shape is sent back once, with what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+from urllib.parse import urlsplit
+
+from azure.core.credentials_async import AsyncTokenCredential
+from pydantic import BaseModel, ValidationError
+
+from rag import telemetry
+from rag.errors import ModelAnswerInvalid, ModelUnavailable, RagError
+from rag.models.chat.transport import CallTally, ChatTransport, Exchange, model_call
+from rag.models.client import Connection, Endpoint, connect, is_azure
+from rag.models.protocol import ChatReply, Dialect, WantedShape
+from rag.ports import ChatMessage, ChatModel, Completion, Prompt, Shape, Structured
+from rag.retrying import Deadline, RetryPolicy
+from rag.telemetry import Attributes, counting, describe, span
+from rag.types import FilterVerdict, ModelCall
+
+_NOT_IN_STRICT_MODE = frozenset(
+    {"default", "title", "minLength", "maxLength", "format", "minItems", "maxItems", "uniqueItems"}
+)
+_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_REPORTED_ERRORS = 5
+
+
+def wanted_shape(shape: type[BaseModel]) -> WantedShape:
+    """Return the shape's schema for strict mode: every property required, no others allowed.
+
+    Limits that strict mode does not know are left out; pydantic checks them on what comes back.
+    """
+    schema = _strict(shape.model_json_schema())
+    return WantedShape(shape.__name__, schema if isinstance(schema, dict) else {})
+
+
+def read_shape(text: str, shape: type[Shape]) -> tuple[Shape | None, str]:
+    """Return (value, "") or (None, what is wrong, without quoting the answer's values)."""
+    match = _FENCED.match(text)
+    try:
+        return shape.model_validate_json(match[1] if match else text), ""
+    except ValidationError as error:
+        details = error.errors(include_input=False, include_url=False, include_context=False)
+        problems = [
+            f"{'.'.join(map(str, item['loc'])) or 'the answer'}: {item['msg']}"
+            for item in details[:_REPORTED_ERRORS]
+        ]
+        return None, "; ".join(problems)
+
+
+def _strict(node: object) -> object:
+    if isinstance(node, list):
+        return [_strict(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {
+        key: _strict_members(value) if key in {"properties", "$defs"} else _strict(value)
+        for key, value in node.items()
+        if key not in _NOT_IN_STRICT_MODE
+    }
+    if kept.get("type") == "object":
+        properties = kept.get("properties")
+        kept["required"] = list(properties) if isinstance(properties, dict) else []
+        kept["additionalProperties"] = False
+    return kept
+
+
+def _strict_members(members: object) -> object:
+    """Go through named parts, whose names may look like keywords (a property ``title``)."""
+    if not isinstance(members, Mapping):
+        return members
+    return {name: _strict(member) for name, member in members.items()}
+
+
+_LONGEST_REPEATED = 8000
+"""Characters of a wrong answer that are sent back."""
+
+
+def refusal_of(exchange: Exchange) -> str | None:
+    """Return the words of who declined, the model or its content filter; else None."""
+    if exchange.reply is None or exchange.reply.finish_reason == "content_filter":
+        return _filter_words(exchange.filters)
+    return exchange.reply.choice.message.refusal or None
+
+
+def problem_of(reply: ChatReply, max_output_tokens: int) -> str:
+    """Return what is wrong with an answer whatever it says: that it was cut off, or ""."""
+    if reply.finish_reason == "length":
+        return f"it was cut off at the limit of {max_output_tokens} tokens; be much shorter"
+    return ""
+
+
+def repair_messages(
+    asked: Sequence[ChatMessage], text: str, problem: str
+) -> tuple[ChatMessage, ...]:
+    """Return the question again, the wrong answer, and what was wrong with it."""
+    wrong = (ChatMessage("assistant", text[:_LONGEST_REPEATED]),) if text.strip() else ()
+    request = (
+        f"That answer cannot be used: {problem}. Answer the same question again, in exactly the "
+        "form asked for, with nothing before or after it."
+    )
+    return (*asked, *wrong, ChatMessage("user", request))
+
+
+def _filter_words(filters: Sequence[FilterVerdict]) -> str:
+    categories = sorted({verdict.category for verdict in filters if verdict.filtered})
+    return f"Stopped by the content filter ({', '.join(categories)})."
+
+
+Value = TypeVar("Value")
+Reader = Callable[[str], tuple[Value | None, str]]
+"""Makes a value of a text, or says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """Which model, where, and how long to wait for it.
+
+    Args:
+        model: the model's name; on Azure the deployment's.
+        base_url: what comes before ``/chat/completions``; None for OpenAI itself.
+        api_key: None for servers without keys, and on Azure to use the process's identity.
+        timeout_seconds: deadline of one call with all its tries and its repair.
+        retry: how often, and how long between tries.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    timeout_seconds: float = 20.0
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome(Generic[Value]):
+    """``value`` is None exactly when ``refusal`` is not."""
+
+    value: Value | None
+    refusal: str | None
+    call: ModelCall
+
+
+class OpenAICompatibleModel:
+    """Implements ChatModel; open_model makes it, ``close`` ends it.
+
+    A refusal, the model's or a content filter's, is an outcome. Raises ModelUnavailable and
+    ModelAnswerInvalid as the port says.
+    """
+
+    def __init__(
+        self,
+        transport: ChatTransport,
+        timeout_seconds: float,
+        connection: Connection,
+    ) -> None:
+        self._transport = transport
+        self._timeout_seconds = timeout_seconds
+        self._connection = connection
+
+    @property
+    def name(self) -> str:
+        return self._transport.model
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        outcome = await self._converse(prompt, None, _read_text)
+        if outcome.value is None:
+            return Completion(outcome.refusal or "", outcome.call, refused=True)
+        return Completion(outcome.value, outcome.call)
+
+    async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]:
+        outcome = await self._converse(
+            prompt, wanted_shape(shape), lambda text: read_shape(text, shape)
+        )
+        return Structured(outcome.value, outcome.call, outcome.refusal)
+
+    async def close(self) -> None:
+        """Close the connections, and the identity that open_model made."""
+        await self._connection.close()
+
+    async def _converse(
+        self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value]
+    ) -> _Outcome[Value]:
+        started, tally = time.perf_counter(), CallTally()
+        try:
+            value, refusal = await self._in_time(prompt, shape, read, tally)
+        except RagError as error:
+            error.calls = (self._call(prompt, tally, started),) if tally.counted else ()
+            raise
+        return _Outcome(value, refusal, self._call(prompt, tally, started))
+
+    async def _in_time(
+        self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value], tally: CallTally
+    ) -> tuple[Value | None, str | None]:
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return await self._ask_twice_at_most(prompt, shape, read, tally)
+        except TimeoutError:
+            raise ModelUnavailable(
+                f"The model {self.name!r} did not answer within {self._timeout_seconds:g} seconds; "
+                "raise OPENAI_TIMEOUT_SECONDS or choose a faster model."
+            ) from None
+
+    def _call(self, prompt: Prompt, tally: CallTally, started: float) -> ModelCall:
+        return model_call(
+            prompt,
+            tally,
+            model=self.name,
+            base_url=self._transport.base_url,
+            duration_ms=(time.perf_counter() - started) * 1000,
+        )
+
+    async def _ask_twice_at_most(
+        self, prompt: Prompt, shape: WantedShape | None, read: Reader[Value], tally: CallTally
+    ) -> tuple[Value | None, str | None]:
+        """Ask, and once more with what was wrong. Raises ModelAnswerInvalid after that."""
+        deadline = Deadline(self._timeout_seconds)
+        messages, problem = prompt.messages, ""
+        for _ in range(2):
+            exchange = await self._transport.ask(prompt, messages, shape, deadline, tally)
+            refusal = refusal_of(exchange)
+            if exchange.reply is None or refusal is not None:
+                return None, refusal or ""
+            value, problem = read(exchange.reply.text)
+            problem = problem_of(exchange.reply, prompt.max_output_tokens) or problem
+            if value is not None and not problem:
+                return value, None
+            messages = repair_messages(prompt.messages, exchange.reply.text, problem)
+        raise ModelAnswerInvalid(
+            f"The model {self.name!r} gave no usable answer to {prompt.id!r} in two tries "
+            f"({problem}); raise max_output_tokens in the prompt file if it was cut off, else "
+            "choose a model that follows JSON schemas."
+        )
+
+
+def open_model(
+    settings: ModelSettings, credential: AsyncTokenCredential | None = None
+) -> OpenAICompatibleModel:
+    """Make a model ready to be asked; nothing is sent yet.
+
+    ``credential`` is an identity to use when there is no key (rag.models.client.connect).
+    Raises ModelUnavailable when the settings cannot work, naming the one to change.
+    """
+    endpoint = Endpoint(settings.base_url, settings.api_key)
+    connection = connect(endpoint, settings.timeout_seconds, credential)
+    dialect = Dialect("max_completion_tokens" if endpoint.is_vendor else "max_tokens")
+    transport = ChatTransport(connection.client, settings.model, dialect, settings.retry)
+    return OpenAICompatibleModel(transport, settings.timeout_seconds, connection)
+
+
+def _read_text(text: str) -> tuple[str | None, str]:
+    stripped = text.strip()
+    return (stripped, "") if stripped else (None, "the answer is empty")
+
+
+_OPENAI = "api.openai.com"
+
+
+class TracedModel:
+    """Implements ChatModel by another one.
+
+    Args:
+        model: what is asked.
+        base_url: where it is; None for OpenAI itself.
+    """
+
+    def __init__(self, model: ChatModel, base_url: str | None = None) -> None:
+        self._model = model
+        address = base_url or f"https://{_OPENAI}"
+        self._host = urlsplit(address).hostname or ""
+        self._provider = provider_name(address)
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        with (
+            span(telemetry.GENERATION, self._asked(prompt), kind="client") as current,
+            counting(current),
+        ):
+            completion = await self._model.complete(prompt)
+            describe(current, telemetry.of_call(completion.call))
+            describe(current, {telemetry.REFUSED: completion.refused})
+            return completion
+
+    async def structured(self, prompt: Prompt, shape: type[Shape]) -> Structured[Shape]:
+        with (
+            span(telemetry.GENERATION, self._asked(prompt), kind="client") as current,
+            counting(current),
+        ):
+            answered = await self._model.structured(prompt, shape)
+            describe(current, telemetry.of_call(answered.call))
+            describe(current, {telemetry.REFUSED: answered.value is None})
+            return answered
+
+    def _asked(self, prompt: Prompt) -> Attributes:
+        return {
+            telemetry.OPERATION_NAME: "chat",
+            telemetry.PROVIDER_NAME: self._provider,
+            telemetry.SERVER_ADDRESS: self._host,
+            telemetry.REQUEST_MODEL: self._model.name,
+            telemetry.REQUEST_TEMPERATURE: prompt.temperature,
+            telemetry.REQUEST_MAX_TOKENS: prompt.max_output_tokens,
+            **telemetry.of_prompt(prompt.id),
+        }
+
+
+def provider_name(address: str) -> str:
+    """Return the conventions' name of who runs a server, or its host where they have none."""
+    host = urlsplit(address).hostname or ""
+    if is_azure(address):
+        return "azure.ai.openai"
+    return "openai" if host == _OPENAI or host.endswith(f".{_OPENAI}") else host

@@ -1,0 +1,280 @@
+"""Send one question to a chat server, with retries, and record what the call took.
+
+Recorded are tokens, cost, tries, and content-filter verdicts as Azure OpenAI writes them, on the
+way in and out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import httpx2
+from openai import APIError, APIStatusError, AsyncOpenAI
+
+from rag.errors import ModelUnavailable
+from rag.models.client import TryAgain, cost_micro_usd, read_body, rejection_of, translate_error
+from rag.models.protocol import (
+    ChatReply,
+    Dialect,
+    Rejection,
+    Usage,
+    WantedShape,
+    joined_results,
+    read_reply,
+    read_usage,
+)
+from rag.ports import ChatMessage, Prompt
+from rag.retrying import Deadline, RetryPolicy, with_retries
+from rag.types import FilterVerdict, ModelCall
+
+Direction = Literal["input", "output"]
+
+UNSPECIFIED = "unspecified"
+"""The category when a filter stopped a call without saying why."""
+
+_RESULT_KEYS = ("content_filter_result", "content_filter_results")
+_INNER_KEYS = ("innererror", "inner_error")
+
+
+def reply_verdicts(reply: ChatReply) -> tuple[FilterVerdict, ...]:
+    """Return every verdict that an answer carries: the prompt's, then the output's."""
+    verdicts = [
+        verdict
+        for results in joined_results(reply.prompt_filter_results)
+        for verdict in _verdicts("input", results)
+    ]
+    verdicts += _verdicts("output", reply.choice.content_filter_results or {})
+    stopped = reply.finish_reason == "content_filter"
+    if stopped and not any(v.filtered and v.direction == "output" for v in verdicts):
+        verdicts.append(FilterVerdict("output", UNSPECIFIED, filtered=True))
+    return tuple(verdicts)
+
+
+def blocked_input_verdicts(error_body: object) -> tuple[FilterVerdict, ...] | None:
+    """Return why an input was blocked, or None when the error is about something else."""
+    error = _unwrapped(error_body)
+    inner = _first_error(error, _INNER_KEYS)
+    codes = {error.get("code"), inner.get("code")}
+    if not codes & {"content_filter", "ResponsibleAIPolicyViolation"}:
+        return None
+    results = _first_error(inner, _RESULT_KEYS) or _first_error(error, _RESULT_KEYS)
+    verdicts = tuple(_verdicts("input", results))
+    if any(verdict.filtered for verdict in verdicts):
+        return verdicts
+    return (*verdicts, FilterVerdict("input", UNSPECIFIED, filtered=True))
+
+
+def _verdicts(direction: Direction, results: Mapping[str, object]) -> Iterator[FilterVerdict]:
+    for category, verdict in results.items():
+        if isinstance(verdict, dict) and isinstance(verdict.get("filtered"), bool):
+            severity = verdict.get("severity")
+            yield FilterVerdict(
+                direction=direction,
+                category=category,
+                filtered=verdict["filtered"],
+                severity=severity if isinstance(severity, str) else None,
+            )
+
+
+def _unwrapped(body: object) -> Mapping[str, object]:
+    """Return the error itself, which the SDK may or may not have unwrapped."""
+    if not isinstance(body, dict):
+        return {}
+    inner = body.get("error")
+    return inner if isinstance(inner, dict) else body
+
+
+def _first_error(source: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str, object]:
+    found = (source[key] for key in keys if isinstance(source.get(key), dict))
+    value = next(found, {})
+    return value if isinstance(value, dict) else {}
+
+
+LARGEST_REPLY_BYTES = 4 * 1024 * 1024
+
+_PLAIN_CODE = re.compile(r"[a-z_]{1,40}")
+"""An error code worth showing; anything else that a server writes is not repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One question to the server; ``reply`` is None when a filter stopped it on the way in."""
+
+    reply: ChatReply | None
+    filters: tuple[FilterVerdict, ...]
+
+
+@dataclass(slots=True)
+class CallTally:
+    """What one call took so far, kept also when it fails.
+
+    ``unread`` is what replies took that were no chat completions; ``requests`` counts all that were
+    sent.
+    """
+
+    exchanges: list[Exchange] = field(default_factory=list)
+    unread: list[Usage] = field(default_factory=list)
+    requests: int = 0
+
+    @property
+    def counted(self) -> bool:
+        """Whether the server said of anything what it took."""
+        replies = (exchange.reply for exchange in self.exchanges)
+        return bool(self.unread) or any(reply and reply.usage for reply in replies)
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocked:
+    filters: tuple[FilterVerdict, ...]
+
+
+class ChatTransport:
+    """One model behind one client; remembers the dialect that its server accepts."""
+
+    def __init__(
+        self, client: AsyncOpenAI, model: str, dialect: Dialect, policy: RetryPolicy
+    ) -> None:
+        self.model = model
+        self._client = client
+        self._dialect = dialect
+        self._policy = policy
+
+    @property
+    def base_url(self) -> str:
+        return str(self._client.base_url)
+
+    async def ask(
+        self,
+        prompt: Prompt,
+        messages: Sequence[ChatMessage],
+        shape: WantedShape | None,
+        deadline: Deadline,
+        tally: CallTally,
+    ) -> Exchange:
+        """Send the messages with the prompt's limits, and count it. Raises ModelUnavailable."""
+        dialect, tried = self._dialect, set[Dialect]()
+
+        async def post() -> ChatReply | Rejection | _Blocked:
+            tally.requests += 1
+            return await self._post(dialect.body(self.model, prompt, messages, shape), tally)
+
+        while True:
+            answer = await with_retries(post, self._policy, deadline)
+            if isinstance(answer, _Blocked):
+                return _usage_of_error(tally, Exchange(None, answer.filters))
+            if isinstance(answer, ChatReply):
+                self._dialect = dialect
+                return _usage_of_error(tally, Exchange(answer, reply_verdicts(answer)))
+            tried.add(dialect)
+            other = dialect.after(answer, structured=shape is not None)
+            if other is None or other in tried:
+                raise ModelUnavailable(_not_accepted(self.model, answer))
+            dialect = other
+
+    async def _post(
+        self, body: dict[str, object], tally: CallTally
+    ) -> ChatReply | Rejection | _Blocked:
+        try:
+            content = await self._read(body)
+        except APIError as error:
+            return self._understood(error)
+        except httpx2.HTTPError:
+            # From nothing: what a server sent may repeat the key or the question.
+            raise TryAgain(f"The answer of the model {self.model!r} was cut off.") from None
+        reply = read_reply(content)
+        if reply is None:
+            usage = read_usage(content)
+            tally.unread += [usage] if usage else []
+            raise TryAgain(
+                f"The model {self.model!r} answered with something that is no chat completion; "
+                "check OPENAI_BASE_URL, which usually ends in /v1."
+            )
+        return reply
+
+    async def _read(self, body: dict[str, object]) -> bytes:
+        """Return the response's body, at most LARGEST_REPLY_BYTES of it."""
+        request = self._client.chat.completions.with_streaming_response.create(
+            model=self.model,
+            messages=[],
+            extra_body=body,  # the whole body is the dialect's; the two above only satisfy the SDK
+        )
+        async with request as response:
+            content = await read_body(response.iter_bytes(), LARGEST_REPLY_BYTES)
+        if content is None:
+            raise ModelUnavailable(
+                f"The model {self.model!r} sent more than {LARGEST_REPLY_BYTES} bytes; "
+                "check OPENAI_BASE_URL."
+            )
+        return content
+
+    def _understood(self, error: APIError) -> Rejection | _Blocked:
+        """Return what a status says about the question; raise what it says about the server."""
+        if isinstance(error, APIStatusError):
+            blocked = blocked_input_verdicts(error.body)
+            if blocked is not None:
+                return _Blocked(blocked)
+            rejection = rejection_of(error)
+            if rejection is not None:
+                return rejection
+        # From nothing: error bodies may repeat the key or the question.
+        raise translate_error(error, self.model) from None
+
+
+def _usage_of_error(tally: CallTally, exchange: Exchange) -> Exchange:
+    tally.exchanges.append(exchange)
+    return exchange
+
+
+def _not_accepted(model: str, rejection: Rejection) -> str:
+    named = (text for text in (rejection.code, rejection.param) if _PLAIN_CODE.fullmatch(text))
+    return (
+        f"The model {model!r} does not accept the request ({next(named, 'no reason given')}); "
+        "check that OPENAI_MODEL is a chat model with a context of at least 4,096 tokens."
+    )
+
+
+_LONGEST_NAME = 128
+_WITHOUT_REPLY = {True: "content_filter", False: "error"}
+"""Finish reasons by whether the server understood the question."""
+
+
+def model_call(
+    prompt: Prompt, tally: CallTally, *, model: str, base_url: str, duration_ms: float
+) -> ModelCall:
+    """Sum up a question and its repair, if any, or what was counted of them when they failed.
+
+    The cost is None as soon as one part of it is unknown.
+    """
+    exchanges = tally.exchanges
+    replies = [exchange.reply for exchange in exchanges if exchange.reply]
+    usages = [*(reply.usage for reply in replies), *tally.unread]
+    whole = len(replies) == len(exchanges)
+    last = exchanges[-1].reply if exchanges else None
+    answered_by = (last.model if last else None) or model
+    names = tuple(dict.fromkeys((answered_by, model)))
+    return ModelCall(
+        purpose=prompt.id.partition("@")[0],
+        model=answered_by[:_LONGEST_NAME],
+        prompt=prompt.id,
+        input_tokens=sum(usage.prompt_tokens for usage in usages if usage),
+        output_tokens=sum(usage.completion_tokens for usage in usages if usage),
+        duration_ms=duration_ms,
+        cost_micro_usd=_cost(usages, names, base_url) if whole else None,
+        finish_reason=last.finish_reason if last else _WITHOUT_REPLY[bool(exchanges)],
+        attempts=tally.requests,
+        repaired=len(exchanges) > 1,
+        filters=tuple(verdict for exchange in exchanges for verdict in exchange.filters),
+    )
+
+
+def _cost(usages: Sequence[Usage | None], names: tuple[str, ...], base_url: str) -> int | None:
+    total = 0
+    for usage in usages:
+        cost = cost_micro_usd(usage, names, base_url) if usage else None
+        if cost is None:
+            return None
+        total += cost
+    return total

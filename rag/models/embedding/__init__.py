@@ -1,0 +1,1 @@
+"""Embedders: the installed one, and any server that speaks OpenAI's embeddings."""
