@@ -1,4 +1,7 @@
-"""COMPOSITION of the ingestion process: ``python -m ingestion folder | sync | status | …``."""
+"""Parse the command line of ``python -m ingestion`` and run one command.
+
+The composition root of the ingestion process.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,13 @@ from pathlib import Path
 
 import structlog
 
-from ingestion.commands.codes import FAILED, INTERRUPTED, REFUSED
-from ingestion.commands.doctor import examine
-from ingestion.commands.folder import sync_folder_now
-from ingestion.commands.rebuild import rebuild_index
-from ingestion.commands.spaces import forget_space, list_spaces
-from ingestion.commands.standing import cancel_runs, show_status
-from ingestion.commands.sync import sync_spaces
+from ingestion.cli.context import FAILED, INTERRUPTED, REFUSED
+from ingestion.cli.maintenance import cancel_runs, diagnose, forget_space, list_spaces, show_status
+from ingestion.cli.rebuild import rebuild_index
+from ingestion.cli.sync import sync_folder_now, sync_spaces
 from ingestion.config import load_settings
 from ingestion.errors import IngestionError
-from ingestion.names import is_space_key
-from ingestion.readers import ReadersMalformed, parse_readers
+from ingestion.validation import ReadersMalformed, is_space_key, parse_readers
 from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
 from rag.retrying import log_long_waits
@@ -128,7 +127,7 @@ _COMMANDS = {
     "spaces": list_spaces,
     "forget": forget_space,
     "status": show_status,
-    "doctor": examine,
+    "doctor": diagnose,
     "cancel": cancel_runs,
     "rebuild": rebuild_index,
 }

@@ -1,4 +1,4 @@
-"""Joins the library of a server from an index, an embedder and a data directory."""
+"""Assemble a server's library and its schedule from an index, an embedder and a data directory."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ import structlog
 
 from ingestion.config import Settings
 from ingestion.errors import IngestionError
-from ingestion.folder import LARGEST_FILE
 from ingestion.library import Library, ListedIndex
-from ingestion.records.opening import Records, records_at
-from ingestion.running import HeldBack, SyncSpace
-from ingestion.runs import Runs
-from ingestion.schedule import Cadence
-from ingestion.scheduler import Scheduler
-from ingestion.sources import KnownSources, Sources
-from ingestion.uploads import Uploads
-from ingestion.workers import InProcesses
+from ingestion.records.assembly import Records, records_at
+from ingestion.runs.background import OnRemovalRefused, Runs, SyncSpace
+from ingestion.runs.schedule import Cadence, Scheduler
+from ingestion.runs.source_registry import KnownSources, Sources
+from ingestion.runs.worker_pool import WorkerPool
+from ingestion.sources.folder import LARGEST_FILE
+from ingestion.sources.uploads import Uploads
 from rag.errors import RagError
 
 log = structlog.get_logger(__name__)
 
-LOOK_SECONDS = 10.0
+MAINTENANCE_SECONDS = 10.0
 """So often it is looked what is due, and whether another process died over its work."""
 
 
@@ -39,7 +37,7 @@ def library_of(
     work: SyncSpace | None = None,
     records: Records | None = None,
     wiki: Sources | None = None,
-    on_held_back: HeldBack | None = None,
+    on_held_back: OnRemovalRefused | None = None,
 ) -> Library:
     """Return the library over an index; nothing is read or begun yet.
 
@@ -50,7 +48,7 @@ def library_of(
     kept = records or records_at(data_dir, tenant)
     uploads = Uploads(data_dir, tenant, largest)
     sources = KnownSources(uploads, kept.ledger, wiki)
-    workers = InProcesses(data_dir, tenant, largest, kept.leases)
+    workers = WorkerPool(data_dir, tenant, largest, kept.leases)
     return Library(
         index=index,
         tenant=tenant,
@@ -81,8 +79,8 @@ async def open_library(library: Library, scheduler: Scheduler | None = None) -> 
 
     At the end leave the rest to the next start.
     """
-    await _mend(library)
-    looking = asyncio.create_task(_look_after(library, scheduler))
+    await _repair(library)
+    looking = asyncio.create_task(_maintain(library, scheduler))
     try:
         yield
     finally:
@@ -92,7 +90,7 @@ async def open_library(library: Library, scheduler: Scheduler | None = None) -> 
         await library.workers.close()
 
 
-async def _mend(library: Library) -> None:
+async def _repair(library: Library) -> None:
     try:
         await asyncio.to_thread(library.uploads.tidy)
         await library.runs.resume(await library.to_mend())
@@ -101,7 +99,7 @@ async def _mend(library: Library) -> None:
         log.error("documents.not_mended", why=str(error))  # noqa: TRY400 - its text says all
 
 
-async def _look_after(library: Library, scheduler: Scheduler | None) -> None:
+async def _maintain(library: Library, scheduler: Scheduler | None) -> None:
     """Resume what dead processes left, and begin what is due.
 
     A process on another host shows by its silence alone that it died.
@@ -109,7 +107,7 @@ async def _look_after(library: Library, scheduler: Scheduler | None) -> None:
     said = ""
     while True:
         # Replicas do not march in step.
-        await asyncio.sleep(LOOK_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311 - not secret
+        await asyncio.sleep(MAINTENANCE_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311 - not secret
         try:
             await library.runs.resume(())
             if scheduler is not None:

@@ -1,4 +1,4 @@
-"""What is indexed, for those who look after it: told, added to, replaced, removed."""
+"""List, add, replace and remove the documents that are indexed, for those who look after them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
-from ingestion.about import About
-from ingestion.checking import Checker
+from ingestion.documents.check_in_subprocess import DocumentChecker
+from ingestion.documents.convert import file_kind
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
-from ingestion.names import document_name, shortened, space_key
-from ingestion.readers import ReadersMalformed, describe, parse_readers
 from ingestion.records.types import Failure, Synced
-from ingestion.runs import Runs
-from ingestion.sniffing import kind_of
-from ingestion.sources import KnownSources
-from ingestion.uploads import KIND, Arrived, Uploads
+from ingestion.runs.background import Runs
+from ingestion.runs.source_registry import KnownSources
+from ingestion.sources.uploads import KIND, ReceivedFile, UploadMetadata, Uploads
+from ingestion.validation import (
+    ReadersMalformed,
+    describe_readers,
+    document_name,
+    parse_readers,
+    shortened,
+    space_key,
+)
 from rag.ports import Index, ListsPages
 from rag.types import PageSummary, Principal, Readers, SpaceSummary
 
@@ -100,7 +105,7 @@ class Library:
     runs: Runs
     ledger: TellsSynced
     workers: Workers
-    checker: Checker = field(default_factory=Checker)
+    checker: DocumentChecker = field(default_factory=DocumentChecker)
 
     async def spaces(self, seen_by: frozenset[Principal] | None) -> Sequence[Space]:
         """Return the spaces that hold something to be seen, by name."""
@@ -156,9 +161,9 @@ class Library:
         name = document_name(name)
         may_read = _readers(readers)
         await self._check_free(space)
-        kind = await asyncio.to_thread(kind_of, received, name)
+        kind = await asyncio.to_thread(file_kind, received, name)
         await self.checker.check(received, kind, name)
-        arrived = Arrived(received, name, kind, may_read, by)
+        arrived = ReceivedFile(received, name, kind, may_read, by)
         document_id, replaced = await self.uploads.keep(space, arrived)
         return Added(space, document_id, replaced, await self.runs.request(space, by=by))
 
@@ -247,7 +252,7 @@ def _of_summary(page: PageSummary) -> LibraryDocument:
         id=page.id,
         title=page.title,
         url=page.url,
-        readers=describe(page.readers),
+        readers=describe_readers(page.readers),
         chunks=page.chunks,
         source=page.source_type,
         state="indexed",
@@ -260,7 +265,7 @@ def _document(
     space: str,
     document_id: str,
     page: PageSummary | None,
-    about: About | None,
+    about: UploadMetadata | None,
     synced: Synced | None,
 ) -> LibraryDocument:
     failures = synced.failures if synced else ()
@@ -271,7 +276,9 @@ def _document(
         id=document_id,
         title=page.title if page else document_id,
         url=page.url if page else "",
-        readers=describe(page.readers if page and found else about.may_read() if about else ()),
+        readers=describe_readers(
+            page.readers if page and found else about.may_read() if about else ()
+        ),
         chunks=page.chunks if page else 0,
         source=page.source_type if page else KIND,
         state=_state(found=found, indexed=page is not None, failed=failed is not None),

@@ -9,7 +9,7 @@ from bot.attachments.reading import Attachments
 from bot.attachments.text import NotText
 from bot.capabilities import Fetches
 from bot.ports import Channel
-from ingestion.aside import text_of_pdf
+from ingestion.documents.pdf_in_subprocess import text_of_pdf
 from ingestion.errors import PageUnreadable
 
 _AT_ONCE = 2

@@ -14,9 +14,9 @@ from bot.startup import Part
 from ingestion.assembly import cadence_of
 from ingestion.config import Settings
 from ingestion.errors import LedgerUnavailable
-from ingestion.opening import check_wiki
-from ingestion.outlook import outlook
-from ingestion.schedule import Cadence
+from ingestion.runs.schedule import Cadence
+from ingestion.runs.source_registry import diagnose_wiki
+from ingestion.runs.wiki_status import wiki_status
 
 _NAME = "Confluence"
 _MAY_TAKE = timedelta(minutes=30)
@@ -47,7 +47,7 @@ async def _wiki(settings: Settings, shelves: Shelves, now: datetime) -> startup.
     cadence = cadence_of(settings)
     scheduler = shelves.scheduler
     read = None if scheduler is None else scheduler.known
-    known = await outlook(shelves.records, cadence, now, read)
+    known = await wiki_status(shelves.records, cadence, now, read)
     troubles = [f"{one.space}: {one.why}." for one in known.troubles]
     if scheduler is not None and scheduler.trouble:
         troubles.insert(0, scheduler.trouble)
@@ -79,5 +79,5 @@ async def confluence_checks() -> Sequence[Part]:
         return [startup.confluence(None, datetime.now(UTC))]
     return [
         Part(f"{_NAME}: {one.name}" if one.name else _NAME, _STATES[one.works], one.detail)
-        for one in await check_wiki(settings)
+        for one in await diagnose_wiki(settings)
     ]

@@ -68,7 +68,7 @@ async def open_wiki_side(settings: Settings | None) -> AsyncIterator[KnownWiki]:
         yield KnownWiki(JoinedDirectory())
         return
     # What is not configured is not imported.
-    from ingestion.confluence.asked import open_asked
+    from ingestion.confluence.assembly import open_lookup as open_asked
 
     try:
         asked = open_asked(settings)

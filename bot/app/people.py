@@ -44,7 +44,7 @@ async def _askers(settings: Settings) -> Sequence[str]:
 
 async def _part(ingestion: IngestionSettings, emails: Sequence[str]) -> Part:
     # What is not configured is not imported.
-    from ingestion.confluence.asked import known_share
+    from ingestion.confluence.assembly import known_people_share as known_share
 
     share = await known_share(ingestion, emails)
     if not share.asked:

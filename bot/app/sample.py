@@ -9,11 +9,10 @@ from pathlib import Path
 
 from bot.config import Settings
 from bot.parts import Parts
-from ingestion.progress import progress_on
-from ingestion.records.opening import records_of
-from ingestion.report import report_lines
-from ingestion.run import Folder, sync_folder
-from ingestion.sources import remember
+from ingestion.records.assembly import records_of
+from ingestion.runs.source_registry import remember_folder
+from ingestion.sync.report import progress_on, report_lines
+from ingestion.sync.sync import Folder, sync_folder
 
 SAMPLE = Path(__file__).parents[2] / "infra" / "sample"
 SAMPLE_SPACES = {"SAMPLE-IT": "it", "SAMPLE-HR": "hr"}
@@ -47,7 +46,7 @@ async def _sync(settings: Settings, parts: Parts, folder: Folder) -> Sequence[st
         data_dir=settings.data_dir,
         progress=progress_on(sys.stderr),
     )
-    await remember(records_of(settings).ledger, folder, report, begun)
+    await remember_folder(records_of(settings).ledger, folder, report, begun)
     return report_lines(report)
 
 

@@ -26,10 +26,10 @@ from ingestion.errors import DocumentUnknown as Unknown
 from ingestion.errors import LedgerUnavailable, SourceUnavailable
 from ingestion.errors import SettingInvalid as WikiSettingInvalid
 from ingestion.library import Library
-from ingestion.opening import OpenSources, wiki_of
-from ingestion.records.opening import Records, records_of
-from ingestion.running import HeldBack
-from ingestion.scheduler import Scheduler
+from ingestion.records.assembly import Records, records_of
+from ingestion.runs.background import OnRemovalRefused
+from ingestion.runs.schedule import Scheduler
+from ingestion.runs.source_registry import OpenSources, open_wiki_sources
 from rag.errors import RagError
 
 REFUSALS: Translation = {
@@ -75,7 +75,7 @@ def shelves_of(
     settings: Settings,
     parts: Parts,
     ingestion: IngestionSettings | None = None,
-    on_held_back: HeldBack | None = None,
+    on_held_back: OnRemovalRefused | None = None,
 ) -> Shelves:
     """Join them; nothing is started. Without ``ingestion`` no wiki is read.
 
@@ -85,7 +85,7 @@ def shelves_of(
     """
     records = records_of(settings)
     try:
-        wiki = None if ingestion is None else wiki_of(ingestion)
+        wiki = None if ingestion is None else open_wiki_sources(ingestion)
     except WikiSettingInvalid as error:
         raise SettingInvalid(str(error)) from error
     library = library_of(

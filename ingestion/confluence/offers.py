@@ -1,20 +1,183 @@
-"""From what Confluence says of a page to what the source offers: place, readers, version."""
+"""Offer a page to the index: its place, readers, version, and the pages that it includes.
+
+Whoever may read a page need not be allowed to read what it includes, and in the index its text
+is one. So only what all its readers may read is shown there; the rest stays a link.
+
+A version is a fingerprint of all that shapes a page's document and its place. Readers are no
+part: they change without new text. Two looks at the same page, whole or single, must give the
+same; so addresses, which Confluence tells in two ways, are none either.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ingestion.confluence.access import NOT_TOLD, Access, Allowed
-from ingestion.confluence.includes import Includes, Parts
-from ingestion.confluence.permissions import all_of
-from ingestion.confluence.selection import Selection
-from ingestion.confluence.tree import Chain
-from ingestion.confluence.types import PageHead, WikiSpace
-from ingestion.confluence.versions import page_version
-from ingestion.confluence.whereabouts import Whereabouts
+from ingestion.confluence.errors import WikiUnavailable
+from ingestion.confluence.page_lookup import AncestorIds, PageLookup, PageTexts
+from ingestion.confluence.permissions import (
+    RESTRICTIONS_UNREADABLE,
+    AllowedReaders,
+    PageAccess,
+    readers_meeting_all,
+)
+from ingestion.confluence.rules import Selection
+from ingestion.confluence.wiki import PageHead, Wiki, WikiAttachment, WikiPage, WikiSpace
+from ingestion.documents.convert import CONVERTER
+from ingestion.errors import PageUnreadable
 from ingestion.types import Finding, SourcePage
+from ingestion.validation import NOBODY, lets_in_all
+from rag.types import Readers
+
+READER_VERSION = 1
+"""Counts up whenever the same page of Confluence gives another document."""
+
+
+def page_version(
+    head: PageHead,
+    *,
+    ancestors: Sequence[str],
+    labels: Iterable[str],
+    included: Iterable[tuple[str, int]] = (),
+) -> str:
+    """Return a page's fingerprint; ``included`` are ids and versions of what it shows of others.
+
+    Those have a part of their own, after a ``.``: see ingestion.types.SourcePage.
+    """
+    own = _digest(
+        *(READER_VERSION, head.kind, head.version, head.title, "ancestors", *ancestors),
+        *("labels", *sorted(labels), "included"),
+    )
+    shown = [part for one in sorted(included) for part in one]
+    return f"{own}.{_digest(*shown)}" if shown else own
+
+
+def attachment_version(
+    attachment: WikiAttachment, *, ancestors: Sequence[str], labels: Iterable[str]
+) -> str:
+    """Return an attachment's fingerprint; its page is the last of ``ancestors``."""
+    shape = (READER_VERSION, CONVERTER, attachment.version, attachment.name)
+    return _digest(*shape, "ancestors", *ancestors, "labels", *sorted(labels))
+
+
+def _digest(*parts: object) -> str:
+    shape = "\0".join(str(part) for part in parts)
+    return hashlib.blake2b(shape.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+DEEPEST = 2
+"""An included page's own includes are resolved, and theirs are links."""
+
+_MOST_INCLUDED = 50
+
+IncludedTitles = Callable[[str], Iterable[tuple[str, str]]]
+"""Which pages a text in storage format includes: space key, "" for the page's own, and title."""
+
+_KnownPage = tuple[WikiPage | None, Readers]
+
+_IncludedPart = PageHead | Readers
+"""An included page, or who may read the one that is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class IncludedPages:
+    """What a page includes: ``shown`` with its text, or ``withheld`` from some of its readers."""
+
+    shown: tuple[PageHead, ...] = ()
+    withheld: tuple[Readers, ...] = ()
+
+    @property
+    def narrower(self) -> bool:
+        """Whether something is withheld that others may read."""
+        return any(self.withheld)
+
+
+class Includes:
+    """Finds included pages; those that not all readers of a page may read stay links there."""
+
+    def __init__(
+        self,
+        wiki: Wiki,
+        access: PageAccess,
+        whereabouts: PageLookup,
+        bodies: PageTexts,
+        wanted: IncludedTitles,
+    ) -> None:
+        self._wiki = wiki
+        self._access = access
+        self._whereabouts = whereabouts
+        self._bodies = bodies
+        self._wanted = wanted
+        self._spaces: dict[str, WikiSpace | None] = {}
+        self._known: dict[str, _KnownPage] = {}
+
+    async def of(self, head: PageHead, readers: Readers) -> IncludedPages | None:
+        """Return what a page for these readers includes; None when that can't be told."""
+        found: dict[str, _IncludedPart] = {}
+        try:
+            await self._below(await self._bodies.get(head.id), DEEPEST, readers, found)
+        except PageUnreadable:
+            return IncludedPages()
+        except WikiUnavailable:
+            return None
+        found.pop(head.id, None)
+        shown = [one for one in found.values() if isinstance(one, PageHead)]
+        return IncludedPages(
+            shown=tuple(sorted(shown, key=lambda one: one.id)),
+            withheld=tuple(one for one in found.values() if not isinstance(one, PageHead)),
+        )
+
+    async def _below(
+        self, page: WikiPage, depth: int, readers: Readers, found: dict[str, _IncludedPart]
+    ) -> None:
+        """Add what a page includes, and what that includes; ``found`` holds the page itself."""
+        found.setdefault(page.head.id, page.head)
+        for named, title in list(self._wanted(page.storage))[:_MOST_INCLUDED]:
+            space_key = named or page.head.space_key
+            head = await self._whereabouts.titled(space_key, title)
+            if head is None:
+                found[f"{space_key}:{title}"] = NOBODY
+            elif head.id not in found and len(found) <= _MOST_INCLUDED:
+                await self._take(head.id, depth, readers, found)
+
+    async def _take(
+        self, page_id: str, depth: int, readers: Readers, found: dict[str, _IncludedPart]
+    ) -> None:
+        page, allowed = await self._readable(page_id)
+        if page is None or not lets_in_all(allowed, readers):
+            found[page_id] = allowed
+            return
+        found[page_id] = page.head
+        if depth > 1:
+            await self._below(page, depth - 1, readers, found)
+
+    async def _readable(self, page_id: str) -> _KnownPage:
+        if page_id not in self._known:
+            self._known[page_id] = await self._looked_up(page_id)
+        return self._known[page_id]
+
+    async def _looked_up(self, page_id: str) -> _KnownPage:
+        """Return a page and who may read it; None where it can't be seen or nobody may."""
+        try:
+            page = await self._bodies.get(page_id)
+            space = await self._space(page.head.space_key)
+        except PageUnreadable:
+            return None, NOBODY
+        if space is None:
+            return None, NOBODY
+        self._access.forget((page_id, *page.ancestors))
+        await self._access.ask_viewers(space)
+        allowed = await self._access.of(space, page_id, page.ancestors)
+        return (page, allowed.readers) if allowed.readers else (None, NOBODY)
+
+    async def _space(self, key: str) -> WikiSpace | None:
+        if key not in self._spaces:
+            found = [space for space in await self._wiki.spaces([key]) if space.key == key]
+            self._spaces[key] = found[0] if found and not found[0].archived else None
+        return self._spaces[key]
+
 
 NOT_FOR_ALL = "includes text that not all its readers may read; a link to it stays in its place"
 
@@ -31,7 +194,7 @@ class Offer:
     head: PageHead
     page: SourcePage
     labels: tuple[str, ...]
-    chain: Chain = None
+    chain: AncestorIds = None
     included: tuple[PageHead, ...] = ()
     narrower: bool = False
     doubt: str = ""
@@ -42,14 +205,14 @@ class Offers:
     """Makes offers of the pages of one space."""
 
     space: WikiSpace
-    access: Access
+    access: PageAccess
     includes: Includes
-    whereabouts: Whereabouts
+    whereabouts: PageLookup
     selection: Selection
     now: Callable[[], datetime]
 
     async def of(
-        self, head: PageHead, chains: Sequence[Chain], *, includes: bool
+        self, head: PageHead, chains: Sequence[AncestorIds], *, includes: bool
     ) -> Offer | Finding:
         """Return a page's offer, or why it is left out.
 
@@ -64,27 +227,30 @@ class Offers:
         if reason:
             return Finding(head.id, reason)
         allowed = await self._allowed(head, chains)
-        parts = await self.includes.of(head, allowed.readers) if includes else Parts()
+        parts = await self.includes.of(head, allowed.readers) if includes else IncludedPages()
         if parts is None:
-            allowed, parts = Allowed((), "what it includes can't be read; see that page"), Parts()
+            allowed, parts = (
+                AllowedReaders((), "what it includes can't be read; see that page"),
+                IncludedPages(),
+            )
         return await self._offer(head, chains[0], labels, allowed, parts)
 
-    async def _allowed(self, head: PageHead, chains: Sequence[Chain]) -> Allowed:
+    async def _allowed(self, head: PageHead, chains: Sequence[AncestorIds]) -> AllowedReaders:
         known = [chain for chain in dict.fromkeys(chains) if chain is not None]
         if len(known) < len(set(chains)) or not known:
-            return Allowed((), NOT_TOLD)
+            return AllowedReaders((), RESTRICTIONS_UNREADABLE)
         found = [await self.access.of(self.space, head.id, chain) for chain in known]
         doubt = next((one.doubt for one in found if one.doubt), "")
         first, *more = (one.readers for one in found)
-        return Allowed(all_of(first, *more), doubt)
+        return AllowedReaders(readers_meeting_all(first, *more), doubt)
 
     async def _offer(
         self,
         head: PageHead,
-        chain: Chain,
+        chain: AncestorIds,
         labels: tuple[str, ...],
-        allowed: Allowed,
-        parts: Parts,
+        allowed: AllowedReaders,
+        parts: IncludedPages,
     ) -> Offer:
         ancestors = await self.whereabouts.titles(chain or ())
         shown = [(one.id, one.version) for one in parts.shown]
@@ -94,6 +260,8 @@ class Offers:
             readers=allowed.readers,
             url=head.url,
             ancestors=ancestors,
-            old_text_readers=(all_of(allowed.readers, *parts.withheld) if parts.withheld else None),
+            old_text_readers=(
+                readers_meeting_all(allowed.readers, *parts.withheld) if parts.withheld else None
+            ),
         )
         return Offer(head, page, labels, chain, parts.shown, parts.narrower, allowed.doubt)

@@ -1,35 +1,38 @@
-"""Who may read a page of Confluence, as the index says it; every doubt means nobody. Pure.
+"""Work out who may read a page of Confluence; every doubt means nobody.
 
-Confluence asks three things, and all must be met: to view the space, to be named by the page where
-it names anybody, and to be named by every page above it that names anybody.
+Confluence asks three things, and all must be met: to view the space, to be named by the page
+where it names anybody, and to be named by every page above it that names anybody. Confluence is
+asked for what is not known yet, once a run; all else is pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import quote
 
-from ingestion.confluence.types import Subjects
-from ingestion.errors import SettingInvalid
-from ingestion.readers import NOBODY
+from ingestion.confluence.errors import FailureStreak, NotVisible, WikiUnavailable
+from ingestion.confluence.wiki import PageMarks, Subjects, Wiki, WikiSpace
+from ingestion.errors import PageUnreadable, SettingInvalid
+from ingestion.validation import NOBODY
 from rag.types import EVERYONE, Principal, Readers, minimal_readers
 
 _ANYBODY = frozenset({EVERYONE})
 _SPACE = re.compile(r"\s*(~?[A-Za-z0-9._-]+)\s*=(.*)", re.DOTALL)
 
 
-def user(account: str) -> Principal:
+def user_principal(account: str) -> Principal:
     """Return the principal of a person, by the id that Confluence knows them by."""
     return Principal(f"user:confluence:{quote(account, safe='')}")
 
 
-def group(group_id: str) -> Principal:
+def group_principal(group_id: str) -> Principal:
     """Return the principal of a group, by its id (on Data Center its name)."""
     return Principal(f"group:confluence:{quote(group_id, safe='')}")
 
 
-def readers_of(
+def page_readers(
     space: Subjects | None,
     restrictions: Iterable[Subjects | None],
     everyone_groups: Collection[str] = (),
@@ -46,16 +49,16 @@ def readers_of(
     if space is None or space.empty or any(layer is None for layer in layers):
         return NOBODY
     named = [space, *(layer for layer in layers if layer is not None and not layer.empty)]
-    return met([_principals(each, everyone_groups) for each in named])
+    return least_readers([_principals(each, everyone_groups) for each in named])
 
 
-def all_of(first: Readers, *more: Readers) -> Readers:
+def readers_meeting_all(first: Readers, *more: Readers) -> Readers:
     """Return readers that must be met all; nobody where one of them is nobody."""
     asked = (first, *more)
-    return met([one for each in asked for one in each]) if all(asked) else NOBODY
+    return least_readers([one for each in asked for one in each]) if all(asked) else NOBODY
 
 
-def met(sets: Iterable[frozenset[Principal]]) -> Readers:
+def least_readers(sets: Iterable[frozenset[Principal]]) -> Readers:
     """Return the least sets that ask the same: none that another one implies, in one order."""
     asked = minimal_readers(one for one in sets if EVERYONE not in one)
     return tuple(sorted(asked, key=sorted)) or (_ANYBODY,)
@@ -69,7 +72,7 @@ def space_readers(setting: str) -> Mapping[str, Subjects]:
 def _principals(subjects: Subjects, everyone_groups: Collection[str]) -> frozenset[Principal]:
     if subjects.anyone or not subjects.groups.isdisjoint(everyone_groups):
         return _ANYBODY
-    return frozenset({*map(user, subjects.users), *map(group, subjects.groups)})
+    return frozenset({*map(user_principal, subjects.users), *map(group_principal, subjects.groups)})
 
 
 def _of_space(part: str) -> tuple[str, Subjects]:
@@ -92,3 +95,148 @@ def _is_reader(name: str) -> bool:
 
 def _named(names: Iterable[str], kind: str) -> frozenset[str]:
     return frozenset(name.removeprefix(kind).strip() for name in names if name.startswith(kind))
+
+
+RESTRICTIONS_UNREADABLE = (
+    "its restrictions can't be read, so nobody is shown it; see that the token's account may view "
+    "the page and all above it"
+)
+SPACE_READERS_UNREADABLE = (
+    "who may view the space can't be read, so nobody is shown its pages; let the token's account "
+    "see the space's permissions, or set CONFLUENCE_SPACE_READERS"
+)
+PRINCIPALS_UNKNOWN = (
+    "its members aren't known to Frontdesk; add who may read the space by CONFLUENCE_SPACE_READERS"
+)
+
+
+def unknown_principals(viewers: Subjects) -> str:
+    """Return what to say of principals of kinds that are not known here; "" where all are."""
+    names = ", ".join(sorted(viewers.unknown))
+    return f"{names} is not understood: {PRINCIPALS_UNKNOWN}" if names else ""
+
+
+def is_of_space(doubt: str) -> bool:
+    """Whether a doubt is about a whole space."""
+    return doubt == SPACE_READERS_UNREADABLE or doubt.endswith(PRINCIPALS_UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedReaders:
+    """Who may read a page, and what was in doubt ("" when nothing was)."""
+
+    readers: Readers
+    doubt: str = ""
+
+
+class PageAccess:
+    """Knows the readers of spaces and the marks of pages; each is asked for once.
+
+    Args:
+        wiki: who is asked.
+        everyone_groups: names of the groups that every colleague is in.
+        space_readers: who may view a space, by key, besides those whom Confluence names.
+    """
+
+    def __init__(
+        self,
+        wiki: Wiki,
+        *,
+        everyone_groups: Collection[str] = (),
+        space_readers: Mapping[str, Subjects] | None = None,
+    ) -> None:
+        self._wiki = wiki
+        self._everyone_names = everyone_groups
+        self._said = space_readers or {}
+        self._everyone: dict[str, str | None] | None = None
+        self._spaces: dict[str, tuple[Subjects, ...]] = {}
+        self._marks: dict[str, PageMarks | None] = {}
+        self._setbacks = FailureStreak()
+
+    async def know_marks_of(self, space: WikiSpace) -> Collection[str]:
+        """Ask for the marks of a whole space, many a request; return the pages' ids."""
+        known = {marks.id: marks async for marks in self._wiki.marks(space)}
+        self._marks.update(known)
+        return known.keys()
+
+    def forget(self, page_ids: Iterable[str]) -> None:
+        """Ask for the marks of these pages once more, when they are needed again.
+
+        A text is shown to whom its page was open *after* the text was there: somebody may close
+        a page first and write then.
+        """
+        for page_id in page_ids:
+            self._marks.pop(page_id, None)
+
+    async def marks(self, page_id: str) -> PageMarks | None:
+        """Return a page's restrictions and labels; None when they can't be read.
+
+        Raises WikiUnavailable when that happens to many pages in a row.
+        """
+        if page_id not in self._marks:
+            self._marks[page_id] = await self._asked(page_id)
+        return self._marks[page_id]
+
+    async def of(self, space: WikiSpace, page_id: str, chain: Sequence[str]) -> AllowedReaders:
+        """Return who may read a page that hangs under ``chain``."""
+        viewers = await self._viewers(space)
+        closed = next((one for one in viewers if one.empty), None)
+        if closed is not None:
+            return AllowedReaders((), unknown_principals(closed) or SPACE_READERS_UNREADABLE)
+        marks = [await self.marks(each) for each in (page_id, *chain)]
+        restrictions = [None if each is None else each.readers for each in marks]
+        groups = await self.everyone()
+        first, *more = (page_readers(one, restrictions, groups) for one in viewers)
+        return AllowedReaders(
+            readers_meeting_all(first, *more), "" if None not in marks else RESTRICTIONS_UNREADABLE
+        )
+
+    async def ask_viewers(self, space: WikiSpace) -> None:
+        """Ask who may view a space, also a second time: then both must be met."""
+        try:
+            told = await self._wiki.space_readers(space)
+        except NotVisible:
+            told = Subjects()
+        viewers = told.joined(self._said.get(space.key, Subjects()))
+        known = self._spaces.get(space.key, ())
+        self._spaces[space.key] = known if viewers in known else (*known, viewers)
+
+    async def unknown_viewers(self, space: WikiSpace) -> str:
+        """Return what to say where a space names somebody who is not understood; else "".
+
+        Nothing is said of a space that a setting tells the readers of, or that was not asked about.
+        """
+        everyone = await self.everyone()
+        viewers = () if space.key in self._said else self._spaces.get(space.key, ())
+        open_to_all = any(one.anyone or one.groups & everyone for one in viewers)
+        return "" if open_to_all else next(filter(None, map(unknown_principals, viewers)), "")
+
+    async def _viewers(self, space: WikiSpace) -> tuple[Subjects, ...]:
+        if space.key not in self._spaces:
+            await self.ask_viewers(space)
+        return self._spaces[space.key]
+
+    async def everyone(self) -> frozenset[str]:
+        """Return the ids of the groups that every colleague is in; unknown names are left out."""
+        return frozenset(one for one in (await self._groups()).values() if one is not None)
+
+    async def unknown_groups(self) -> tuple[str, ...]:
+        """Return the names of everyone's groups that Confluence does not know."""
+        return tuple(name for name, one in (await self._groups()).items() if one is None)
+
+    async def _groups(self) -> dict[str, str | None]:
+        if self._everyone is None:
+            found = {name: await self._wiki.group_named(name) for name in self._everyone_names}
+            self._everyone = {name: one.id if one else None for name, one in found.items()}
+        return self._everyone
+
+    async def _asked(self, page_id: str) -> PageMarks | None:
+        try:
+            marks: PageMarks | None = await self._wiki.marks_of(page_id)
+        except PageUnreadable:
+            marks = None
+        except WikiUnavailable as error:
+            self._setbacks.bear(error)
+            return None
+        self._setbacks.over()
+        return marks

@@ -1,28 +1,32 @@
-"""One space of Confluence as a source of pages."""
+"""Read the spaces of one Confluence, each as a source of pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
+from urllib.parse import urlsplit
 
-from ingestion.confluence.client.pacing import AT_ONCE
-from ingestion.confluence.client.urls import Named, named_by
-from ingestion.confluence.errors import NotVisible, WikiUnavailable
-from ingestion.confluence.files import Files
-from ingestion.confluence.looks import Looks
-from ingestion.confluence.ports import Wiki
-from ingestion.confluence.reading import Reader
-from ingestion.confluence.references import wanted
+from ingestion.confluence.attachments import AttachmentReader
+from ingestion.confluence.client.retry import AT_ONCE
+from ingestion.confluence.client.urls import AddressTarget, address_target
+from ingestion.confluence.errors import FailureStreak, NotVisible, WikiUnavailable
+from ingestion.confluence.listing import OfferedFile, SpaceContents, SpaceListing
+from ingestion.confluence.page_reader import PageReader, included_titles
 from ingestion.confluence.rules import Rules
-from ingestion.confluence.seen import Attached, Seen
-from ingestion.confluence.setbacks import Setbacks
-from ingestion.confluence.survey import head_in, lost_sight, still_seen, visible
-from ingestion.confluence.types import PageHead, WikiSpace
-from ingestion.confluence.watermark import Watermark
-from ingestion.errors import DocumentUnknown, PageUnreadable
-from ingestion.names import shortened
+from ingestion.confluence.space_scan import (
+    Watermark,
+    ensure_pages_visible,
+    page_in_space,
+    space_not_visible,
+    visible_space,
+)
+from ingestion.confluence.wiki import PageHead, Wiki, WikiSpace
+from ingestion.errors import DocumentUnknown, PageUnreadable, SourceUnavailable
 from ingestion.types import Document, Finding, Listing, SourcePage
+from ingestion.validation import shortened
 
 KIND = "confluence"
 _MANY = 200
@@ -59,14 +63,14 @@ class ConfluenceSource:
         self._wiki = wiki
         self._rules = rules
         self._now = now
-        self._files = Files(wiki, rules.largest)
-        self._reader: Reader | None = None
-        self._seen = Seen()
-        self._setbacks = Setbacks()
+        self._files = AttachmentReader(wiki, rules.largest)
+        self._reader: PageReader | None = None
+        self._seen = SpaceContents()
+        self._setbacks = FailureStreak()
 
     async def list(self) -> Listing:
         """Return every page and file. Raises SourceUnavailable where some might be missing."""
-        space = await visible(self._wiki, self.space)
+        space = await visible_space(self._wiki, self.space)
         reason = self._rules.selection.space(space)
         if reason:
             return Listing(pages=(), skipped=(Finding(space.key, reason),))
@@ -87,7 +91,7 @@ class ConfluenceSource:
         try:
             changed = await self._wiki.changed(mark.space, mark.since)
         except NotVisible as error:
-            raise lost_sight(mark.space) from error
+            raise space_not_visible(mark.space) from error
         heads = {one.id: one for one in changed.heads if mark.seen.get(one.id) != one.version}
         asked = heads.keys() | {one.partition("/")[0] for one in again}
         found = await self._found(mark.space, asked, heads)
@@ -95,8 +99,8 @@ class ConfluenceSource:
         return await self._some(mark.space, asked, found, newer)
 
     async def only(self, page: str) -> Listing:
-        named = named_by(page.partition("/")[0] if page[:1].isdigit() else page)
-        space = await visible(self._wiki, self.space)
+        named = address_target(page.partition("/")[0] if page[:1].isdigit() else page)
+        space = await visible_space(self._wiki, self.space)
         page_id = await self._id_of(named) if named else None
         if page_id is None:
             raise DocumentUnknown(
@@ -110,7 +114,7 @@ class ConfluenceSource:
                 f"{self.space!r}."
             )
         if head is None:
-            await still_seen(self._wiki, space)
+            await ensure_pages_visible(self._wiki, space)
         return await self._some(space, {page_id}, [head] if head else [], "")
 
     async def read(self, page: SourcePage) -> Document:
@@ -131,7 +135,7 @@ class ConfluenceSource:
             return await self._file(self._seen.files[page.id])
         return await self._reader.read(self._seen.offers[page_id], page)
 
-    async def _file(self, file: Attached) -> Document:
+    async def _file(self, file: OfferedFile) -> Document:
         """Return a file as it was listed; a newer one may be for fewer people."""
         document = await self._files.read(file.attachment, file.offer.labels)
         now = await self._wiki.attachments(file.attachment.page_id)
@@ -144,10 +148,10 @@ class ConfluenceSource:
     ) -> Sequence[PageHead]:
         """Return the heads of all pages that are there; the space is seen if one is not."""
         missing = [page_id for page_id in asked if page_id not in heads]
-        looked_up = [await head_in(self._wiki, space, page_id) for page_id in missing]
+        looked_up = [await page_in_space(self._wiki, space, page_id) for page_id in missing]
         found = [head for head in looked_up if head is not None]
         if len(found) < len(missing):
-            await still_seen(self._wiki, space)
+            await ensure_pages_visible(self._wiki, space)
         return [*heads.values(), *found]
 
     async def _some(
@@ -159,15 +163,17 @@ class ConfluenceSource:
         else:
             self._seen = await looks.some(heads)
             if heads and len(self._seen.offers) + len(self._seen.skipped) < len(heads):
-                await still_seen(self._wiki, space)
+                await ensure_pages_visible(self._wiki, space)
         return self._seen.listing(within=tuple(sorted(asked)), watermark=watermark)
 
-    def _looks(self, space: WikiSpace) -> Looks:
-        def anew() -> Looks:
-            return Looks(self._wiki, space, self._rules, wanted=wanted, now=self._now)
+    def _looks(self, space: WikiSpace) -> SpaceListing:
+        def anew() -> SpaceListing:
+            return SpaceListing(
+                self._wiki, space, self._rules, wanted=included_titles, now=self._now
+            )
 
         looks = anew()
-        self._reader = Reader(self._wiki, looks, anew)
+        self._reader = PageReader(self._wiki, looks, anew)
         return looks
 
     async def _asked_at(self, space: WikiSpace) -> datetime:
@@ -175,9 +181,9 @@ class ConfluenceSource:
         try:
             return (await self._wiki.changed(space, self._now() + _AHEAD)).asked_at
         except NotVisible as error:
-            raise lost_sight(space) from error
+            raise space_not_visible(space) from error
 
-    async def _id_of(self, named: Named) -> str | None:
+    async def _id_of(self, named: AddressTarget) -> str | None:
         if named.page_id is not None:
             return named.page_id
         if named.title is None:
@@ -190,3 +196,98 @@ class ConfluenceSource:
             return await self._wiki.head(page_id)
         except NotVisible:
             return None
+
+
+_BELIEVED_SECONDS = 60.0
+
+
+class ConfluenceSources:
+    """Implements ingestion.runs.source_registry.Sources for one site.
+
+    Args:
+        wiki: the site.
+        url: where people read it; an address elsewhere is no page of it.
+        rules: which spaces are read, and what of them.
+        clock: seconds that only grow.
+    """
+
+    def __init__(
+        self, wiki: Wiki, *, url: str, rules: Rules, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._wiki = wiki
+        self._hosts = frozenset({_host(url)})
+        self._rules = rules
+        self._clock = clock
+        self._known: Mapping[str, WikiSpace] = {}
+        self._until = float("-inf")
+        self._asking = asyncio.Lock()
+
+    async def spaces(self) -> Sequence[str]:
+        """Return the keys of the spaces that are read. Raises SourceUnavailable."""
+        allowed = self._rules.selection.space
+        return sorted(key for key, space in (await self._all()).items() if not allowed(space))
+
+    async def unseen(self) -> str:
+        """Return why the spaces can't be told now; "" when they can."""
+        try:
+            await self._all()
+        except SourceUnavailable as error:
+            return str(error)
+        return ""
+
+    async def of(self, space: str) -> ConfluenceSource:
+        """Return a space as a source, also one that is read no more, which then shows nothing.
+
+        A space that the settings name is not looked for first: its source says if it is gone.
+        Raises DocumentUnknown, SourceUnavailable.
+        """
+        if space not in self._rules.selection.spaces and space not in await self._all():
+            raise DocumentUnknown(
+                f"Confluence shows no space {shortened(space)}. Check its key, and that the "
+                "account of CONFLUENCE_TOKEN may view it."
+            )
+        return ConfluenceSource(self._wiki, space, self._rules)
+
+    async def space_of(self, url: str) -> str | None:
+        """Return the space of the page at an address here; None for what is no page of ours.
+
+        Raises SourceUnavailable.
+        """
+        named = address_target(url) if await self._is_ours(url) else None
+        if named is None:
+            return None
+        key = await self._key(named)
+        known = (await self._all()).get(key) if key else None
+        return known.key if known and not self._rules.selection.space(known) else None
+
+    async def close(self) -> None:
+        await self._wiki.close()
+
+    async def _is_ours(self, url: str) -> bool:
+        host = _host(url)
+        if not host:
+            return url.strip().isdigit()
+        if host in self._hosts:
+            return True
+        # Behind Atlassian's gateway people read elsewhere than we do.
+        return host in {_host(space.url) for space in (await self._all()).values()}
+
+    async def _key(self, named: AddressTarget) -> str | None:
+        if named.page_id is None:
+            return named.space
+        try:
+            return (await self._wiki.head(named.page_id)).space_key
+        except NotVisible:
+            # Deleted, it may still be indexed; its address says where.
+            return named.space
+
+    async def _all(self) -> Mapping[str, WikiSpace]:
+        async with self._asking:
+            if self._clock() >= self._until:
+                self._known = {space.key: space for space in await self._wiki.spaces()}
+                self._until = self._clock() + _BELIEVED_SECONDS
+            return self._known
+
+
+def _host(url: str) -> str:
+    return urlsplit(url.strip()).netloc.lower()

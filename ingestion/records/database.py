@@ -1,6 +1,7 @@
-"""The database of ingestion's records: a file of its own, or the server that the bot uses.
+"""The tables of ingestion's records, and their database: a file, or the server that the bot uses.
 
-Every statement runs in a thread, so that none blocks the event loop.
+Every statement runs in a thread, so that none blocks the event loop. On PostgreSQL the tables
+are beside the bot's, so that each name says whose it is.
 """
 
 from __future__ import annotations
@@ -14,15 +15,23 @@ from typing import cast as cast_type
 
 from sqlalchemy import (
     URL,
+    BigInteger,
+    Boolean,
+    Column,
     ColumnElement,
     Connection,
     Engine,
     Float,
+    Integer,
+    MetaData,
     NullPool,
+    String,
     Table,
+    Text,
     cast,
     create_engine,
     event,
+    false,
     func,
     inspect,
     literal_column,
@@ -37,6 +46,65 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from ingestion.errors import LedgerUnavailable
+
+METADATA = MetaData()
+
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+RUNS = Table(
+    "ingestion_runs",
+    METADATA,
+    Column("number", _NUMBER, primary_key=True, autoincrement=True),
+    Column("id", String(64), nullable=False, unique=True),
+    Column("tenant", String(64), nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("owner", String(300), nullable=False),
+    Column("beat", Float, nullable=False),
+    Column("cancel", Boolean, nullable=False, server_default=false()),
+    Column("body", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""``beat`` is when the owner last wrote, in seconds since 1970 by the database's clock."""
+
+SYNCED = Table(
+    "ingestion_synced",
+    METADATA,
+    Column("tenant", String(64), primary_key=True),
+    Column("space", String(300), primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
+SOURCES = Table(
+    "ingestion_sources",
+    METADATA,
+    Column("tenant", String(64), primary_key=True),
+    Column("space", String(300), primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
+LEASES = Table(
+    "ingestion_leases",
+    METADATA,
+    Column("tenant", String(64), primary_key=True),
+    Column("space", String(300), primary_key=True),
+    Column("owner", String(300), nullable=False),
+    Column("beat", Float, nullable=False),
+    Column("expires", Float, nullable=False),
+)
+"""Who works on a space; see ingestion.records.leases."""
+
+PASSES = Table(
+    "ingestion_passes",
+    METADATA,
+    Column("tenant", String(64), primary_key=True),
+    Column("space", String(300), primary_key=True),
+    Column("extent", String(16), primary_key=True),
+    Column("begun", Float, nullable=False),
+    Column("run", String(64), nullable=False),
+    Column("failures", Integer, nullable=False),
+)
+"""When a pass was last begun by the schedule, and how many before it failed in a row."""
+
 
 FILE = "ingestion.sqlite"
 HEAD = "0001"
@@ -101,7 +169,7 @@ class Database:
             with self._engine.begin() as connection:
                 return work(connection)
         except (SQLAlchemyError, OSError) as error:
-            raise LedgerUnavailable(_trouble(self._url, error)) from error
+            raise LedgerUnavailable(_ledger_error(self._url, error)) from error
 
     def close(self) -> None:
         """Close what is open; the next use opens it anew."""
@@ -140,7 +208,7 @@ def _engine(url: URL) -> Engine:
         engine = create_engine(
             url, hide_parameters=True, connect_args=arguments, poolclass=NullPool
         )
-        event.listen(engine, "connect", _leave_begin_to_us)
+        event.listen(engine, "connect", _disable_implicit_begin)
         event.listen(engine, "begin", _begin_immediate)
         return engine
     engine = create_engine(
@@ -151,11 +219,11 @@ def _engine(url: URL) -> Engine:
         pool_size=2,
         max_overflow=4,
     )
-    event.listen(engine, "connect", _bound_stillness)
+    event.listen(engine, "connect", _limit_idle_time)
     return engine
 
 
-def _leave_begin_to_us(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+def _disable_implicit_begin(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
     connection.isolation_level = None
 
 
@@ -164,7 +232,7 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _bound_stillness(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+def _limit_idle_time(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
     cursor.execute(f"SET SESSION idle_in_transaction_session_timeout = '{_STILL_SECONDS}s'")
     cursor.close()
@@ -195,7 +263,7 @@ def _upgrade(connection: Connection, revision: str | None) -> None:
         ) from error
 
 
-def _trouble(url: URL, error: Exception) -> str:
+def _ledger_error(url: URL, error: Exception) -> str:
     said = " ".join(str(getattr(error, "orig", None) or error).split())
     file = _file(url)
     if file is not None:

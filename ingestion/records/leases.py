@@ -1,15 +1,27 @@
-"""One run at a time on a space: who holds it, and whether it is held still.
+"""Lease a space to one run at a time: who holds it, and whether it is held still.
 
 A lock on a file ends with its process. Rows on a server end when they are not renewed: whoever
-stood still that long writes nothing more, for it confirms its lease before each write.
+stood still that long writes nothing more, for it confirms its lease before each write. An owner
+is a process on a host, by a name that tells others whether it still lives.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
+import socket
+import sqlite3
 import time
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+)
 from pathlib import Path
 from typing import Protocol
 
@@ -17,10 +29,77 @@ import structlog
 from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
 
 from ingestion.errors import LeaseLost, LedgerUnavailable, RunInProgress
-from ingestion.records.database import Database
-from ingestion.records.file_lock import lease
-from ingestion.records.owners import is_dead, owner_here
-from ingestion.records.tables import LEASES
+from ingestion.records.database import LEASES, Database
+
+
+def owner_here() -> str:
+    """Return a name of this process that no other gives itself: HOST/PROCESS/RANDOM."""
+    return f"{_host()}/{os.getpid()}/{uuid.uuid4().hex}"
+
+
+def is_dead(owner: str) -> bool:
+    """Tell whether an owner is surely dead: its process was here, and is no more.
+
+    Of another host nothing can be said, so False.
+    """
+    host, process, _ = owner.split("/")
+    return host == _host() and process != str(os.getpid()) and not _runs(int(process))
+
+
+def is_replaced(owner: str, ours: str) -> bool:
+    """Tell whether another owner had our process number here: in a container each server is 1."""
+    return owner != ours and owner.split("/")[:2] == ours.split("/")[:2]
+
+
+def _host() -> str:
+    """Name the host, and on it what process numbers are counted in: a container has its own."""
+    try:
+        counted_in = Path("/proc/self/ns/pid").readlink().name
+    except OSError:
+        counted_in = ""
+    return f"{socket.gethostname()}{counted_in}".replace("/", "_")
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@contextmanager
+def file_lease(data_dir: Path, tenant: str, space: str) -> Iterator[None]:
+    """Hold a space for one run, in this process and against all others on this data directory.
+
+    Raises:
+        RunInProgress: another run holds it.
+        LedgerUnavailable: nothing can be written there.
+    """
+    name = hashlib.blake2b(f"{tenant}\0{space}".encode(), digest_size=8).hexdigest()
+    with ExitStack() as closing_later:
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True)
+            # SQLite locks files alike on every system, and a killed process lets go.
+            connection = sqlite3.connect(
+                data_dir / f"ingestion-{name}.lock", timeout=0, isolation_level=None
+            )
+            closing_later.enter_context(closing(connection))
+            connection.execute("BEGIN EXCLUSIVE")
+        except (sqlite3.Error, OSError) as error:
+            if "locked" in str(error):
+                raise RunInProgress(
+                    f"Another run works on space {space!r} in {str(data_dir)!r}; wait until it "
+                    "ends."
+                ) from error
+            raise LedgerUnavailable(
+                f"{str(data_dir)!r} cannot be written to ({error}). Check that this user may write "
+                "to it and that the disk has room."
+            ) from error
+        yield
+
 
 log = structlog.get_logger(__name__)
 
@@ -65,18 +144,18 @@ class FileLeases:
 
     @asynccontextmanager
     async def held(self, space: str) -> AsyncIterator[Lease]:
-        with lease(self._data_dir, self._tenant, space):
-            yield _Sure()
+        with file_lease(self._data_dir, self._tenant, space):
+            yield _FileLease()
 
     async def busy(self, space: str) -> bool:
         try:
-            with lease(self._data_dir, self._tenant, space):
+            with file_lease(self._data_dir, self._tenant, space):
                 return False
         except RunInProgress:
             return True
 
 
-class _Sure:
+class _FileLease:
     """A lock on a file: nobody takes it away."""
 
     async def confirm(self) -> None: ...
@@ -112,7 +191,7 @@ class TableLeases:
             if holder.uncancel():
                 # Somebody else wants it stopped as well.
                 raise
-            raise LeaseLost(_lost(space)) from None
+            raise LeaseLost(_lease_lost(space)) from None
         finally:
             renewing.cancel()
             await asyncio.wait([renewing])
@@ -150,9 +229,9 @@ class _RowLease:
             except LedgerUnavailable as error:
                 # What can't be confirmed is not written; the next run goes on.
                 self.lost = True
-                raise LeaseLost(_lost(self._space)) from error
+                raise LeaseLost(_lease_lost(self._space)) from error
         if self.lost:
-            raise LeaseLost(_lost(self._space))
+            raise LeaseLost(_lease_lost(self._space))
 
     async def keep(self, every: float, holder: asyncio.Task[object] | None) -> None:
         """Renew it; once it is lost, stop whoever holds it."""
@@ -237,7 +316,7 @@ class _Rows:
         return LEASES.c.tenant == self._tenant, LEASES.c.space == space
 
 
-def _lost(space: str) -> str:
+def _lease_lost(space: str) -> str:
     return (
         f"The run over space {space!r} was silent for so long that another may work there; it "
         "stopped. What it wrote stays, and the next run goes on."

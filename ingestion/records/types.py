@@ -1,4 +1,4 @@
-"""What is remembered, as values; all frozen."""
+"""Values that the records keep: runs, failures, what is known of a space; all frozen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from ingestion.embedding_use import use_line
+from ingestion.embedding_usage import use_line
 from ingestion.types import Extent
 from rag.types import EmbeddingUse
 

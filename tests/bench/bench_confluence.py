@@ -24,12 +24,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ingestion.chunk import Place, chunk_document, ruler
-from ingestion.confluence.client.opening import open_wiki
+from ingestion.chunking.chunker import PageLocation, chunk_document, chunk_sizes
+from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
-from ingestion.progress import Silent
-from ingestion.sync import sync
+from ingestion.sync.report import NoProgress
+from ingestion.sync.sync import sync
 from ingestion.types import Extent
 from rag.embedding import embedding_text
 from rag.index.embedded.index import fingerprint_of, open_index
@@ -114,7 +114,7 @@ async def make(wanted: Wanted) -> Passed:
                 tenant=TENANT,
                 extent=wanted.extent,
                 watermark=wanted.watermark,
-                progress=Silent(),
+                progress=NoProgress(),
             )
         finally:
             await index.close()
@@ -136,8 +136,8 @@ async def make(wanted: Wanted) -> Passed:
 
 async def _texts(source: ConfluenceSource, embedder: Embedder) -> list[str]:
     """Return what a first pass embeds, in its order."""
-    texts, measure = [], ruler(embedder)
-    place = Place(TENANT, SPACE, "confluence")
+    texts, measure = [], chunk_sizes(embedder)
+    place = PageLocation(TENANT, SPACE, "confluence")
     for page in sorted((await source.list()).pages, key=lambda page: page.id):
         document = await source.read(page)
         texts += [embedding_text(c) for c in chunk_document(document, page, place, measure)]

@@ -16,12 +16,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ingestion.chunk import Place, chunk_document, ruler
+from ingestion.chunking.chunker import PageLocation, chunk_document, chunk_sizes
 from ingestion.errors import PageUnreadable
-from ingestion.folder import FolderSource
-from ingestion.progress import Silent
-from ingestion.run import ALL
-from ingestion.sync import sync
+from ingestion.sources.folder import FolderSource
+from ingestion.sync.report import NoProgress
+from ingestion.sync.sync import EVERYONE_READS, sync
 from rag.embedding import embedding_text
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.models.embedding.local import LocalEmbedder, open_local_embedder
@@ -65,8 +64,8 @@ async def measure(folder: Path, rounds: int = ROUNDS) -> Speed:
 
 async def _texts(folder: Path, embedder: LocalEmbedder) -> list[str]:
     """Return what a sync embeds, in its order."""
-    source, place = _source(folder), Place(TENANT, SPACE, "folder")
-    measure_of = ruler(embedder)
+    source, place = _source(folder), PageLocation(TENANT, SPACE, "folder")
+    measure_of = chunk_sizes(embedder)
     texts = []
     for page in (await source.list()).pages:
         try:
@@ -88,14 +87,14 @@ async def _round(
         index = await open_index(Path(directory) / "index.sqlite", fingerprint_of(embedder))
         try:
             started = time.perf_counter()
-            await sync(_source(folder), index, embedder, tenant=TENANT, progress=Silent())
+            await sync(_source(folder), index, embedder, tenant=TENANT, progress=NoProgress())
             return raw, time.perf_counter() - started
         finally:
             await index.close()
 
 
 def _source(folder: Path) -> FolderSource:
-    return FolderSource(folder, space=SPACE, readers=ALL)
+    return FolderSource(folder, space=SPACE, readers=EVERYONE_READS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

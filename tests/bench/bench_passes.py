@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingestion.config import load_settings
-from ingestion.folder import LARGEST_FILE
-from ingestion.opening import open_sources
-from ingestion.records.opening import Records, records_of
-from ingestion.runs import Runs
-from ingestion.telling import BY_SCHEDULE
+from ingestion.records.assembly import Records, records_of
+from ingestion.runs.background import Runs
+from ingestion.runs.source_registry import open_sources
+from ingestion.runs.tracking import BY_SCHEDULE
+from ingestion.runs.worker_pool import WorkerPool
+from ingestion.sources.folder import LARGEST_FILE
 from ingestion.types import Extent
-from ingestion.workers import InProcesses
 from tests.confluence.growing import wiki_site
 from tests.confluence.server import LocalConfluence
 from tests.syncing.follower import TENANT, environment, settings_for
@@ -71,7 +71,7 @@ async def _round(records: Records, keys: Sequence[str], extent: Extent) -> None:
     """Begin a run over each space, as the schedule does, and wait for the end of all."""
     settings = load_settings()
     async with open_sources(settings, records) as sources:
-        work = InProcesses(settings.data_dir, TENANT, LARGEST_FILE, records.leases)
+        work = WorkerPool(settings.data_dir, TENANT, LARGEST_FILE, records.leases)
         runs = Runs(records.ledger, sources, work)
         ids = [await runs.start(key, by=BY_SCHEDULE, extent=extent) for key in keys]
         await runs.settled()

@@ -11,11 +11,11 @@ import argparse
 import asyncio
 import time
 
-from ingestion.confluence.client.opening import open_wiki
+from ingestion.confluence.assembly import open_wiki
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
-from ingestion.progress import Silent
-from ingestion.sync import sync
+from ingestion.sync.report import NoProgress
+from ingestion.sync.sync import sync
 from ingestion.types import Document, Listing, SourcePage
 from tests.confluence.faults import slow
 from tests.confluence.growing import wiki_site
@@ -54,7 +54,7 @@ async def measure(pages: int, seconds: float, *, ahead: bool) -> float:
                 MemoryIndex(),
                 None,
                 tenant="bench",
-                progress=Silent(),
+                progress=NoProgress(),
             )
             return len(report.added) / (time.monotonic() - begun)
         finally:

@@ -14,7 +14,7 @@ from bot.app import build
 from bot.config import Settings
 from bot.parts import open_parts
 from bot.store.store import open_store, sqlite_url
-from ingestion.run import Folder, sync_folder
+from ingestion.sync.sync import Folder, sync_folder
 from tests.bot.fakes import MemoryEngine
 
 Client = TestClient[web.Request, web.Application]

@@ -17,9 +17,9 @@ from ingestion.assembly import cadence_of, library_of
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import SourceUnavailable
 from ingestion.library import ListedIndex
-from ingestion.records.opening import records_at
+from ingestion.records.assembly import records_at
 from ingestion.records.types import Synced
-from ingestion.scheduler import Scheduler
+from ingestion.runs.schedule import Scheduler
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import Site
 from tests.confluence.society import ADMIN

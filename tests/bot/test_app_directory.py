@@ -22,11 +22,11 @@ from bot.routing.router import Router
 from bot.store.store import open_store, sqlite_url
 from bot.types import Person
 from ingestion.config import Settings
-from ingestion.confluence.composition import wiki_of
+from ingestion.confluence.assembly import confluence_site
 from ingestion.confluence.rules import rules_of
 from ingestion.confluence.source import ConfluenceSource
-from ingestion.progress import Silent
-from ingestion.sync import sync
+from ingestion.sync.report import NoProgress
+from ingestion.sync.sync import sync
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.pipeline import Pipeline
@@ -130,11 +130,11 @@ async def served(data_dir: Path, *, last_check: bool) -> AsyncIterator[Served]:
         known = await opened.enter_async_context(open_wiki_side(settings))
         index = await open_index(data_dir / "index.sqlite", fingerprint_of(embedder))
         opened.push_async_callback(index.close)
-        wiki = wiki_of(settings)
+        wiki = confluence_site(settings)
         assert wiki is not None
         opened.push_async_callback(wiki.close)
         source = ConfluenceSource(wiki, "IT", rules_of(settings), now=lambda: site.now)
-        await sync(source, index, embedder, tenant=bot.tenant, progress=Silent())
+        await sync(source, index, embedder, tenant=bot.tenant, progress=NoProgress())
         pipeline = Pipeline(index, embedder, ExtractiveComposer(embedder))
         desk = Desk(
             router=Router(embedder, None, None),

@@ -26,12 +26,11 @@ from bot.parts import Parts, open_parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.question import condense
 from bot.types import Intent, Route
-from ingestion.chunk import CHUNKER
+from ingestion.chunking.chunker import CHUNKER
 from ingestion.config import Settings as IngestionSettings
-from ingestion.convert import CONVERTER
-from ingestion.progress import Bar
-from ingestion.report import report_lines
-from ingestion.run import Folder, sync_folder
+from ingestion.documents.convert import CONVERTER
+from ingestion.sync.report import ProgressBar, report_lines
+from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.schema import SCHEMA
 from rag.pipeline import Pipeline
@@ -202,7 +201,7 @@ async def _index(one: EvalSet, parts: Parts, data_dir: Path) -> None:
             parts.embedder,
             tenant=TENANT,
             data_dir=data_dir,
-            progress=Bar(sys.stderr),
+            progress=ProgressBar(sys.stderr),
         )
         print("\n".join(report_lines(report)[:2]))
 

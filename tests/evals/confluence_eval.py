@@ -20,9 +20,8 @@ from itertools import chain
 from pathlib import Path
 
 from ingestion.confluence.storage.convert import convert
-from ingestion.confluence.storage.types import Resolve
-from ingestion.render import markdown
-from ingestion.text import clean
+from ingestion.confluence.storage.writer import Resolve
+from ingestion.text import clean, markdown
 from ingestion.types import Block, Table
 
 _ROOT = Path(__file__).parents[2]

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ingestion.chunk import Place, chunk_document, ruler
+from ingestion.chunking.chunker import PageLocation, chunk_document, chunk_sizes
 from ingestion.errors import PageUnreadable
-from ingestion.run import Folder, source_of
+from ingestion.sync.sync import Folder, source_of
 from rag.answer.citations import LONGEST_CLAIM, check_part
 from rag.answer.claim_support import has_negation
 from rag.answer.source_lines import Line, NumberedLines, number_lines
@@ -105,10 +105,10 @@ async def chunks_of(one: EvalSet) -> list[Chunk]:
     """Return the chunks of a set's pages, sized as without an embedder."""
     found: list[Chunk] = []
     for space, folder in one.spaces.items():
-        source, place = source_of(Folder(folder, space)), Place("default", space, "folder")
+        source, place = source_of(Folder(folder, space)), PageLocation("default", space, "folder")
         for page in (await source.list()).pages:
             with suppress(PageUnreadable):
-                found += chunk_document(await source.read(page), page, place, ruler(None))
+                found += chunk_document(await source.read(page), page, place, chunk_sizes(None))
     return found
 
 

@@ -13,7 +13,7 @@ import docx
 import pypdf
 from pydantic import TypeAdapter
 
-from ingestion.front_matter import FrontMatter, split_front_matter
+from ingestion.documents.front_matter import FrontMatter, split_front_matter
 from rag.types import EVERYONE, Principal, Readers
 
 ROOT = Path(__file__).parents[2] / "infra" / "sample"

@@ -17,7 +17,7 @@ from bot.durable.engine import engine_url
 from bot.errors import StoreUnavailable
 from bot.store.store import database_url, prepare
 from ingestion.errors import LedgerUnavailable
-from ingestion.records.opening import records_at
+from ingestion.records.assembly import records_at
 from tests import postgres
 from tests.infra.bicep import AZURE
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.about import flush
+from ingestion.sources.uploads import flush
 
 
 def test_what_can_not_be_flushed_is_no_error() -> None:

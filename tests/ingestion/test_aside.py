@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.aside import text_of_pdf
+from ingestion.documents.pdf_in_subprocess import text_of_pdf
 from ingestion.errors import PageUnreadable
 from tests.ingestion.fakes import pdf
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.checking import Checker
+from ingestion.documents.check_in_subprocess import DocumentChecker
 from ingestion.errors import DocumentRefused
 from tests.ingestion.fakes import pdf, word
 
@@ -28,7 +28,7 @@ def bomb() -> bytes:
 async def check(tmp_path: Path, content: bytes, kind: str, **options: float) -> None:
     path = tmp_path / "incoming"
     path.write_bytes(content)
-    await Checker(**options).check(path, kind, "x")
+    await DocumentChecker(**options).check(path, kind, "x")
 
 
 @pytest.mark.parametrize(("content", "kind"), [(PDF, ".pdf"), (TEXT, ".md")])

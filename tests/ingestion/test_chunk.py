@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingestion.chunk import Place, chunk_document, chunk_id, ruler
-from ingestion.convert import convert
-from ingestion.render import markdown
+from ingestion.chunking.chunker import PageLocation, chunk_document, chunk_id, chunk_sizes
+from ingestion.documents.convert import convert
+from ingestion.text import markdown
 from ingestion.types import (
     Block,
     Code,
@@ -24,13 +24,13 @@ from rag.embedding import embedding_text
 from rag.types import EVERYONE, Chunk
 from tests.fakes import WordEmbedder
 
-PLACE = Place("acme", "HR", "folder")
+PLACE = PageLocation("acme", "HR", "folder")
 PAGE = SourcePage("pay/day.md", "v1", (frozenset({EVERYONE}),), "/pages/HR/pay/day.md", ("Pay",))
 EMBEDDER = WordEmbedder()
 
 
 def chunks_of(*blocks: Block, title: str = "Pay day") -> tuple[Chunk, ...]:
-    return chunk_document(Document(title, blocks), PAGE, PLACE, ruler(EMBEDDER))
+    return chunk_document(Document(title, blocks), PAGE, PLACE, chunk_sizes(EMBEDDER))
 
 
 def tokens(text: str) -> list[str]:
@@ -42,7 +42,7 @@ def test_a_chunk_knows_where_it_is_from() -> None:
         "pay/day.md",
         b"---\nlabels: [money]\nupdated: 2024-05-31\n---\n# Pay day\n\n## When\n\nOn Friday.",
     )
-    (chunk,) = chunk_document(document, PAGE, PLACE, ruler(EMBEDDER))
+    (chunk,) = chunk_document(document, PAGE, PLACE, chunk_sizes(EMBEDDER))
 
     assert chunk.text == "On Friday."
     assert chunk.breadcrumb == ("HR", "Pay", "Pay day", "When")
@@ -61,7 +61,7 @@ def test_ids_are_safe_stable_and_unique() -> None:
     assert len(ids) == 9
     assert all(re.fullmatch(r"[A-Za-z0-9_-]+", each) for each in ids)
     assert chunk_id(PLACE, "a", 0) == chunk_id(PLACE, "a", 0)
-    assert chunk_id(PLACE, "a", 0) != chunk_id(Place("acme", "IT", "folder"), "a", 0)
+    assert chunk_id(PLACE, "a", 0) != chunk_id(PageLocation("acme", "IT", "folder"), "a", 0)
 
 
 def test_a_document_without_text_has_no_chunks() -> None:
@@ -123,14 +123,14 @@ def test_size_follows_the_embedder() -> None:
     class Large(WordEmbedder):
         max_tokens = 8192
 
-    assert (ruler(EMBEDDER).target, ruler(EMBEDDER).most) == (200, 256)
-    assert (ruler(Large()).target, ruler(Large()).most) == (400, 512)
-    assert ruler(None).most == 256
+    assert (chunk_sizes(EMBEDDER).target, chunk_sizes(EMBEDDER).most) == (200, 256)
+    assert (chunk_sizes(Large()).target, chunk_sizes(Large()).most) == (400, 512)
+    assert chunk_sizes(None).most == 256
 
 
 def test_long_addresses_do_not_count_because_the_embedder_does_not_see_them() -> None:
     address = "https://docs.example.com/" + "a1-b2_c3/" * 5
-    measure = ruler(EMBEDDER)
+    measure = chunk_sizes(EMBEDDER)
 
     assert measure.size(f"See {address} now") < 15
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.convert import convert, prettify
+from ingestion.documents.convert import convert, prettify
 from ingestion.errors import PageUnreadable
 from ingestion.types import Paragraph
 from tests.ingestion.fakes import pdf, word

@@ -9,10 +9,10 @@ from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from ingestion.convert import convert
-from ingestion.convert_docx import docx_document
+from ingestion.documents.convert import convert
+from ingestion.documents.convert_docx import docx_document
 from ingestion.errors import PageUnreadable
-from ingestion.render import markdown
+from ingestion.text import markdown
 from ingestion.types import Code, Heading, ItemList, Paragraph, Quote, Table
 from tests.ingestion.fakes import saved, word
 

@@ -4,10 +4,10 @@ import socket
 
 import pytest
 
-from ingestion.convert import convert
-from ingestion.convert_html import blocks_of, page_title
+from ingestion.documents.convert import convert
+from ingestion.documents.convert_html import blocks_of, page_title
 from ingestion.errors import PageUnreadable
-from ingestion.render import markdown
+from ingestion.text import markdown
 from ingestion.types import Code, Heading, ItemList, Paragraph, Quote, Table
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.convert_markdown import markdown_blocks
-from ingestion.render import markdown
+from ingestion.documents.convert_markdown import markdown_blocks
+from ingestion.text import markdown
 from ingestion.types import Code, Heading, ItemList, Paragraph, Quote, Table
 
 

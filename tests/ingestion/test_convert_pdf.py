@@ -5,7 +5,7 @@ import io
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from ingestion.convert_pdf import pdf_document
+from ingestion.documents.convert_pdf import pdf_document
 from ingestion.errors import PageUnreadable
 from ingestion.types import Heading, ItemList, Paragraph, Table
 from tests.ingestion.fakes import pdf, pdf_of

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.embedding_use import since, together, use_line
-from ingestion.folder import FolderSource
-from ingestion.progress import Lines, Silent
-from ingestion.report import report_lines
-from ingestion.sync import sync
+from ingestion.embedding_usage import added_use, use_between, use_line
+from ingestion.runs.worker import JsonProgress
+from ingestion.runs.worker_pool import _relayed
+from ingestion.sources.folder import FolderSource
+from ingestion.sync.report import NoProgress, ProgressLines, report_lines
+from ingestion.sync.sync import sync
 from ingestion.types import Report
-from ingestion.worker import Spoken
-from ingestion.workers import _heard
 from rag.ports import Embedder, Index
 from rag.types import EVERYONE, EmbeddingUse
 from tests.fakes import WordEmbedder
@@ -30,7 +29,9 @@ async def synced(
     root: Path, index: Index, embedder: Embedder | None, *, dry_run: bool = False
 ) -> Report:
     source = FolderSource(root, space="IT", readers=ALL)
-    return await sync(source, index, embedder, tenant="acme", dry_run=dry_run, progress=Silent())
+    return await sync(
+        source, index, embedder, tenant="acme", dry_run=dry_run, progress=NoProgress()
+    )
 
 
 async def test_a_dry_run_tells_what_embedding_would_take_and_a_run_what_it_took(
@@ -104,18 +105,18 @@ def test_the_price_is_said_in_dollars(use: EmbeddingUse, said: str) -> None:
 def test_what_was_taken_is_the_difference_of_two_looks() -> None:
     before, after = EmbeddingUse(100, 2, 2, 1), EmbeddingUse(350, 5, 7, 1)
 
-    assert since(before, after) == EmbeddingUse(250, 3, 5, 0)
-    assert since(EmbeddingUse(), after) == EmbeddingUse(350, 5, 7, 1)
-    assert since(EmbeddingUse(5, 1, None), after) == EmbeddingUse(345, 4, None, 1)
-    assert since(None, None) is None
+    assert use_between(before, after) == EmbeddingUse(250, 3, 5, 0)
+    assert use_between(EmbeddingUse(), after) == EmbeddingUse(350, 5, 7, 1)
+    assert use_between(EmbeddingUse(5, 1, None), after) == EmbeddingUse(345, 4, None, 1)
+    assert use_between(None, None) is None
 
 
 def test_two_runs_together_cost_what_both_do() -> None:
     one, other = EmbeddingUse(100, 2, 2), EmbeddingUse(50, 1, 1)
 
-    assert together(one, other) == EmbeddingUse(150, 3, 3)
-    assert together(one, None) == one
-    assert together(one, EmbeddingUse(50, 1, None)) == EmbeddingUse(150, 3, None)
+    assert added_use(one, other) == EmbeddingUse(150, 3, 3)
+    assert added_use(one, None) == one
+    assert added_use(one, EmbeddingUse(50, 1, None)) == EmbeddingUse(150, 3, None)
 
 
 async def test_what_embedding_will_take_is_said_before_the_first_page(tmp_path: Path) -> None:
@@ -128,15 +129,15 @@ async def test_what_embedding_will_take_is_said_before_the_first_page(tmp_path: 
         opened(service, embedder) as index,
     ):
         source = FolderSource(tmp_path, space="IT", readers=ALL)
-        await sync(source, index, embedder, tenant="acme", progress=Lines(stream))
+        await sync(source, index, embedder, tenant="acme", progress=ProgressLines(stream))
 
     assert stream.getvalue().startswith("Embedding 3 pages takes tokens; how many can be told once")
 
 
 def test_a_worker_tells_its_server_what_embedding_will_take() -> None:
     said = io.StringIO()
-    Spoken(said).expect(2, EmbeddingUse(500, 0, 10))
+    JsonProgress(said).expect(2, EmbeddingUse(500, 0, 10))
     shown = io.StringIO()
 
-    assert _heard(json.loads(said.getvalue()), Lines(shown)) is None
+    assert _relayed(json.loads(said.getvalue()), ProgressLines(shown)) is None
     assert "2 pages would take about 500 tokens, less than $0.01." in shown.getvalue()

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from ingestion.errors import LeaseLost, PageUnreadable, SpaceBlind
-from ingestion.progress import Silent
-from ingestion.sync import sync
+from ingestion.sync.report import NoProgress
+from ingestion.sync.sync import sync
 from ingestion.types import Document, Extent, Finding, Listing, Paragraph, Report, SourcePage
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.types import EVERYONE, Principal, Vectors
@@ -94,7 +94,7 @@ class Desk:
             again=again,
             allow_mass_delete=allow_mass_delete,
             dry_run=dry_run,
-            progress=Silent(),
+            progress=NoProgress(),
         )
 
 
@@ -213,7 +213,7 @@ async def test_a_run_that_lost_its_lease_writes_nothing_more(desk: Desk, writes:
 
     desk.index.changes.clear()
     run = sync(
-        desk.wiki, desk.index, desk.embedder, tenant="acme", confirm=confirm, progress=Silent()
+        desk.wiki, desk.index, desk.embedder, tenant="acme", confirm=confirm, progress=NoProgress()
     )
     if writes < 4:
         with pytest.raises(LeaseLost):
@@ -256,7 +256,7 @@ async def resumable(folder: Path, *, stalls: bool) -> Report:
     index = await open_index(folder / "index.sqlite", fingerprint_of(embedder))
     try:
         wiki = Wiki(*(f"{number:03}" for number in range(PAGES)))
-        return await sync(wiki, index, embedder, tenant="acme", progress=Silent())
+        return await sync(wiki, index, embedder, tenant="acme", progress=NoProgress())
     finally:
         await index.close()
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ingestion.front_matter import split_front_matter
+from ingestion.documents.front_matter import split_front_matter
 
 HR = (frozenset({"group:hr"}),)
 

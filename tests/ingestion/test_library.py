@@ -13,11 +13,11 @@ import pytest
 from ingestion.assembly import library_of, open_library
 from ingestion.errors import DocumentUnknown, SourceUnavailable
 from ingestion.library import Library
-from ingestion.progress import Silent
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry, Run
-from ingestion.workers import InProcesses
+from ingestion.runs.worker_pool import WorkerPool
+from ingestion.sync.report import NoProgress
 from rag.errors import IndexUnavailable
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Principal
@@ -87,7 +87,7 @@ async def test_what_was_killed_on_another_host_is_resumed_once_its_silence_tells
     tmp_path: Path, index: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingestion.records.ledger.SILENT_SECONDS", 1.0)
-    monkeypatch.setattr("ingestion.assembly.LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("ingestion.assembly.MAINTENANCE_SECONDS", 0.1)
     await Elsewhere(tmp_path).begin(RUN)
     made = library_of(index, tenant="acme", data_dir=tmp_path)
 
@@ -149,12 +149,12 @@ async def test_a_document_that_is_not_indexed_yet_is_hidden_from_those_it_may_no
 async def test_what_goes_wrong_in_the_other_process_is_raised_here(tmp_path: Path) -> None:
     ledger = Ledger(sqlite_in(tmp_path), "acme")
     await ledger.note_folder("WIKI", FolderEntry(str(tmp_path / "gone"), ((),)))
-    sync = InProcesses(tmp_path, "acme", 1000)
+    sync = WorkerPool(tmp_path, "acme", 1000)
 
     with pytest.raises(SourceUnavailable, match="is no folder"):
-        await sync("WIKI", Silent(), RUN)
+        await sync("WIKI", NoProgress(), RUN)
     with pytest.raises(DocumentUnknown):
-        await sync("NONE", Silent(), replace(RUN, space="NONE"))
+        await sync("NONE", NoProgress(), replace(RUN, space="NONE"))
 
 
 @pytest.mark.usefixtures("wiki")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.__main__ import main
-from ingestion.records.file_lock import lease
+from ingestion.records.leases import file_lease
 from rag.errors import ModelFilesInvalid
 from tests.ingestion.fakes import pdf, word
 
@@ -133,7 +133,7 @@ def test_the_brake_is_exit_code_2_with_the_cure(
 def test_a_second_run_on_a_space_is_exit_code_2(
     docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with lease(tmp_path / "state", "acme", "HR"):
+    with file_lease(tmp_path / "state", "acme", "HR"):
         assert main(["folder", str(docs), "--space", "HR"]) == 2
 
     assert "Another run works on space 'HR'" in capsys.readouterr().err

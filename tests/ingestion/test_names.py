@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.errors import DocumentRefused
-from ingestion.names import LONGEST_NAME, document_name, is_space_key, space_key
+from ingestion.validation import LONGEST_NAME, document_name, is_space_key, space_key
 
 
 @pytest.mark.parametrize(

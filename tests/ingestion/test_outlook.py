@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.outlook import Outlook, Trouble, outlook
-from ingestion.records.opening import Records, records_at
+from ingestion.records.assembly import Records, records_at
 from ingestion.records.types import Failure, Run, Synced
-from ingestion.schedule import Cadence
+from ingestion.runs.schedule import Cadence
+from ingestion.runs.wiki_status import LastFailure, WikiStatus, wiki_status
 
 CADENCE = Cadence(changes=300, whole=1800)
 NOW = datetime.now(UTC)
@@ -38,12 +38,12 @@ async def read(records: Records, space: str, ended: datetime) -> None:
     await records.ledger.change_synced(space, lambda _: synced)
 
 
-async def told(records: Records, cadence: Cadence = CADENCE) -> Outlook:
-    return await outlook(records, cadence, datetime.now(UTC))
+async def told(records: Records, cadence: Cadence = CADENCE) -> WikiStatus:
+    return await wiki_status(records, cadence, datetime.now(UTC))
 
 
 async def test_before_the_first_pass_nothing_is_known(records: Records) -> None:
-    assert await told(records) == Outlook((), None, None, ())
+    assert await told(records) == WikiStatus((), None, None, ())
 
 
 async def test_the_space_that_was_looked_at_longest_ago_counts(records: Records) -> None:
@@ -101,7 +101,7 @@ async def test_a_space_that_is_read_no_more_is_not_counted(records: Records) -> 
     await read(records, "IT", NOW)
     await read(records, "OLD", NOW - timedelta(days=9))
 
-    known = await outlook(records, CADENCE, NOW, ["IT"])
+    known = await wiki_status(records, CADENCE, NOW, ["IT"])
 
     assert (known.spaces, known.looked_at) == (("IT",), NOW)
 
@@ -112,7 +112,7 @@ async def test_a_run_that_failed_is_told_until_the_space_is_read_again(records: 
     before = (await told(records)).troubles
     await read(records, "IT", NOW + timedelta(seconds=1))
 
-    assert before == (Trouble("IT", "the space was emptied"),)
+    assert before == (LastFailure("IT", "the space was emptied"),)
     assert (await told(records)).troubles == ()
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from ingestion.pdf_lines import Line
-from ingestion.pdf_tables import table_at
+from ingestion.documents.pdf_layout import Line, table_at
 from ingestion.types import Table
 
 

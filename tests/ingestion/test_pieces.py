@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ingestion.pieces import Limits, pack, pieces_of
+from ingestion.chunking.packing import Limits, pack, pieces_of
 from ingestion.types import Block, Code, ItemList, Paragraph, Table
 
 LIMITS = Limits(target=20, most=26)

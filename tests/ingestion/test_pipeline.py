@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from ingestion.errors import PageUnreadable, SourceUnavailable
-from ingestion.progress import Silent
-from ingestion.sync import sync
+from ingestion.sync.report import NoProgress
+from ingestion.sync.sync import sync
 from ingestion.types import Document, Listing, Paragraph, Report, SourcePage
 from rag.types import EVERYONE
 from tests.ingestion.fakes import MemoryIndex
@@ -56,7 +56,7 @@ class Wiki:
 
 async def into(index: MemoryIndex, wiki: Wiki) -> Report:
     async with asyncio.timeout(10):
-        return await sync(wiki, index, None, tenant="acme", progress=Silent())
+        return await sync(wiki, index, None, tenant="acme", progress=NoProgress())
 
 
 def written(index: MemoryIndex) -> list[str]:

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from ingestion.errors import SpaceBlind, TooManyRemoved
-from ingestion.plan import (
+from ingestion.sync.plan import (
     Versions,
-    narrowed_first,
+    interim_readers,
+    narrowed_readers_first,
     plan_run,
-    readers_meanwhile,
-    what_stops,
+    removal_error,
 )
 from ingestion.types import Finding, Listing, Plan, SourcePage
 from rag.types import EVERYONE, Page, Principal
@@ -32,7 +32,7 @@ def planned(listing: Listing, *pages: Page, versions: Versions = VERSIONS) -> Pl
 
 
 def brakes(listing: Listing, *pages: Page) -> bool:
-    return isinstance(what_stops(planned(listing, *pages), listing, "HR"), TooManyRemoved)
+    return isinstance(removal_error(planned(listing, *pages), listing, "HR"), TooManyRemoved)
 
 
 def test_a_plan_is_the_difference() -> None:
@@ -89,7 +89,7 @@ def test_the_brake_says_what_would_go_and_what_to_do() -> None:
     listing = Listing((page("new"),))
     plan = planned(listing, *(stored(f"{number}") for number in range(8)))
 
-    stops = what_stops(plan, listing, "HR")
+    stops = removal_error(plan, listing, "HR")
 
     assert type(stops) is TooManyRemoved
     assert "8 of 8 pages of space 'HR' (100 %)" in str(stops)
@@ -99,7 +99,7 @@ def test_the_brake_says_what_would_go_and_what_to_do() -> None:
 def test_a_source_that_shows_nothing_any_more_is_blind_however_few_pages_there_are() -> None:
     plan = planned(Listing(()), stored("only"))
 
-    assert isinstance(what_stops(plan, Listing(()), "HR"), SpaceBlind)
+    assert isinstance(removal_error(plan, Listing(()), "HR"), SpaceBlind)
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_a_source_that_is_believed_may_show_nothing(listing: Listing) -> None:
     plan = planned(listing, stored("only"))
 
     assert plan.removed == ("only",)
-    assert what_stops(plan, listing, "HR") is None
+    assert removal_error(plan, listing, "HR") is None
 
 
 def test_an_empty_source_of_an_empty_space_is_not_blind() -> None:
-    assert what_stops(planned(Listing(())), Listing(()), "HR") is None
+    assert removal_error(planned(Listing(())), Listing(()), "HR") is None
 
 
 def test_a_partial_listing_removes_only_what_it_looked_at() -> None:
@@ -164,7 +164,7 @@ def test_attachments_that_all_vanish_from_pages_that_stay_stop_a_run() -> None:
     hanging = [stored(f"{number}/att1") for number in range(10)]
     listing = Listing(tuple(page(each.id) for each in pages))
 
-    stops = what_stops(planned(listing, *pages, *hanging), listing, "HR")
+    stops = removal_error(planned(listing, *pages, *hanging), listing, "HR")
 
     assert "10 of 10 attachments" in str(stops)
 
@@ -188,7 +188,7 @@ def test_who_may_no_longer_read_is_told_from_who_now_may_too(
     before = Page("acme", "HR", "p", "v", tuple(frozenset(each) for each in old))
     after = SourcePage("p", "v", tuple(frozenset(each) for each in new), "/p")
 
-    narrowed, widened = narrowed_first([after], {"p": before})
+    narrowed, widened = narrowed_readers_first([after], {"p": before})
 
     assert (list(narrowed), list(widened)) == (([after], []) if narrows else ([], [after]))
 
@@ -209,7 +209,7 @@ def test_until_its_text_is_replaced_a_page_is_for_those_who_may_read_both() -> N
 
     plan = planned(Listing((open_now, opened)), *indexed.values())
 
-    assert readers_meanwhile(plan, indexed) == [opened]
+    assert interim_readers(plan, indexed) == [opened]
     narrower = replace(open_now, readers=(frozenset({Principal("user:ann")}),))
     plan = planned(Listing((narrower,)), closed)
-    assert readers_meanwhile(plan, indexed)[0].readers == (hr, *narrower.readers)
+    assert interim_readers(plan, indexed)[0].readers == (hr, *narrower.readers)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from ingestion.progress import Bar, Lines, progress_on
+from ingestion.sync.report import ProgressBar, ProgressLines, progress_on
 
 
 class Terminal(io.StringIO):
@@ -11,13 +11,13 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_gets_a_bar_and_anything_else_lines() -> None:
-    assert isinstance(progress_on(Terminal()), Bar)
-    assert isinstance(progress_on(io.StringIO()), Lines)
+    assert isinstance(progress_on(Terminal()), ProgressBar)
+    assert isinstance(progress_on(io.StringIO()), ProgressLines)
 
 
 def test_the_bar_shows_pages_chunks_rate_and_time_left() -> None:
     stream = Terminal()
-    bar = Bar(stream)
+    bar = ProgressBar(stream)
 
     bar.begin("HR", 4)
     bar.advance(chunks=10)
@@ -32,13 +32,13 @@ def test_the_bar_shows_pages_chunks_rate_and_time_left() -> None:
     assert "left" in shown
 
 
-def bar_text(bar: Bar) -> str:
+def bar_text(bar: ProgressBar) -> str:
     return str(bar._bar)  # noqa: SLF001  # tqdm draws too seldom for a test to see
 
 
 def test_nothing_to_do_shows_no_bar() -> None:
     stream = Terminal()
-    bar = Bar(stream)
+    bar = ProgressBar(stream)
 
     bar.begin("HR", 0)
     bar.advance(pages=1)
@@ -49,7 +49,7 @@ def test_nothing_to_do_shows_no_bar() -> None:
 
 def test_lines_are_written_every_few_seconds() -> None:
     stream = io.StringIO()
-    lines = Lines(stream, seconds=0)
+    lines = ProgressLines(stream, seconds=0)
 
     lines.begin("HR", 4)
     lines.advance(chunks=8)
@@ -65,7 +65,7 @@ def test_lines_are_written_every_few_seconds() -> None:
 
 def test_lines_are_not_written_too_often() -> None:
     stream = io.StringIO()
-    lines = Lines(stream, seconds=60)
+    lines = ProgressLines(stream, seconds=60)
 
     lines.begin("HR", 1)
     lines.advance(pages=1)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.readers import ReadersMalformed, describe, parse_readers
+from ingestion.validation import ReadersMalformed, describe_readers, parse_readers
 
 EVERYONE = frozenset({"everyone"})
 
@@ -62,7 +62,7 @@ def test_a_huge_value_does_not_make_a_huge_message() -> None:
 
 
 def test_readers_are_described_as_they_are_written() -> None:
-    assert describe(parse_readers([["group:hr", "user:a"], ["group:b"]])) == (
+    assert describe_readers(parse_readers([["group:hr", "user:a"], ["group:b"]])) == (
         "group:hr,user:a and group:b"
     )
-    assert describe(()) == "nobody"
+    assert describe_readers(()) == "nobody"

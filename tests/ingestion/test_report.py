@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ingestion.report import report_lines
+from ingestion.sync.report import report_lines
 from ingestion.types import Finding, Report
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ingestion.errors import RunInProgress
-from ingestion.records.file_lock import lease
-from ingestion.run import Folder, sync_folder
+from ingestion.records.leases import file_lease
+from ingestion.sync.sync import Folder, sync_folder
 from tests.fakes import WordEmbedder
 from tests.ingestion.fakes import MemoryIndex
 
@@ -17,7 +17,7 @@ async def test_a_second_run_on_a_space_stops_and_a_dry_one_does_not(tmp_path: Pa
     folder, state = Folder(tmp_path / "docs", "HR"), tmp_path / "state"
     index = MemoryIndex()
 
-    with lease(state, "acme", "HR"):
+    with file_lease(state, "acme", "HR"):
         with pytest.raises(RunInProgress):
             await sync_folder(folder, index, WordEmbedder(), tenant="acme", data_dir=state)
         await sync_folder(

@@ -22,7 +22,7 @@ from ingestion.ports import Progress, Source
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import Run
-from ingestion.runs import Runs
+from ingestion.runs.background import Runs
 from ingestion.types import Finding, Report
 
 
@@ -223,7 +223,7 @@ async def test_another_process_can_cancel_a_run(
 async def test_a_space_that_another_process_works_on_is_waited_for(
     runs: Runs, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingestion.running._LEASE_SECONDS", 0.01)
+    monkeypatch.setattr("ingestion.runs.background._LEASE_SECONDS", 0.01)
     work.errors = [RunInProgress("busy"), RunInProgress("busy")]
     work.on.set()
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.records.passes import Pass
+from ingestion.records.ledger import Pass
 from ingestion.records.types import Run, Synced
-from ingestion.schedule import LONGEST_PAUSE_SECONDS, Begun, Cadence, Next, due, upcoming
+from ingestion.runs.schedule import LONGEST_PAUSE_SECONDS, Begun, Cadence, Next, due, upcoming
 from ingestion.types import Extent
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -11,12 +11,11 @@ from sqlalchemy import update
 
 from ingestion.errors import SourceUnavailable
 from ingestion.ports import Progress
-from ingestion.records.opening import Records, records_at
-from ingestion.records.tables import PASSES
+from ingestion.records.assembly import Records, records_at
+from ingestion.records.database import PASSES
 from ingestion.records.types import Run
-from ingestion.runs import Runs
-from ingestion.schedule import Cadence
-from ingestion.scheduler import Scheduler
+from ingestion.runs.background import Runs
+from ingestion.runs.schedule import Cadence, Scheduler
 from ingestion.types import Report
 from tests.ingestion.test_runs import Named
 

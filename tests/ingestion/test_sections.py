@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ingestion.sections import Section, passages_of, sections_of, shown_headings
+from ingestion.chunking.chunker import Section, passages_of, sections_of, shown_headings
 from ingestion.types import Block, Heading, Paragraph
 
 

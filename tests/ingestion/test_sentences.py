@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.sentences import cut, sentences
+from ingestion.chunking.packing import cut, sentences
 
 
 def words(text: str) -> int:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ingestion.side_by_side import for_each
+from ingestion.concurrency import for_each
 
 
 async def test_all_is_done_and_never_more_than_so_many_at_a_time() -> None:

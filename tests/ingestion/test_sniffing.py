@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ingestion.documents.convert import file_kind, stored_name
 from ingestion.errors import DocumentRefused
-from ingestion.sniffing import kind_of, stored_name
 from tests.ingestion.fakes import pdf, word
 
 
@@ -48,7 +48,7 @@ def test_what_a_file_holds_decides(tmp_path: Path, content: bytes, name: str, ke
     path = tmp_path / "incoming"
     path.write_bytes(content)
 
-    assert stored_name(name, kind_of(path, name)) == kept_as
+    assert stored_name(name, file_kind(path, name)) == kept_as
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_what_can_not_be_read_is_refused_with_the_cure(
     path.write_bytes(content)
 
     with pytest.raises(DocumentRefused, match=why):
-        kind_of(path, "x.bin")
+        file_kind(path, "x.bin")
 
 
 def test_a_character_cut_in_half_by_the_look_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "incoming"
     path.write_bytes(b"x" + "ü".encode() * 100_000)
 
-    assert kind_of(path, "a") == ".txt"
+    assert file_kind(path, "a") == ".txt"

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.account import NO_EMBEDDER
 from ingestion.errors import PageUnreadable, TooManyRemoved
-from ingestion.folder import FolderSource
-from ingestion.progress import Silent
-from ingestion.sync import sync
+from ingestion.sources.folder import FolderSource
+from ingestion.sync.report import NO_EMBEDDER, NoProgress
+from ingestion.sync.sync import sync
 from ingestion.types import Document, Finding, Report, SourcePage
 from rag.errors import ModelUnavailable
 from rag.types import EVERYONE, Vectors
@@ -42,7 +41,7 @@ class Desk:
             tenant="acme",
             dry_run=dry_run,
             allow_mass_delete=allow_mass_delete,
-            progress=Silent(),
+            progress=NoProgress(),
         )
 
     def embedded(self) -> int:
@@ -298,13 +297,13 @@ async def test_a_failed_page_is_tried_again_by_the_next_run(desk: Desk) -> None:
         desk.put(name, "Text")
     flaky = Flaky(FolderSource(desk.root, space="HR", readers=ALL))
 
-    report = await sync(flaky, desk.index, desk.embedder, tenant="acme", progress=Silent())
+    report = await sync(flaky, desk.index, desk.embedder, tenant="acme", progress=NoProgress())
 
     assert report.failed == (Finding("b.md", "is busy"),)
     assert (await desk.run()).added == ("b.md",)
 
 
-class Counter(Silent):
+class Counter(NoProgress):
     def __init__(self) -> None:
         self.total = self.pages = self.chunks = self.ended = 0
 

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from ingestion import uploads as module
-from ingestion.about import FOLDER, read_about, write_about
 from ingestion.errors import DocumentUnknown, PageUnreadable
-from ingestion.readers import parse_readers
-from ingestion.uploads import Arrived, Uploads, both
+from ingestion.sources import uploads as module
+from ingestion.sources.uploads import (
+    METADATA_FOLDER,
+    ReceivedFile,
+    Uploads,
+    read_metadata,
+    readers_meeting_both,
+    write_metadata,
+)
+from ingestion.validation import parse_readers
 from rag.types import EVERYONE, Readers
 
 ALL: Readers = (frozenset({EVERYONE}),)
@@ -30,10 +36,10 @@ def uploads(tmp_path: Path) -> Uploads:
 
 def arrived(
     tmp_path: Path, text: str, readers: Readers = ALL, *, name: str = "a.md", kind: str = ".md"
-) -> Arrived:
+) -> ReceivedFile:
     path = tmp_path / f"incoming-{abs(hash((text, name)))}"
     path.write_text(text)
-    return Arrived(path, name, kind, readers, "anna")
+    return ReceivedFile(path, name, kind, readers, "anna")
 
 
 async def pages(uploads: Uploads) -> dict[str, Readers]:
@@ -58,7 +64,7 @@ async def test_the_same_name_replaces(tmp_path: Path, uploads: Uploads) -> None:
 
     assert await uploads.keep("HR", arrived(tmp_path, "New", IT)) == ("a.md", True)
     assert await pages(uploads) == {"a.md": IT}
-    assert len(read_about(tmp_path / "documents" / "HR", "a.md")) == 1
+    assert len(read_metadata(tmp_path / "documents" / "HR", "a.md")) == 1
 
 
 async def test_the_same_name_replaces_also_what_was_of_another_kind(
@@ -84,7 +90,7 @@ async def test_killed_anywhere_no_text_is_read_by_others_than_it_was_sent_for(
         writes += 1
         if at == "before" or (at == "after" and writes == 2):
             raise Killed
-        write_about(*parts)  # type: ignore[arg-type]  # the same
+        write_metadata(*parts)  # type: ignore[arg-type]  # the same
         if at == "between":
             raise Killed
 
@@ -104,7 +110,7 @@ async def test_a_file_that_nobody_sent_is_read_by_nobody(tmp_path: Path, uploads
     (folder / "a.md").write_text("Changed by hand")
 
     assert await pages(uploads) == {"a.md": (), "by-hand.md": ()}
-    (folder / FOLDER / "a.md.json").write_text("{broken")
+    (folder / METADATA_FOLDER / "a.md.json").write_text("{broken")
     assert (await pages(uploads))["a.md"] == ()
 
 
@@ -144,17 +150,17 @@ async def test_front_matter_can_narrow_and_never_widen(tmp_path: Path, uploads: 
 
 
 def test_readers_that_mean_nobody_stay_nobody() -> None:
-    assert both((), ALL) == ()
-    assert both(ALL, ()) == ()
-    assert both(ALL, None) == ALL
-    assert both(ALL, ALL) == ALL
-    assert both(IT, HR) == both(HR, IT)
+    assert readers_meeting_both((), ALL) == ()
+    assert readers_meeting_both(ALL, ()) == ()
+    assert readers_meeting_both(ALL, None) == ALL
+    assert readers_meeting_both(ALL, ALL) == ALL
+    assert readers_meeting_both(IT, HR) == readers_meeting_both(HR, IT)
 
 
 async def test_of_many_at_once_one_stays_whole_with_its_own_readers(
     tmp_path: Path, uploads: Uploads
 ) -> None:
-    def one(number: int) -> Arrived:
+    def one(number: int) -> ReceivedFile:
         readers = parse_readers(f"group:g{number}")
         return arrived(tmp_path, f"Text of g{number}", readers)
 
@@ -173,7 +179,7 @@ async def test_what_is_removed_is_gone(tmp_path: Path, uploads: Uploads) -> None
     await uploads.remove("HR", "a.md")
 
     assert await pages(uploads) == {}
-    assert list((tmp_path / "documents" / "HR" / FOLDER).iterdir()) == []
+    assert list((tmp_path / "documents" / "HR" / METADATA_FOLDER).iterdir()) == []
     with pytest.raises(DocumentUnknown):
         await uploads.remove("HR", "a.md")
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from ingestion.errors import IngestionError, SourceUnavailable
-from ingestion.progress import Silent
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry, Run
-from ingestion.worker import Job, serve
-from ingestion.workers import InProcesses
+from ingestion.runs.worker import Job, serve
+from ingestion.runs.worker_pool import WorkerPool
+from ingestion.sync.report import NoProgress
 
 EVERYBODY = (("everyone",),)
 
@@ -39,7 +39,7 @@ def over(space: str) -> Run:
 def workers() -> set[int]:
     """Return the worker processes that this one started and that live."""
     told = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return {int(each) for each in told if b"ingestion.worker" in _command(each)}
+    return {int(each) for each in told if b"ingestion.runs.worker" in _command(each)}
 
 
 def _command(process: str) -> bytes:
@@ -69,46 +69,46 @@ async def spaces(tmp_path: Path) -> list[str]:
 
 
 @pytest.fixture
-async def work(tmp_path: Path) -> AsyncIterator[InProcesses]:
-    made = InProcesses(tmp_path, "acme", 1000)
+async def work(tmp_path: Path) -> AsyncIterator[WorkerPool]:
+    made = WorkerPool(tmp_path, "acme", 1000)
     yield made
     await made.close()
     assert workers() == set()
 
 
 async def test_one_process_does_job_after_job_also_after_one_that_failed(
-    work: InProcesses, spaces: list[str]
+    work: WorkerPool, spaces: list[str]
 ) -> None:
-    first = await work("HR", Silent(), over("HR"))
+    first = await work("HR", NoProgress(), over("HR"))
     there = workers()
     with pytest.raises(SourceUnavailable):
-        await work("GONE", Silent(), over("GONE"))
-    second = await work("IT", Silent(), over("IT"))
+        await work("GONE", NoProgress(), over("GONE"))
+    second = await work("IT", NoProgress(), over("IT"))
 
     assert [first.added, second.added] == [("a.md",), ("a.md",)]
     assert len(there) == 1
     assert workers() == there
-    assert (await work("HR", Silent(), over("HR"))).unchanged == 1
+    assert (await work("HR", NoProgress(), over("HR"))).unchanged == 1
     assert spaces
 
 
 @pytest.mark.usefixtures("spaces")
 async def test_a_worker_without_a_job_goes(tmp_path: Path) -> None:
-    work = InProcesses(tmp_path, "acme", 1000, resting_seconds=0.01)
+    work = WorkerPool(tmp_path, "acme", 1000, resting_seconds=0.01)
 
-    await work("HR", Silent(), over("HR"))
+    await work("HR", NoProgress(), over("HR"))
 
     await until_there_are(0)
     await work.close()
 
 
 @pytest.mark.usefixtures("spaces")
-async def test_a_worker_that_died_at_rest_is_replaced(work: InProcesses) -> None:
-    await work("HR", Silent(), over("HR"))
+async def test_a_worker_that_died_at_rest_is_replaced(work: WorkerPool) -> None:
+    await work("HR", NoProgress(), over("HR"))
     (died,) = workers()
     os.kill(died, signal.SIGKILL)
 
-    report = await work("IT", Silent(), over("IT"))
+    report = await work("IT", NoProgress(), over("IT"))
 
     assert report.added == ("a.md",)
     assert died not in workers()
@@ -126,7 +126,7 @@ async def test_a_worker_that_died_at_rest_is_replaced(work: InProcesses) -> None
     ids=["half a line", "no JSON", "no object", "no report", "no end"],
 )
 async def test_what_a_worker_should_not_say_is_the_end_of_its_job_alone(
-    work: InProcesses, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    work: WorkerPool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talks = tmp_path / "talks"
     talks.write_text(f"#!/bin/sh\nread job\necho '{{}}'\n{said}\n")
@@ -134,27 +134,27 @@ async def test_what_a_worker_should_not_say_is_the_end_of_its_job_alone(
     monkeypatch.setattr(sys, "executable", str(talks))
 
     with pytest.raises(IngestionError, match="ended early"):
-        await work("HR", Silent(), over("HR"))
+        await work("HR", NoProgress(), over("HR"))
 
 
 @pytest.mark.usefixtures("spaces")
-async def test_a_job_that_is_stopped_takes_its_worker_along(work: InProcesses) -> None:
-    working = asyncio.create_task(work("HR", Silent(), over("HR")))
+async def test_a_job_that_is_stopped_takes_its_worker_along(work: WorkerPool) -> None:
+    working = asyncio.create_task(work("HR", NoProgress(), over("HR")))
     (stopped,) = await until_there_are(1)
     working.cancel()
     await asyncio.wait([working])
 
     assert workers() == set()
-    assert (await work("HR", Silent(), over("HR"))).space == "HR"
+    assert (await work("HR", NoProgress(), over("HR"))).space == "HR"
     assert stopped not in workers()
 
 
 @pytest.mark.usefixtures("spaces")
 async def test_two_jobs_at_a_time_have_a_worker_each_when_the_first_takes_long(
-    work: InProcesses, monkeypatch: pytest.MonkeyPatch
+    work: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingestion.workers._PATIENCE_SECONDS", 0.01)
-    both = [asyncio.create_task(work(each, Silent(), over(each))) for each in ("HR", "IT")]
+    monkeypatch.setattr("ingestion.runs.worker_pool._PATIENCE_SECONDS", 0.01)
+    both = [asyncio.create_task(work(each, NoProgress(), over(each))) for each in ("HR", "IT")]
 
     await until_there_are(2)
 
@@ -163,13 +163,13 @@ async def test_two_jobs_at_a_time_have_a_worker_each_when_the_first_takes_long(
 
 @pytest.mark.usefixtures("spaces")
 async def test_a_job_waits_a_little_for_a_worker_rather_than_start_another(
-    work: InProcesses, monkeypatch: pytest.MonkeyPatch
+    work: WorkerPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingestion.workers._PATIENCE_SECONDS", 60)
+    monkeypatch.setattr("ingestion.runs.worker_pool._PATIENCE_SECONDS", 60)
 
     async with asyncio.TaskGroup() as tasks:
         for each in ("HR", "IT"):
-            tasks.create_task(work(each, Silent(), over(each)))
+            tasks.create_task(work(each, NoProgress(), over(each)))
 
     assert len(workers()) == 1
 
@@ -236,7 +236,7 @@ async def test_a_worker_does_one_job_at_least_whatever_it_holds() -> None:
 def test_what_a_large_server_holds_does_not_count_for_its_workers() -> None:
     """What the kernel says of a child's usage begins with its parent's."""
     held = b"x" * (400 * 1024**2)
-    code = "from ingestion.worker import most_bytes; print(most_bytes())"
+    code = "from ingestion.runs.worker import most_bytes; print(most_bytes())"
 
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
 
@@ -249,7 +249,7 @@ async def test_a_worker_without_its_server_goes_though_a_thread_is_busy(tmp_path
     (folder / "long.md").write_text("para graph.\n\n" * 400_000)
     await Ledger(sqlite_in(tmp_path), "acme").note_folder("IT", FolderEntry(str(folder), EVERYBODY))
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "ingestion.worker"),
+        *(sys.executable, "-m", "ingestion.runs.worker"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )

@@ -9,23 +9,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ingestion.config import Settings, load_settings
-from ingestion.confluence.client.opening import open_wiki
-from ingestion.confluence.client.patience import Patience
-from ingestion.confluence.directory.composition import open_finder
-from ingestion.confluence.directory.finding import Finds
-from ingestion.confluence.known import ConfluenceSources
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.client.retry import RetryLimits
+from ingestion.confluence.directory.person_finder import PersonFinder, open_finder
 from ingestion.confluence.rules import rules_of
-from ingestion.folder import LARGEST_FILE
+from ingestion.confluence.source import ConfluenceSources
 from ingestion.ports import Progress
-from ingestion.records.noting import to_look_at_again
-from ingestion.records.opening import Records, records_of
+from ingestion.records.assembly import Records, records_of
 from ingestion.records.types import Run
-from ingestion.run import sync_source
-from ingestion.runs import Runs
-from ingestion.sources import KnownSources
+from ingestion.runs.background import Runs
+from ingestion.runs.source_registry import KnownSources
+from ingestion.runs.tracking import pages_to_retry
+from ingestion.runs.worker_pool import WorkerPool
+from ingestion.sources.folder import LARGEST_FILE
+from ingestion.sources.uploads import Uploads
+from ingestion.sync.sync import sync_source
 from ingestion.types import Extent, Report
-from ingestion.uploads import Uploads
-from ingestion.workers import InProcesses
 from rag.factory import open_embedder, open_search_index
 from rag.ports import Embedder, SearchIndex
 from tests.confluence.server import LocalConfluence
@@ -33,7 +32,7 @@ from tests.confluence.society import ADMIN
 from tests.rag.models.embedding_server import embeds
 from tests.rag.models.openai_server import KEY, openai_server
 
-FAST = Patience(attempts=6, deadline_seconds=20, first_wait_seconds=0.01, jitter_seconds=0.01)
+FAST = RetryLimits(attempts=6, deadline_seconds=20, first_wait_seconds=0.01, jitter_seconds=0.01)
 TENANT = "acme"
 
 
@@ -44,7 +43,7 @@ class Follower:
     settings: Settings
     index: SearchIndex
     embedder: Embedder
-    people: Finds
+    people: PersonFinder
     sources: KnownSources
     records: Records
     apart: bool = False
@@ -53,7 +52,7 @@ class Follower:
 
     def __post_init__(self) -> None:
         self._runs = Runs(self.records.ledger, self.sources, self._work)
-        self._workers = InProcesses(
+        self._workers = WorkerPool(
             self.settings.data_dir, TENANT, LARGEST_FILE, self.records.leases
         )
 
@@ -87,7 +86,7 @@ class Follower:
         return report
 
     async def _here(self, space: str, progress: Progress, run: Run) -> Report:
-        """Do what ingestion.worker does, in this process."""
+        """Do what ingestion.runs.worker does, in this process."""
         before = (await self.records.ledger.synced()).get(space)
         return await sync_source(
             await self.sources.of(space),
@@ -99,7 +98,7 @@ class Follower:
             extent=run.extent,
             page=run.page,
             watermark=before.watermark if before else "",
-            again=to_look_at_again(before),
+            again=pages_to_retry(before),
             progress=progress,
         )
 

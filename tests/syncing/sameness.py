@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
-from ingestion.progress import Silent
-from ingestion.sync import sync
+from ingestion.sync.report import NoProgress
+from ingestion.sync.sync import sync
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.ports import SearchIndex
 from rag.types import Chunk, Page, Principal, Readers
@@ -48,7 +48,9 @@ async def held_afresh(
     try:
         for space in spaces:
             source = await follower.sources.of(space)
-            report = await sync(source, index, follower.embedder, tenant=TENANT, progress=Silent())
+            report = await sync(
+                source, index, follower.embedder, tenant=TENANT, progress=NoProgress()
+            )
             assert report.failed == ()
         return await held(index, spaces)
     finally:

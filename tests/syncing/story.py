@@ -216,7 +216,7 @@ class Story:
 def _kill_workers() -> None:
     """End the processes that this one started to read documents."""
     for process in _children():
-        if b"ingestion.worker" in Path(f"/proc/{process}/cmdline").read_bytes():
+        if b"ingestion.runs.worker" in Path(f"/proc/{process}/cmdline").read_bytes():
             os.kill(process, signal.SIGKILL)
 
 

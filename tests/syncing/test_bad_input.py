@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from ingestion.commands.codes import FAILED, REFUSED
+from ingestion.cli.context import FAILED, REFUSED
 from tests.confluence.faults import ANY, login_page
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import Site

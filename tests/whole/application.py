@@ -16,7 +16,7 @@ from bot.parts import Parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
 from bot.store.store import open_store, sqlite_url
-from ingestion.run import Folder, sync_folder
+from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.pipeline import Pipeline

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bot.config import Settings
 from bot.parts import open_parts
-from ingestion.run import Folder, sync_folder
+from ingestion.sync.sync import Folder, sync_folder
 
 WIKI = "https://wiki.example.com/IT/"
 SECRET = "zirconium"

@@ -12,7 +12,7 @@ from bot.config import Settings
 from bot.parts import open_parts
 from bot.store.store import Store, open_store, sqlite_url
 from bot.types import Escalation, Interaction, Response, Trace
-from ingestion.run import Folder, sync_folder
+from ingestion.sync.sync import Folder, sync_folder
 from tests.bot.house import house
 from tests.conformance.on_web import OnWeb
 from tests.conformance.platforms import Question

@@ -19,7 +19,7 @@ from bot.config import Settings
 from bot.parts import open_parts
 from bot.store.store import open_store, sqlite_url
 from ingestion.config import load_settings
-from ingestion.schedule import Cadence
+from ingestion.runs.schedule import Cadence
 from rag.index.embedded.index import open_index
 from rag.ports import SearchIndex
 from rag.types import EVERYONE
@@ -69,7 +69,7 @@ async def served(data_dir: Path) -> AsyncIterator[SearchIndex]:
 async def test_new_changed_moved_deleted_and_restricted_pages_are_seen_without_any_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingestion.assembly.LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("ingestion.assembly.MAINTENANCE_SECONDS", 0.2)
     monkeypatch.setattr("bot.app.shelves.cadence_of", lambda _: Cadence(changes=0.5, whole=1.0))
     site = wiki(6)
     changed, moved, deleted, restricted = [page.id for page in site.current()][:4]

@@ -1,32 +1,43 @@
-"""Confluence Cloud: the newer API for content, the older one where the newer has nothing."""
+"""Read Confluence Cloud: REST v2 for content, REST v1 where v2 has nothing.
+
+Pages and blog posts are two kinds of thing in v2.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
-from ingestion.confluence.client.about import about
-from ingestion.confluence.client.cloud_pages import CloudPages
-from ingestion.confluence.client.downloading import download
-from ingestion.confluence.client.marking import Marking
-from ingestion.confluence.client.paging import items, parts
-from ingestion.confluence.client.people import People, by_email
-from ingestion.confluence.client.searching import attachments_in, including
-from ingestion.confluence.client.shapes import Group
-from ingestion.confluence.client.shapes_v2 import (
+from ingestion.confluence.client.payloads_v1 import Group, labels_of
+from ingestion.confluence.client.payloads_v2 import (
+    Ancestors,
     AttachmentPart,
+    LabelPart,
+    Page,
+    PagePart,
     PermissionPart,
     SpacePart,
-    readers_of,
+    space_viewers,
 )
-from ingestion.confluence.client.spaces import seen_spaces
-from ingestion.confluence.client.transport import Query, Transport
-from ingestion.confluence.client.wording import in_cql, in_lots, in_path
+from ingestion.confluence.client.rest_v1 import (
+    PageMarksReader,
+    PeopleReader,
+    attachments_in,
+    download,
+    including_pages,
+    person_by_email,
+    site_about,
+    visible_spaces,
+)
+from ingestion.confluence.client.transport import Query, Transport, items, parts
+from ingestion.confluence.client.urls import cql_quoted, key_batches, path_segment
 from ingestion.confluence.errors import NotVisible
-from ingestion.confluence.types import (
+from ingestion.confluence.wiki import (
     ChangedPages,
+    Kind,
     PageHead,
     PageMarks,
     Subjects,
@@ -37,27 +48,196 @@ from ingestion.confluence.types import (
     WikiSpace,
     WikiUser,
 )
+from ingestion.errors import PageUnreadable
+
+Found = TypeVar("Found")
 
 _MOST = 250
+_NEWEST = 50
+"""How many are asked for at once of what changed: each one that is told is charged for."""
+
+_DEEPEST = 40
+_ROOMS: Mapping[Kind, str] = {"page": "pages", "blogpost": "blogposts"}
+_ABOVE = frozenset({"page", "folder", "whiteboard", "database"})
+
+
+class CloudPages:
+    """Reads pages and blog posts. Keeps the keys of spaces, which the API tells by id alone."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._keys: dict[str, str] = {}
+
+    async def heads(self, space: WikiSpace) -> AsyncIterator[PageHead]:
+        """Yield every current page and blog post of a space, each once."""
+        seen: set[str] = set()
+        for kind in _ROOMS:
+            async for heads, _ in self._listed(space, kind, {"limit": _MOST}):
+                for head in heads:
+                    if head.id not in seen:
+                        seen.add(head.id)
+                        yield head
+
+    async def changed(self, space: WikiSpace, since: datetime) -> ChangedPages:
+        """Return what was edited since, newest first."""
+        asked_at: list[datetime] = []
+        heads: dict[str, PageHead] = {}
+        for kind in _ROOMS:
+            query: Query = {"sort": "-modified-date", "limit": _NEWEST}
+            async for told, asked in self._listed(space, kind, query):
+                asked_at.append(asked)
+                newer = [head for head in told if head.updated_at >= since]
+                heads |= {head.id: head for head in newer}
+                if len(newer) < len(told):
+                    break
+        newest_first = sorted(heads.values(), key=lambda head: head.updated_at, reverse=True)
+        return ChangedPages(heads=tuple(newest_first), asked_at=min(asked_at))
+
+    async def _listed(
+        self, space: WikiSpace, kind: Kind, query: Query
+    ) -> AsyncIterator[tuple[list[PageHead], datetime]]:
+        """Yield the heads of each answer, and when the site was asked for them."""
+        path = f"/api/v2/spaces/{path_segment(space.id)}/{_ROOMS[kind]}"
+        # Without a status archived ones come too.
+        wanted: Query = {**query, "status": "current"}
+        async for answer in parts(self._transport, path, wanted, of=PagePart):
+            base = answer.value.links.base or self._base
+            current = [page for page in answer.value.results if page.status == "current"]
+            heads = [page.head(kind, space_key=space.key, base=base) for page in current]
+            yield heads, answer.asked_at
+
+    async def page(self, page_id: str, *, above: bool) -> WikiPage:
+        """Return a page or blog post whole; its ancestors, a request more, with ``above``."""
+        query: Query = {"body-format": "storage", "include-labels": "true"}
+        kind, page = await self._one(page_id, query)
+        if page.body is None or page.body.storage is None:
+            raise PageUnreadable(f"Confluence does not give the text of page {page_id}.")
+        ancestors = await self._above("page", page_id) if above and page.parent_id else ()
+        return WikiPage(
+            head=page.head(kind, space_key=await self._key(page.space_id), base=self._base),
+            storage=page.body.storage.value,
+            labels=await self._all_labels(page),
+            ancestors=ancestors,
+        )
+
+    async def head(self, page_id: str) -> PageHead:
+        """Return a page or blog post without its text."""
+        kind, page = await self._one(page_id, {})
+        return page.head(kind, space_key=await self._key(page.space_id), base=self._base)
+
+    async def _one(self, page_id: str, query: Query) -> tuple[Kind, Page]:
+        async def of(kind: Kind) -> tuple[Kind, Page]:
+            path = f"/api/v2/{_ROOMS[kind]}/{path_segment(page_id)}"
+            return kind, (await self._transport.get(path, query, shape=Page)).value
+
+        kind, page = await _page_or_blogpost(of)
+        if page.status != "current":
+            raise NotVisible(f"Page {page_id} is {page.status}.")
+        return kind, page
+
+    async def titled(self, space: WikiSpace, title: str) -> PageHead | None:
+        """Return the current page with a title."""
+        query: Query = {"title": title, "space-id": space.id, "status": "current", "limit": 2}
+        async for answer in parts(self._transport, "/api/v2/pages", query, of=PagePart):
+            base = answer.value.links.base or self._base
+            for page in answer.value.results:
+                if page.title.casefold() == title.casefold() and page.status == "current":
+                    return page.head("page", space_key=space.key, base=base)
+        return None
+
+    async def ancestors(self, page_id: str) -> tuple[str, ...]:
+        """Return what a page hangs under, outermost first; blog posts hang under nothing."""
+        try:
+            return await self._above("page", page_id)
+        except NotVisible:
+            if (await self.head(page_id)).kind == "blogpost":
+                return ()
+            raise
+
+    async def _above(self, kind: str, content_id: str) -> tuple[str, ...]:
+        """Return what is above; where that is more than an answer holds, in several."""
+        above: tuple[str, ...] = ()
+        for _ in range(_DEEPEST):
+            path = f"/api/v2/{_room_above(kind, content_id)}/{path_segment(content_id)}/ancestors"
+            answer = await self._transport.get(path, {"limit": _MOST}, shape=Ancestors)
+            told = answer.value.results
+            above = (*(each.id for each in told), *above)
+            if len(told) < _MOST:
+                return above
+            kind, content_id = told[0].type, told[0].id
+        raise PageUnreadable(f"Page {content_id} lies deeper than {_DEEPEST * _MOST} pages.")
+
+    async def labels(self, page_id: str) -> tuple[str, ...]:
+        """Return a page's labels; none where it is neither page nor blog post, as a folder."""
+
+        async def of(kind: Kind) -> tuple[str, ...]:
+            path = f"/api/v2/{_ROOMS[kind]}/{path_segment(page_id)}/labels"
+            told = items(self._transport, path, {"limit": _MOST}, of=LabelPart)
+            return labels_of(tuple([label async for label in told]))
+
+        try:
+            return await _page_or_blogpost(of)
+        except NotVisible:
+            return ()
+
+    async def _all_labels(self, page: Page) -> tuple[str, ...]:
+        if page.labels is None or page.labels.meta.has_more:
+            return await self.labels(page.id)
+        return labels_of(page.labels.results)
+
+    async def _key(self, space_id: str) -> str:
+        if space_id not in self._keys:
+            query: Query = {"ids": space_id}
+            async for space in items(self._transport, "/api/v2/spaces", query, of=SpacePart):
+                self._keys[space.id] = space.key
+        if space_id not in self._keys:
+            raise NotVisible(f"The token may not see the space with the id {space_id!r}.")
+        return self._keys[space_id]
+
+    @property
+    def _base(self) -> str:
+        return str(self._transport.address.base)
+
+
+async def _page_or_blogpost(of: Callable[[Kind], Awaitable[Found]]) -> Found:
+    """Return what there is of an id, which does not tell which of the two it is.
+
+    What is neither, or hidden, fails as a page does.
+    """
+    try:
+        return await of("page")
+    except NotVisible as as_page:
+        try:
+            return await of("blogpost")
+        except NotVisible:
+            raise as_page from None
+
+
+def _room_above(kind: str, content_id: str) -> str:
+    if kind not in _ABOVE:
+        raise PageUnreadable(f"What lies above {content_id}, a {kind!r}, can't be asked for.")
+    return f"{kind}s"
+
+
 _PLAIN = re.compile(r"[^\s\"\\@]+@[^\s\"\\@]+")
 _SEARCH_PEOPLE = "/rest/api/search/user"
 
 
 class Cloud:
-    """Implements ingestion.confluence.ports.WikiSite for Confluence Cloud."""
+    """Implements ingestion.confluence.wiki.WikiSite for Confluence Cloud."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._pages = CloudPages(transport)
-        self._marking = Marking(transport, labels_of=self._pages.labels)
-        self._people = People(transport, by="accountId")
+        self._marking = PageMarksReader(transport, labels_of=self._pages.labels)
+        self._people = PeopleReader(transport, by="accountId")
         self._known: dict[str, WikiSpace] = {}
 
     async def spaces(self, keys: Collection[str] | None = None) -> Sequence[WikiSpace]:
-        return await seen_spaces(self._transport, self._spaces, keys)
+        return await visible_spaces(self._transport, self._spaces, keys)
 
     async def _spaces(self, keys: Sequence[str] | None) -> AsyncIterator[WikiSpace]:
-        for some in in_lots(keys):
+        for some in key_batches(keys):
             query: Query = {"limit": _MOST} | ({"keys": ",".join(some)} if some else {})
             async for answer in parts(self._transport, "/api/v2/spaces", query, of=SpacePart):
                 base = answer.value.links.base or str(self._transport.address.base)
@@ -92,10 +272,10 @@ class Cloud:
         return await self._pages.titled(space, title) if space else None
 
     async def space_readers(self, space: WikiSpace) -> Subjects:
-        path = f"/api/v2/spaces/{in_path(space.id)}/permissions"
+        path = f"/api/v2/spaces/{path_segment(space.id)}/permissions"
         try:
             told = items(self._transport, path, {"limit": _MOST}, of=PermissionPart)
-            return readers_of([permission async for permission in told])
+            return space_viewers([permission async for permission in told])
         except NotVisible:
             return Subjects()
 
@@ -106,7 +286,7 @@ class Cloud:
             return await self._attachments("blogposts", page_id)
 
     async def _attachments(self, room: str, page_id: str) -> Sequence[WikiAttachment]:
-        path = f"/api/v2/{room}/{in_path(page_id)}/attachments"
+        path = f"/api/v2/{room}/{path_segment(page_id)}/attachments"
         found: dict[str, WikiAttachment] = {}
         query: Query = {"limit": _MOST, "status": "current"}
         async for answer in parts(self._transport, path, query, of=AttachmentPart):
@@ -120,7 +300,7 @@ class Cloud:
         return attachments_in(self._transport, space)
 
     def including(self, space: WikiSpace) -> AsyncIterator[str]:
-        return including(self._transport, space)
+        return including_pages(self._transport, space)
 
     async def download(self, attachment: WikiAttachment, into: Path, most: int) -> int:
         path = _download(attachment.page_id, attachment.id)
@@ -133,8 +313,8 @@ class Cloud:
         if not _PLAIN.fullmatch(email):
             return None
         words = " ".join(re.split(r"[^\w]+", email.partition("@")[0])).strip()
-        queries = tuple(f"user.fullname ~ {in_cql(text)}" for text in (email, words) if text)
-        return await by_email(self._transport, _SEARCH_PEOPLE, queries, email)
+        queries = tuple(f"user.fullname ~ {cql_quoted(text)}" for text in (email, words) if text)
+        return await person_by_email(self._transport, _SEARCH_PEOPLE, queries, email)
 
     async def groups_of(self, user_id: str) -> Sequence[WikiGroup]:
         return await self._people.groups_of(user_id)
@@ -149,7 +329,7 @@ class Cloud:
         return answer.value.group()
 
     async def about(self) -> WikiAbout:
-        return await about(self._transport)
+        return await site_about(self._transport)
 
     async def close(self) -> None:
         await self._transport.close()
@@ -157,6 +337,4 @@ class Cloud:
 
 def _download(page_id: str, attachment_id: str) -> str:
     """Return where a file is fetched, also behind the gateway, where web addresses do not work."""
-    return (
-        f"/rest/api/content/{in_path(page_id)}/child/attachment/{in_path(attachment_id)}/download"
-    )
+    return f"/rest/api/content/{path_segment(page_id)}/child/attachment/{path_segment(attachment_id)}/download"

@@ -1,10 +1,16 @@
-"""Asks a site for JSON, and fetches its files: at its pace, within limits, again where it helps."""
+"""Request JSON and files from a site, and follow its listings by their ``next`` links.
+
+Requests go at the site's pace, within limits, again where it helps. Links never lead to another
+site, never round. A part without a ``next`` link is the last one, but where Confluence counts
+(``start`` and ``limit``): there a full part may have another after it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,14 +18,18 @@ from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
 import aiohttp
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from yarl import URL
 
-from ingestion.confluence.client.address import Address
-from ingestion.confluence.client.answers import error_of, not_json
-from ingestion.confluence.client.line import Line
-from ingestion.confluence.client.pacing import Pace
-from ingestion.confluence.client.patience import Patience, TryAgain, patiently
+from ingestion.confluence.client.connection import Address, Connection
+from ingestion.confluence.client.retry import (
+    Pacer,
+    RetryLimits,
+    TryAgain,
+    error_of,
+    json_error,
+    retry_within,
+)
 from ingestion.confluence.errors import NotVisible, WikiRefused, WikiUnavailable
 from rag.retrying import Deadline, server_date
 
@@ -49,12 +59,17 @@ class Transport:
     """Requests to one site. Raises what ``error_of`` says; WikiUnavailable after all tries."""
 
     def __init__(
-        self, address: Address, *, line: Line, pace: Pace, patience: Patience | None = None
+        self,
+        address: Address,
+        *,
+        line: Connection,
+        pace: Pacer,
+        patience: RetryLimits | None = None,
     ) -> None:
         self.address = address
         self._line = line
         self._pace = pace
-        self._patience = patience or Patience()
+        self._patience = patience or RetryLimits()
 
     async def get(
         self,
@@ -62,14 +77,14 @@ class Transport:
         query: Query | None = None,
         *,
         shape: type[Shape],
-        patience: Patience | None = None,
+        patience: RetryLimits | None = None,
     ) -> Answer[Shape]:
         """Ask for JSON of a shape. ``path`` is below the site's base, encoded."""
         url = self.address.below(path)
         return await self.follow(url.update_query(query or {}), shape=shape, patience=patience)
 
     async def follow(
-        self, url: URL, *, shape: type[Shape], patience: Patience | None = None
+        self, url: URL, *, shape: type[Shape], patience: RetryLimits | None = None
     ) -> Answer[Shape]:
         """Ask for JSON at an address of the site."""
         patience = patience or self._patience
@@ -78,16 +93,16 @@ class Transport:
         async def ask() -> Answer[Shape]:
             async with self._pace.turn(deadline):
                 seconds = max(0.0, min(patience.try_seconds, deadline.remaining_seconds))
-                return await _within(seconds, self._ask(url, shape), asked=asked_for(url))
+                return await _checked_size(seconds, self._ask(url, shape), asked=request_line(url))
 
-        return await patiently(ask, patience, deadline)
+        return await retry_within(ask, patience, deadline)
 
     async def _ask(self, url: URL, shape: type[Shape]) -> Answer[Shape]:
-        asked, began = asked_for(url), time.monotonic()
+        asked, began = request_line(url), time.monotonic()
         async with self._line.get(url, asked=asked, accept="application/json") as response:
             took = time.monotonic() - began
             self._check(response, asked)
-            if (other := not_json(response.content_type, asked)) is not None:
+            if (other := json_error(response.content_type, asked)) is not None:
                 raise other
             raw = await _body(response, asked)
             asked_at = server_date(response.headers) - timedelta(seconds=took)
@@ -112,12 +127,14 @@ class Transport:
         async def ask() -> int | None:
             async with self._pace.turn(deadline):
                 seconds = max(0.0, deadline.remaining_seconds)
-                return await _within(seconds, self._fetch(url, into, most), asked=asked_for(url))
+                return await _checked_size(
+                    seconds, self._fetch(url, into, most), asked=request_line(url)
+                )
 
-        return await patiently(ask, self._patience, deadline)
+        return await retry_within(ask, self._patience, deadline)
 
     async def _fetch(self, url: URL, into: Path, most: int) -> int | None:
-        asked = asked_for(url)
+        asked = request_line(url)
         async with self._line.get(url, asked=asked, accept="*/*", abroad=True) as response:
             try:
                 self._check(response, asked)
@@ -132,12 +149,14 @@ class Transport:
         await self._line.close()
 
 
-def asked_for(url: URL) -> str:
+def request_line(url: URL) -> str:
     """Return what was asked for, without the query, which may hold an e-mail address."""
     return f"GET {url.raw_path}"
 
 
-async def _within(seconds: float, work: Coroutine[None, None, Result], *, asked: str) -> Result:
+async def _checked_size(
+    seconds: float, work: Coroutine[None, None, Result], *, asked: str
+) -> Result:
     try:
         async with asyncio.timeout(seconds):
             return await work
@@ -201,3 +220,106 @@ def _writing(asked: str) -> Iterator[None]:
         raise WikiUnavailable(
             f"What {asked} gives can't be kept here ({error.strerror}). Make room."
         ) from error
+
+
+Item = TypeVar("Item")
+
+MOST_PARTS = 50_000
+_API = re.compile(r"/(?:api/v2|rest/api)/.*$")
+
+
+class Links(BaseModel):
+    """Where the next part is, and what page addresses of this answer begin with."""
+
+    next: str | None = None
+    base: str = ""
+
+
+class Part(BaseModel, Generic[Item]):
+    """One answer of a listing; ``start`` and ``limit`` where Confluence counts."""
+
+    results: tuple[Item, ...]
+    links: Links = Field(default_factory=Links, alias="_links")
+    start: int | None = None
+    limit: int | None = None
+
+
+async def parts(
+    transport: Transport,
+    path: str,
+    query: Query,
+    *,
+    of: type[Part[Item]],
+    counted: bool = False,
+    patience: RetryLimits | None = None,
+) -> AsyncIterator[Answer[Part[Item]]]:
+    """Yield the answers of a listing, the first with ``query``.
+
+    Raises WikiUnavailable where the links go round, elsewhere, or on without end.
+    """
+    url = transport.address.below(path).update_query(query)
+    seen = {str(url)}
+    for _ in range(MOST_PARTS):
+        answer = await transport.follow(url, shape=of, patience=patience)
+        yield answer
+        following = _next(transport.address, url, answer.value, counted=counted)
+        if following is None:
+            return
+        if str(following) in seen:
+            raise WikiUnavailable(f"The listing {url.raw_path} goes round: its parts repeat.")
+        seen.add(str(following))
+        url = following
+    raise WikiUnavailable(f"The listing {path} has more than {MOST_PARTS} parts.")
+
+
+async def items(
+    transport: Transport,
+    path: str,
+    query: Query,
+    *,
+    of: type[Part[Item]],
+    counted: bool = False,
+    patience: RetryLimits | None = None,
+) -> AsyncIterator[Item]:
+    """Yield what a listing holds, part by part."""
+    async for answer in parts(transport, path, query, of=of, counted=counted, patience=patience):
+        for item in answer.value.results:
+            yield item
+
+
+def _next(address: Address, url: URL, part: Part[Item], *, counted: bool) -> URL | None:
+    if part.links.next:
+        return _checked_link(address, part.links)
+    full = counted and part.limit is not None and 0 < part.limit <= len(part.results)
+    if not full:
+        return None
+    return url.update_query(start=(part.start or 0) + len(part.results))
+
+
+def _checked_link(address: Address, links: Links) -> URL:
+    """Return the address that a link means, which is always one below the site's base.
+
+    Confluence writes it relative to the host, to the site, or in whole; behind the gateway of
+    api.atlassian.com it names the site itself. What counts is its part from the API on.
+    """
+    link = _link_url(links.next or "")
+    if link.host and not (link.scheme and link.origin() in _origins(address, links)):
+        raise WikiUnavailable(
+            f"A listing goes on at {link.host}, which is not {address.base.host}: not followed."
+        )
+    found = _API.search(link.raw_path)
+    if found is None or "/../" in found[0]:
+        raise WikiUnavailable(f"A listing goes on at what is no part of the API: {link.raw_path}.")
+    return address.below(f"{found[0]}?{link.raw_query_string}")
+
+
+def _origins(address: Address, links: Links) -> set[URL]:
+    base = _link_url(links.base)
+    return {address.origin, base.origin()} if base.host and base.scheme else {address.origin}
+
+
+def _link_url(text: str) -> URL:
+    try:
+        return URL(text, encoded=True)
+    except ValueError:
+        return URL()

@@ -1,12 +1,13 @@
-"""Which page or space an address of Confluence names; pure."""
+"""Parse Confluence's addresses of pages and spaces, and build parts of request addresses. Pure."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qs, unquote_plus, urlsplit
+from urllib.parse import parse_qs, quote, unquote_plus, urlsplit
 
 _NUMBER = r"(?P<id>[0-9]{1,19})"
 _PAGE = re.compile(
@@ -24,7 +25,7 @@ _BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class AddressTarget:
     """What an address names: a page by ``page_id``, or by ``title`` in ``space``, or a space.
 
     ``attachment_id`` is set where the address shows a file of the page.
@@ -36,25 +37,25 @@ class Named:
     attachment_id: str | None = None
 
 
-def named_by(url: str) -> Named | None:
+def address_target(url: str) -> AddressTarget | None:
     """Return what an address names, whatever site it is on; None for what is no such address.
 
     A bare page id is taken too. Short links (``/x/…``) hold the id, so nobody needs to be asked.
     """
     if re.fullmatch(_NUMBER, url.strip()):
-        return Named(page_id=url.strip())
+        return AddressTarget(page_id=url.strip())
     parts = urlsplit(url.strip())
     return _by_query(parts.path, parse_qs(parts.query)) or _by_path(parts.path)
 
 
-def _by_query(path: str, query: dict[str, list[str]]) -> Named | None:
+def _by_query(path: str, query: dict[str, list[str]]) -> AddressTarget | None:
     if not _BY_ID.search(path):
         return None
     page_id = query.get("pageId", query.get("draftId", [""]))[0]
     if re.fullmatch(_NUMBER, page_id):
-        return Named(page_id=page_id, attachment_id=_previewed(query, page_id))
+        return AddressTarget(page_id=page_id, attachment_id=_previewed(query, page_id))
     space, title = query.get("spaceKey", [""])[0], query.get("title", [""])[0]
-    return Named(space=space, title=title) if space and title else None
+    return AddressTarget(space=space, title=title) if space and title else None
 
 
 def _previewed(query: dict[str, list[str]], page_id: str) -> str | None:
@@ -63,25 +64,25 @@ def _previewed(query: dict[str, list[str]], page_id: str) -> str | None:
     return f"att{found['id']}" if found else None
 
 
-def _by_path(path: str) -> Named | None:
+def _by_path(path: str) -> AddressTarget | None:
     for pattern in (_EDITED, _PAGE, _API, _BLOG_DISPLAYED, _DISPLAYED, _SPACE):
         if found := pattern.search(path):
-            return _named(found.groupdict())
+            return _target_of_match(found.groupdict())
     found = _TINY.search(path)
-    page_id = _of_tiny(found["tiny"]) if found else None
-    return Named(page_id=page_id) if page_id else None
+    page_id = _id_of_tiny_link(found["tiny"]) if found else None
+    return AddressTarget(page_id=page_id) if page_id else None
 
 
-def _named(found: dict[str, str | None]) -> Named:
+def _target_of_match(found: dict[str, str | None]) -> AddressTarget:
     space, title = found.get("space"), found.get("title")
-    return Named(
+    return AddressTarget(
         page_id=found.get("id"),
         space=unquote_plus(space) if space else None,
         title=unquote_plus(title) if title else None,
     )
 
 
-def _of_tiny(tiny: str) -> str | None:
+def _id_of_tiny_link(tiny: str) -> str | None:
     """Return the id that a short link is: little-endian base64 without its last zeros."""
     text = tiny.replace("-", "/").replace("_", "+").ljust(_LONGEST_TINY, "A") + "="
     try:
@@ -89,3 +90,29 @@ def _of_tiny(tiny: str) -> str | None:
     except (binascii.Error, ValueError):
         return None
     return str(number) if 0 < number < 2**63 else None
+
+
+KEYS_PER_REQUEST = 50
+
+
+def web_address(base: str, webui: str) -> str:
+    """Return the address people open; ``webui`` is relative to the site's base."""
+    return f"{base.rstrip('/')}/{webui.lstrip('/')}"
+
+
+def path_segment(value: str) -> str:
+    """Return an id or name as one segment of a path."""
+    return quote(value, safe="")
+
+
+def cql_quoted(value: str) -> str:
+    """Return a text in quotes, as CQL wants it."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def key_batches(keys: Sequence[str] | None) -> list[Sequence[str]]:
+    """Return the keys in lots that an address has room for; one empty lot asks for all."""
+    if keys is None:
+        return [()]
+    return [keys[at : at + KEYS_PER_REQUEST] for at in range(0, len(keys), KEYS_PER_REQUEST)]

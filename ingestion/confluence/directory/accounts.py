@@ -1,30 +1,30 @@
-"""Tells what a colleague may read of Confluence: quickly, or what everyone may read."""
+"""Tell what a colleague may read of Confluence, and how many colleagues are known there."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 import structlog
 
-from ingestion.confluence.directory.finding import Finds, Principals
-from ingestion.confluence.directory.kept import Kept
-from ingestion.confluence.emails import folded
+from ingestion.confluence.directory.person_finder import PersonFinder, Principals, TtlCache
+from ingestion.confluence.wiki import normalized_email
 from ingestion.errors import IngestionError
 from rag.types import EVERYONE
 
 EVERYBODY: Principals = frozenset({EVERYONE})
 
 MOST_KEPT = 10_000
-PATIENCE_SECONDS = 3.0
+ANSWER_SECONDS = 3.0
 FAILED_SECONDS = 60.0
 LONGEST_SECONDS = 60.0
 """A look-up that goes on after its asker was answered ends then."""
 
 _MOST_AT_ONCE = 500
-_TOLD_SECONDS = 60.0
+_WARNING_SECONDS = 60.0
 
 _log = structlog.get_logger(__name__)
 
@@ -44,23 +44,23 @@ class Accounts:
 
     def __init__(
         self,
-        finds: Finds,
+        finds: PersonFinder,
         *,
         seconds: float,
-        patience: float = PATIENCE_SECONDS,
+        patience: float = ANSWER_SECONDS,
         most: int = MOST_KEPT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._finds = finds
         self._seconds = seconds
         self._patience = patience
-        self._known: Kept[Principals] = Kept(most=most, clock=clock)
+        self._known: TtlCache[Principals] = TtlCache(most=most, clock=clock)
         self._asking: dict[str, asyncio.Task[Principals]] = {}
-        self._complaints = Complaints(clock)
+        self._complaints = ThrottledWarnings(clock)
 
     async def principals(self, email: str) -> Principals:
         """Return the principals of whoever has a verified address; always with everyone."""
-        key = folded(email)
+        key = normalized_email(email)
         known = self._known.get(key)
         if known is not None:
             return known
@@ -112,18 +112,65 @@ class Accounts:
         return EVERYBODY
 
 
-class Complaints:
+class ThrottledWarnings:
     """Logs each kind of trouble once a minute, with whom it met first: not by their address."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._said: Kept[bool] = Kept(most=100, clock=clock)
+        self._said: TtlCache[bool] = TtlCache(most=100, clock=clock)
 
     def say(self, why: str, email: str) -> None:
         if self._said.get(why) is None:
-            self._said.put(why, value=True, seconds=_TOLD_SECONDS)
-            _log.warning("directory.not_found", why=why, person=hashed(email))
+            self._said.put(why, value=True, seconds=_WARNING_SECONDS)
+            _log.warning("directory.not_found", why=why, person=address_hash(email))
 
 
-def hashed(email: str) -> str:
+def address_hash(email: str) -> str:
     """Return a name for an address by which lines of a log can be compared."""
-    return hashlib.sha256(folded(email).encode()).hexdigest()[:12]
+    return hashlib.sha256(normalized_email(email).encode()).hexdigest()[:12]
+
+
+_AT_ONCE = 8
+SHARE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class KnownShare:
+    """``unsure`` are those of whom it could not be found out; ``trouble`` says why, of one."""
+
+    found: int = 0
+    missing: int = 0
+    unsure: int = 0
+    trouble: str = ""
+
+    @property
+    def asked(self) -> int:
+        return self.found + self.missing + self.unsure
+
+
+async def known_share_of(
+    finder: PersonFinder, emails: Collection[str], seconds: float = SHARE_SECONDS
+) -> KnownShare:
+    """Look everybody up; who is not looked up in time is unsure."""
+    places, told = asyncio.Semaphore(_AT_ONCE), list[bool | str]()
+
+    async def look(email: str) -> None:
+        async with places:
+            try:
+                told.append(await finder.find(email) is not None)
+            except IngestionError as error:
+                told.append(str(error))
+
+    late = ""
+    try:
+        async with asyncio.timeout(seconds), asyncio.TaskGroup() as tasks:
+            for email in emails:
+                tasks.create_task(look(email))
+    except TimeoutError:
+        late = f"Not all could be looked up in {seconds:.0f} seconds."
+    found, missing = told.count(True), told.count(False)
+    return KnownShare(
+        found=found,
+        missing=missing,
+        unsure=len(emails) - found - missing,
+        trouble=next((each for each in told if isinstance(each, str)), late),
+    )

@@ -1,4 +1,8 @@
-"""Asks Microsoft Graph which groups somebody is in, theirs and those that these are in."""
+"""Ask Microsoft Graph which groups somebody is in, theirs and those that these are in.
+
+The token is of the identity that this process has: managed or workload identity, environment or
+command line.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,13 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 import aiohttp
+from azure.core.exceptions import AzureError
+from azure.identity.aio import DefaultAzureCredential
 from pydantic import BaseModel, Field, ValidationError
 from yarl import URL
 
-from ingestion.confluence.client.proxies import Proxies
-from ingestion.confluence.directory.errors import DirectoryUnavailable
+from ingestion.confluence.client.connection import Proxies
+from ingestion.confluence.errors import DirectoryUnavailable
 from rag.retrying import Deadline, RetryPolicy, TryAgain, requested_wait_seconds, with_retries
 
 ORIGIN = "https://graph.microsoft.com"
@@ -57,7 +63,7 @@ class _Unknown(Exception):
 
 
 class Graph:
-    """Implements ingestion.confluence.directory.finding.TellsGroups.
+    """Implements ingestion.confluence.directory.person_finder.GroupDirectory.
 
     Args:
         token: what is sent, to ``origin`` and nowhere else.
@@ -207,3 +213,27 @@ def _names(groups: Sequence[_Group]) -> Sequence[str]:
     if groups and not names:
         raise DirectoryUnavailable(f"Microsoft Graph hides the names of groups. {_RIGHTS}")
     return names
+
+
+class GraphToken:
+    """Managed or workload identity, environment or command line; made when first asked for."""
+
+    def __init__(self) -> None:
+        self._credential: DefaultAzureCredential | None = None
+
+    async def __call__(self) -> str:
+        """Return a token. Raises DirectoryUnavailable."""
+        if self._credential is None:
+            self._credential = DefaultAzureCredential()
+        try:
+            return (await self._credential.get_token(SCOPE)).token
+        except AzureError as error:
+            # Its text lists all that was tried, with paths and ids.
+            raise DirectoryUnavailable(
+                f"There is no token for Microsoft Graph ({type(error).__name__}). Give this "
+                "process a managed identity, or sign in by `az login`."
+            ) from None
+
+    async def close(self) -> None:
+        if self._credential is not None:
+            await self._credential.close()

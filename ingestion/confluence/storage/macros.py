@@ -1,26 +1,147 @@
-"""What each macro shows. Pure."""
+"""Write what each macro shows: callouts, code, excerpts, included pages, page properties. Pure.
+
+Page properties are tables of a name and its value, written as lines "name: value".
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from lxml import etree
 
-from ingestion.confluence.storage.elements import (
+from ingestion.confluence.storage.links import (
+    file_of,
+    included,
+    link_target,
+    may_be_followed,
+    user_of,
+    write_mention,
+)
+from ingestion.confluence.storage.parsing import parse
+from ingestion.confluence.storage.writer import (
+    PageRef,
+    Rule,
+    Writer,
     body,
+    children_named,
+    is_macro,
     macro_name,
     name_of,
     parameter,
     parameters,
     plain_body,
 )
-from ingestion.confluence.storage.includes import include
-from ingestion.confluence.storage.links import leads_to, may_be_followed, mention
-from ingestion.confluence.storage.properties import details
-from ingestion.confluence.storage.references import file_of, user_of
-from ingestion.confluence.storage.writer import Rule, Writer
-from ingestion.html_inline import all_text
+from ingestion.documents.html_elements import all_text
+from ingestion.errors import PageUnreadable
+
+DEEPEST = 2
+"""An included page's own includes are shown too, and theirs are links."""
+
+
+def write_include(macro: etree._Element, out: Writer) -> None:
+    """Write the text of another page, or a link to it where its text is not to be had."""
+    page = included(macro, out.here.space)
+    if page is None:
+        out.note("an include names no page")
+        return
+    parts = _included_elements(macro, page, out)
+    if parts is None:
+        with out.element("p"):
+            out.link(page.title, out.resolve.pages.get(page))
+        return
+    with out.reading(page, out.resolve.includes[page]):
+        for part in parts:
+            with out.element("div"):
+                out.inside(part)
+
+
+def _included_elements(
+    macro: etree._Element, page: PageRef, out: Writer
+) -> list[etree._Element] | None:
+    """Return what is shown of the page; None, with a note, where it becomes a link."""
+    storage = out.resolve.includes.get(page)
+    if storage is None:
+        out.note(
+            f"the included page {page.title!r} can't be read, or not by all readers of this page; "
+            "it became a link"
+        )
+        return None
+    if len(out.within) >= DEEPEST or not out.may_include(page, storage):
+        out.note(f"the included page {page.title!r} is nested or too much; it became a link")
+        return None
+    try:
+        root = parse(storage).root
+    except PageUnreadable as error:
+        out.note(f"the included page {page.title!r} {error}; it became a link")
+        return None
+    if macro_name(macro) == "include":
+        return [root]
+    return _chosen_excerpts(root, parameter(macro, "name"))
+
+
+def _chosen_excerpts(root: etree._Element, name: str) -> list[etree._Element]:
+    """Return the excerpt of that name, else the first one, as Confluence does."""
+    excerpts = list(_excerpts(root))
+    named = [one for one in excerpts if name and parameter(one, "name") == name]
+    bodies = (body(one) for one in (named or excerpts)[:1])
+    return [one for one in bodies if one is not None]
+
+
+def _excerpts(root: etree._Element) -> Iterator[etree._Element]:
+    return (each for each in root.iter() if is_macro(each) and macro_name(each) == "excerpt")
+
+
+_TABLE_PARTS = ("thead", "tbody", "tfoot")
+_PAIR = 2
+
+
+def write_details(macro: etree._Element, out: Writer) -> None:
+    """Write the macro's body, its tables of properties as lists of them."""
+    found = body(macro)
+    if found is None:
+        return
+    out.text(found.text)
+    for child in found:
+        pairs = _pairs(child) if child.tag == "table" else []
+        if pairs:
+            _listed(pairs, out)
+        else:
+            out.write(child)
+        out.text(child.tail)
+
+
+def _listed(pairs: list[tuple[etree._Element, etree._Element]], out: Writer) -> None:
+    with out.element("dl"):
+        for name, value in pairs:
+            with out.element("dt"):
+                out.inside(name)
+            with out.element("dd"):
+                out.inside(value)
+
+
+def _pairs(table: etree._Element) -> list[tuple[etree._Element, etree._Element]]:
+    """Return names and values, written in rows or in columns; nothing for any other table."""
+    rows = [_cells(row) for row in _rows(table)]
+    if rows and all(len(row) == _PAIR and row[0].tag == "th" != row[1].tag for row in rows):
+        return [(row[0], row[1]) for row in rows]
+    if len(rows) == _PAIR and _are_names(rows[0]) and len(rows[0]) == len(rows[1]):
+        return list(zip(*rows, strict=True))
+    return []
+
+
+def _are_names(row: list[etree._Element]) -> bool:
+    return bool(row) and all(cell.tag == "th" for cell in row)
+
+
+def _rows(table: etree._Element) -> list[etree._Element]:
+    parts = [table, *children_named(table, *_TABLE_PARTS)]
+    return [row for part in parts for row in children_named(part, "tr")]
+
+
+def _cells(row: etree._Element) -> list[etree._Element]:
+    return list(children_named(row, "td", "th"))
+
 
 _LABELS = {"info": "Info", "note": "Note", "tip": "Tip", "warning": "Warning"}
 _NO_LANGUAGE = frozenset({"none", "text", "plain", "plaintext"})
@@ -37,7 +158,7 @@ _DROPPED = frozenset(
 _UNWRAPPED = frozenset("section column toc-zone div span center excerpt-body".split())
 
 
-def macro(element: etree._Element, out: Writer) -> None:
+def write_macro(element: etree._Element, out: Writer) -> None:
     """Write what a macro shows; what has no rule is counted, its text kept."""
     name = macro_name(element)
     rule = _RULES.get(name)
@@ -142,7 +263,7 @@ def _address(element: etree._Element, out: Writer) -> None:
     """Write what is embedded from elsewhere as a link."""
     for one in parameters(element, "url", "src", "link", ""):
         targets = [each for each in one if name_of(each).startswith("ri:")]
-        shown, url = leads_to(targets[0], out) if targets else (None, all_text(one).strip())
+        shown, url = link_target(targets[0], out) if targets else (None, all_text(one).strip())
         if url and may_be_followed(url):
             with out.element("p"):
                 out.link(parameter(element, "title", "label") or shown or url, url)
@@ -154,7 +275,7 @@ def _profile(element: etree._Element, out: Writer) -> None:
         for each in one.iter():
             person = user_of(each)
             if person:
-                mention(person, out)
+                write_mention(person, out)
                 return
 
 
@@ -170,7 +291,7 @@ _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("ui-tabs", "localtabgroup", "deck", "tabs-group"), _unwrapped),
     **dict.fromkeys(("code", "noformat", "code-block"), _code),
     **dict.fromkeys(("plantuml", "mermaid", "mermaid-macro", "graphviz"), _drawn),
-    **dict.fromkeys(("include", "excerpt-include"), include),
+    **dict.fromkeys(("include", "excerpt-include"), write_include),
     **dict.fromkeys(("jira", "jiraissues"), _jira),
     **dict.fromkeys(("mathinline", "eazy-math-inline", "easy-math-inline"), _formula),
     **dict.fromkeys(
@@ -179,7 +300,7 @@ _RULES: Mapping[str, Rule] = {
     **dict.fromkeys("view-file viewpdf viewdoc viewxls viewppt viewfile multimedia".split(), _file),
     **dict.fromkeys(("drawio", "gliffy", "lucidchart", "drawio-sketch", "inc-drawio"), _diagram),
     **dict.fromkeys(("widget", "iframe", "ui-button", "button"), _address),
-    "details": details,
+    "details": write_details,
     "excerpt": _excerpt,
     "profile": _profile,
     "status": _status,

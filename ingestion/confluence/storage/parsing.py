@@ -1,15 +1,85 @@
-"""Storage format to a tree, as XML: no network, no entities but characters, bounded. Pure."""
+"""Parse storage format to a tree, as XML: no network, no entities but characters, bounded. Pure.
+
+Markup that is not well-formed is mended without losing its text: ends are matched, loose signs
+escaped.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from html.entities import html5
+from io import StringIO
 
 from lxml import etree
 
-from ingestion.confluence.storage.mending import mended
 from ingestion.errors import PageUnreadable
+
+# Possessive throughout: what does not match fails at once, so that time stays linear.
+_NAME = r"[A-Za-z_][A-Za-z0-9_.-]*+(?::[A-Za-z_][A-Za-z0-9_.-]*+)?+"
+_ATTRIBUTE = re.compile(
+    rf"({_NAME})(?:\s*+=\s*+(?:\"([^\"<]*+)\"|'([^'<]*+)'|([^\s\"'<>=]++)))?+", re.ASCII
+)
+_MARKUP_TOKENS = re.compile(
+    rf"<!\[CDATA\[.*?\]\]>|<(/?)({_NAME})((?:\"[^\"<]*+\"|'[^'<]*+'|[^<>\"']++)*+)>|[<>]",
+    re.DOTALL | re.ASCII,
+)
+_LOOSE = {"<": "&lt;", ">": "&gt;"}
+
+
+def well_formed(markup: str) -> str:
+    """Return the markup with each element closed where its parent ends, and nothing else closed.
+
+    What looks like no tag is text. Entities must be resolved beforehand.
+    """
+    written = StringIO()
+    open_names: list[str] = []
+    counts: Counter[str] = Counter()
+    end = 0
+    for match in _MARKUP_TOKENS.finditer(markup):
+        written.write(markup[end : match.start()])
+        written.write(_repaired_tag(match, open_names, counts))
+        end = match.end()
+    written.write(markup[end:])
+    written.writelines(f"</{name}>" for name in reversed(open_names))
+    return written.getvalue()
+
+
+def _repaired_tag(match: re.Match[str], open_names: list[str], counts: Counter[str]) -> str:
+    token, name = match[0], match[2]
+    if not name:
+        return _LOOSE.get(token, token)
+    if match[1]:
+        return _closing_tags(name, open_names, counts)
+    attributes = match[3].rstrip()
+    if attributes.endswith("/"):
+        return f"<{name}{_attributes(attributes[:-1])}/>"
+    open_names.append(name)
+    counts[name] += 1
+    return f"<{name}{_attributes(attributes)}>"
+
+
+def _closing_tags(name: str, open_names: list[str], counts: Counter[str]) -> str:
+    """Return the ends of all that is open inside ``name``, or nothing where it is not open."""
+    if not counts[name]:
+        return ""
+    ends = []
+    while True:
+        last = open_names.pop()
+        counts[last] -= 1
+        ends.append(f"</{last}>")
+        if last == name:
+            return "".join(ends)
+
+
+def _attributes(written: str) -> str:
+    found: dict[str, str] = {}
+    for match in _ATTRIBUTE.finditer(written):
+        value = next((each for each in match.groups()[1:] if each is not None), match[1])
+        found.setdefault(match[1], value.replace('"', "&quot;"))
+    return "".join(f' {name}="{value}"' for name, value in found.items())
+
 
 MOST_CHARACTERS = 10_000_000
 MOST_TAGS = 600_000
@@ -59,7 +129,7 @@ def parse(storage: str) -> Parsed:
     root, trouble = _tree(markup)
     if trouble:
         del root
-        root, _ = _tree(mended(markup))
+        root, _ = _tree(well_formed(markup))
         notes.append(trouble)
     return Parsed(root, tuple(notes))
 
@@ -82,14 +152,14 @@ def _tree(markup: str) -> tuple[etree._Element, str]:
         strip_cdata=True,
     )
     root = etree.fromstring(f"{_OPENING}{markup}</r>".encode(), parser)
-    return etree.Element("r") if root is None else root, _trouble(parser)
+    return etree.Element("r") if root is None else root, _parse_errors(parser)
 
 
 def _without_entities(text: str) -> str:
-    return _TOKENS.sub(_written, text)
+    return _TOKENS.sub(_xml_token, text)
 
 
-def _written(match: re.Match[str]) -> str:
+def _xml_token(match: re.Match[str]) -> str:
     """Return a token without entities; a loose ``&``, ``<!`` or an open end is mended."""
     found = match[0]
     if found.startswith("<![CDATA["):
@@ -99,15 +169,15 @@ def _written(match: re.Match[str]) -> str:
     name = match[1]
     if not name or name in _XML_OWN:
         return found if name else "&amp;"
-    return _number(name) if name.startswith("#") else _named(name)
+    return _numbered_entity(name) if name.startswith("#") else _named_entity(name)
 
 
-def _named(name: str) -> str:
+def _named_entity(name: str) -> str:
     found = html5.get(name)
     return _escaped(found) if found else f"&amp;{name}"
 
 
-def _number(name: str) -> str:
+def _numbered_entity(name: str) -> str:
     hexadecimal = name[1] in "xX"
     digits, kind = (name[2:-1], 16) if hexadecimal else (name[1:-1], 10)
     if not re.fullmatch("[0-9A-Fa-f]+" if hexadecimal else "[0-9]+", digits):
@@ -122,7 +192,7 @@ def _escaped(text: str) -> str:
     )
 
 
-def _trouble(parser: etree.XMLParser) -> str:
+def _parse_errors(parser: etree.XMLParser) -> str:
     """Return what the parser could not take, but for prefixes that nobody declared."""
     if any("depth" in entry.message for entry in parser.error_log):
         raise PageUnreadable("is nested too deeply")

@@ -1,18 +1,146 @@
-"""Writes what storage format says as HTML elements, which ingestion.convert_html reads."""
+"""Write storage format as HTML elements, which ingestion.documents.convert_html reads. Pure.
+
+Here are also the values that a page refers to, and how names, attributes, parameters and bodies
+of single elements are read.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from lxml import etree
 
-from ingestion.confluence.storage.elements import body, name_of
 from ingestion.confluence.storage.parsing import xml_text
-from ingestion.confluence.storage.types import FileRef, PageRef, Resolve
-from ingestion.html_inline import all_text
+from ingestion.documents.html_elements import all_text, is_tag
+from ingestion.types import Block
+
+
+class PageRef(NamedTuple):
+    """A page or blog post as another one names it; ``space`` "" is the space of that other one."""
+
+    space: str
+    title: str
+
+
+class FileRef(NamedTuple):
+    """An attachment by its name, on a page; ``page`` None is the page that names it."""
+
+    page: PageRef | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a page refers to, each once, in reading order.
+
+    ``pages`` are linked or included; ``includes`` are those whose text (or excerpt) the page
+    shows. ``users`` are account ids on Cloud, user keys or names on Data Center. ``files`` are
+    attachments that are linked; pictures are no part of it.
+    """
+
+    users: tuple[str, ...] = ()
+    pages: tuple[PageRef, ...] = ()
+    includes: tuple[PageRef, ...] = ()
+    files: tuple[FileRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """What the references stand for, looked up beforehand; what is missing is named by its title.
+
+    ``here`` is the page itself. ``pages`` and ``files`` hold URLs, ``users`` names, ``includes``
+    texts in storage format. A file of this page may be named with its page or with None.
+    """
+
+    here: PageRef = field(default_factory=lambda: PageRef("", ""))
+    users: Mapping[str, str] = field(default_factory=dict)
+    pages: Mapping[PageRef, str] = field(default_factory=dict)
+    files: Mapping[FileRef, str] = field(default_factory=dict)
+    includes: Mapping[PageRef, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A page's blocks.
+
+    ``unknown_macros`` counts by name the macros that have no rule: what text they hold is in the
+    blocks. ``included`` are the pages whose text is in the blocks, so that who may not read all of
+    them must not read this one. ``notes`` say what was odd, fit for the report.
+    """
+
+    blocks: tuple[Block, ...]
+    unknown_macros: Mapping[str, int] = field(default_factory=dict)
+    included: tuple[PageRef, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+MACRO_TAGS = frozenset({"ac:structured-macro", "ac:macro"})
+_BODIES = frozenset({"ac:rich-text-body", "ac:plain-text-body"})
+
+
+def name_of(element: etree._Element) -> str:
+    """Return an element's name as it is written, ``ac:link`` or ``p``; "" for what is none."""
+    if not is_tag(element):
+        return ""
+    tag = str(element.tag)
+    return tag[1:].replace("}", ":") if tag.startswith("{") else tag
+
+
+def attribute(element: etree._Element, name: str) -> str:
+    """Return an attribute named as ``ac:name`` or ``ri:value``; "" when it is missing."""
+    prefix, _, local = name.rpartition(":")
+    own = element.get(f"{{{prefix}}}{local}") if prefix else None
+    return own or element.get(local) or ""
+
+
+def children_named(element: etree._Element, *names: str) -> Iterator[etree._Element]:
+    """Yield the children that have one of these names."""
+    return (child for child in element if name_of(child) in names)
+
+
+def child_named(element: etree._Element, *names: str) -> etree._Element | None:
+    """Return the first child that has one of these names."""
+    return next(children_named(element, *names), None)
+
+
+def is_macro(element: etree._Element) -> bool:
+    """Whether an element is a macro, in today's form or the old one."""
+    return name_of(element) in MACRO_TAGS
+
+
+def macro_name(element: etree._Element) -> str:
+    """Return what kind of macro it is, in small letters."""
+    return attribute(element, "ac:name").strip().lower()
+
+
+def parameters(macro: etree._Element, *names: str) -> Iterator[etree._Element]:
+    """Yield the macro's own parameters that have one of these names."""
+    wanted = {name.lower() for name in names}
+    for child in children_named(macro, "ac:parameter", "ac:default-parameter"):
+        if attribute(child, "ac:name").lower() in wanted:
+            yield child
+
+
+def parameter(macro: etree._Element, *names: str) -> str:
+    """Return the text of the first of these parameters that says something."""
+    texts = (" ".join(all_text(one).split()) for one in parameters(macro, *names))
+    return next((text for text in texts if text), "")
+
+
+def body(macro: etree._Element) -> etree._Element | None:
+    """Return the macro's body, rich or plain."""
+    return next((child for child in macro if name_of(child) in _BODIES), None)
+
+
+def plain_body(macro: etree._Element) -> str:
+    """Return the characters of the macro's body."""
+    found = body(macro)
+    return "" if found is None else all_text(found)
+
 
 MOST_INCLUDED = 5_000_000
 """Characters in storage format that one page may show of others."""

@@ -11,8 +11,8 @@ import pytest
 from aiohttp import FormData
 
 from bot.config import Settings
-from ingestion.readers import parse_readers
-from ingestion.uploads import Arrived, Uploads
+from ingestion.sources.uploads import ReceivedFile, Uploads
+from ingestion.validation import parse_readers
 from tests.bot.house import LOW, Client, house, write_index
 from tests.bot.server import settings_for
 from tests.ingestion.fakes import pdf
@@ -87,7 +87,7 @@ async def test_what_was_kept_before_a_kill_is_indexed_by_the_next_start(
 ) -> None:
     path = settings.data_dir / "incoming"
     path.write_text(GYM)
-    arrived = Arrived(path, "gym.md", ".md", parse_readers("group:hr"), "anna")
+    arrived = ReceivedFile(path, "gym.md", ".md", parse_readers("group:hr"), "anna")
     await Uploads(settings.data_dir, "default").keep("HOUSE", arrived)
 
     async with house(settings) as client:

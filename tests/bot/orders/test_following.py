@@ -25,7 +25,7 @@ from ingestion.records.leases import FileLeases
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
 from ingestion.records.types import Run as LedgerRun
-from ingestion.run import sync_source
+from ingestion.sync.sync import sync_source
 from ingestion.types import Document, Listing, Report, SourcePage
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from tests.bot.orders.fakes import SLACK, MemoryAudits, orderer

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.__main__ import main
-from ingestion.commands.doctor import examine
+from ingestion.cli.maintenance import diagnose
 from ingestion.config import Settings
 from tests.confluence.faults import too_many
 from tests.confluence.server import LocalConfluence
@@ -50,7 +50,7 @@ async def test_it_ends_with_what_is_broken(
         given = {"confluence_url": server.url, "confluence_token": site.people[ADMIN].token}
         settings = Settings(_env_file=None, **{**given, **changes})  # type: ignore[arg-type]
 
-        assert await examine(Namespace(), settings) == code
+        assert await diagnose(Namespace(), settings) == code
 
     told = capsys.readouterr().out.rstrip().splitlines()
     assert told[-1] == last

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ingestion.commands import rebuild
-from ingestion.commands.folder import sync_folder_now
-from ingestion.commands.opened import opened_index
-from ingestion.commands.rebuild import rebuild_index
-from ingestion.commands.spaces import forget_space
+from ingestion.cli import rebuild
+from ingestion.cli.context import open_index
+from ingestion.cli.maintenance import forget_space
+from ingestion.cli.rebuild import rebuild_index
+from ingestion.cli.sync import sync_folder_now
 from ingestion.config import Settings
 from ingestion.errors import RunInProgress, SpaceBlind
-from ingestion.records.file_lock import lease
-from ingestion.report import report_lines
-from ingestion.run import ALL
+from ingestion.records.leases import file_lease
+from ingestion.sync.report import report_lines
+from ingestion.sync.sync import EVERYONE_READS
 from ingestion.types import Report
 from tests.search_service.service import SearchService
 
@@ -51,7 +51,7 @@ async def docs(tmp_path: Path, settings: Settings) -> Path:
     options = Namespace(
         path=folder,
         space="HR",
-        readers=ALL,
+        readers=EVERYONE_READS,
         base_url=None,
         dry_run=False,
         allow_mass_delete=False,
@@ -61,7 +61,7 @@ async def docs(tmp_path: Path, settings: Settings) -> Path:
 
 
 async def pages(settings: Settings) -> set[str]:
-    async with opened_index(settings, None) as index:
+    async with open_index(settings, None) as index:
         return set(await index.pages("acme", "HR"))
 
 
@@ -88,7 +88,7 @@ async def test_what_is_closed_or_deleted_while_all_is_read_is_so_in_the_new_vers
 
     assert await rebuild_index(WHOLE, settings) == 0
 
-    async with opened_index(settings, None) as index:
+    async with open_index(settings, None) as index:
         found = await index.pages("acme", "HR")
     assert set(found) == {"leave.md", "pay.md"}
     assert found["pay.md"].readers == (frozenset({"group:board"}),)
@@ -102,7 +102,7 @@ async def test_the_version_in_use_can_be_written_to_until_the_last_look(
 
     def looked_on(report: Report) -> list[str]:
         try:
-            with lease(settings.data_dir, "acme", "HR"):
+            with file_lease(settings.data_dir, "acme", "HR"):
                 free.append(True)
         except RunInProgress:
             free.append(False)
@@ -118,7 +118,7 @@ async def test_the_version_in_use_can_be_written_to_until_the_last_look(
 async def test_a_second_rebuild_touches_nothing_that_the_first_one_fills(
     docs: Path, settings: Settings, service: SearchService
 ) -> None:
-    with lease(settings.data_dir, "acme", "(rebuild)"):
+    with file_lease(settings.data_dir, "acme", "(rebuild)"):
         before = service.count("put_index") + service.count("delete_index")
 
         with pytest.raises(RunInProgress):

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from ingestion.commands.spaces import forget_space
+from ingestion.cli.maintenance import forget_space
 from ingestion.config import Settings
 from ingestion.errors import SourceUnavailable
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
-from ingestion.sources import KnownSources
-from ingestion.uploads import Uploads
+from ingestion.runs.source_registry import KnownSources
+from ingestion.sources.uploads import Uploads
 from rag.index.embedded.index import open_index
 from rag.types import EVERYONE, Page
 from tests.ingestion.test_runs import Named

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
-from ingestion.confluence.types import (
+from ingestion.confluence.wiki import (
     ChangedPages,
     PageHead,
     PageMarks,

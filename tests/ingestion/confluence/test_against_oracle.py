@@ -8,12 +8,12 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingestion.confluence.permissions import group, user
+from ingestion.confluence.permissions import group_principal, user_principal
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.errors import SourceUnavailable
-from ingestion.progress import Silent
-from ingestion.sync import sync
+from ingestion.sync.report import NoProgress
+from ingestion.sync.sync import sync
 from rag.types import EVERYONE, Principal, Readers
 from tests.confluence.content import Content, ContentKind
 from tests.confluence.site import Site
@@ -82,8 +82,8 @@ def include(site: Site, page: str, shown: Content) -> None:
 def lets_in(site: Site, handle: str | None, readers: Readers) -> bool:
     asker: set[Principal] = {EVERYONE}
     if handle is not None:
-        asker.add(user(site.people[handle].account_id))
-        asker |= {group(one.id) for one in site.groups_of(handle)}
+        asker.add(user_principal(site.people[handle].account_id))
+        asker |= {group_principal(one.id) for one in site.groups_of(handle)}
     return bool(readers) and all(one & asker for one in readers)
 
 
@@ -162,7 +162,7 @@ def test_nobody_is_let_in_who_never_might_read_it(
 
 async def follow(site: Site, index: MemoryIndex) -> None:
     source = ConfluenceSource(SiteWiki(site), "IT", Rules())
-    await sync(source, index, None, tenant="acme", allow_mass_delete=True, progress=Silent())
+    await sync(source, index, None, tenant="acme", allow_mass_delete=True, progress=NoProgress())
 
 
 async def check_texts(happened: list[Event]) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from ingestion.config import Settings
-from ingestion.confluence.check import Check
-from ingestion.confluence.checks import check_confluence
-from ingestion.confluence.checks_of_rights import NARROWER
+from ingestion.confluence.diagnostics import diagnose_confluence
+from ingestion.confluence.errors import Check
+from ingestion.confluence.probes import INCLUDES_CURE
 from tests.confluence.call import Edition, Json, Options
 from tests.confluence.faults import Fault, login_page, unavailable
 from tests.confluence.server import LocalConfluence
@@ -43,7 +43,7 @@ class Asked:
             **self.settings,
             **settings,
         }
-        told = await check_confluence(Settings(_env_file=None, **given), HASTY)  # type: ignore[arg-type]
+        told = await diagnose_confluence(Settings(_env_file=None, **given), HASTY)  # type: ignore[arg-type]
         assert person.token not in str(told)
         return {each.name: each for each in told}
 
@@ -80,7 +80,7 @@ async def asked(request: pytest.FixtureRequest, site: Site) -> AsyncIterator[Ask
 
 
 async def test_without_a_confluence_nothing_is_told() -> None:
-    assert await check_confluence(Settings(_env_file=None)) == ()
+    assert await diagnose_confluence(Settings(_env_file=None)) == ()
 
 
 @pytest.fixture
@@ -225,13 +225,13 @@ async def test_pages_that_leave_out_what_they_include_are_counted(asked: Asked) 
     asked.site.create("IT", "Open")
     for title, shown in (("Front", "Terms"), ("Start", "Open")):
         asked.site.create("IT", title, INCLUDE.format(shown))
-    assert NARROWER not in (await asked.checks())["search"].detail
+    assert INCLUDES_CURE not in (await asked.checks())["search"].detail
     asked.site.restrict(terms.id, users=["rita"])
 
     search = (await asked.checks())["search"]
 
     assert search.works
-    assert f"of 2 looked at in IT, 1 {NARROWER}" in search.detail
+    assert f"of 2 looked at in IT, 1 {INCLUDES_CURE}" in search.detail
 
 
 @pytest.mark.mended(id="confluence-4")

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from ingestion.config import Settings
-from ingestion.confluence.composition import confluence_of
+from ingestion.confluence.assembly import confluence_sources
 from ingestion.confluence.rules import rules_of
-from ingestion.confluence.types import Subjects
+from ingestion.confluence.wiki import Subjects
 from ingestion.errors import SettingInvalid
 
 SITE = {"confluence_url": "https://acme.atlassian.net/wiki", "confluence_token": "t"}
@@ -18,11 +18,11 @@ def settings(**given: object) -> Settings:
 
 
 def test_without_settings_there_is_no_confluence() -> None:
-    assert confluence_of(settings()) is None
+    assert confluence_sources(settings()) is None
 
 
 async def test_with_settings_there_is_one_that_asks_nothing_yet() -> None:
-    known = confluence_of(settings(**SITE, confluence_spaces="IT,HR"))
+    known = confluence_sources(settings(**SITE, confluence_spaces="IT,HR"))
 
     assert known is not None
     assert (await known.of("IT")).space == "IT"
@@ -31,7 +31,7 @@ async def test_with_settings_there_is_one_that_asks_nothing_yet() -> None:
 
 def test_wrong_settings_are_refused_before_anything_is_opened() -> None:
     with pytest.raises(SettingInvalid, match="CONFLUENCE_SPACE_READERS"):
-        confluence_of(settings(**SITE, confluence_space_readers="IT"))
+        confluence_sources(settings(**SITE, confluence_space_readers="IT"))
 
 
 def test_the_rules_are_what_the_settings_say() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.config import Settings
-from ingestion.confluence.directory.people_csv import parse_people
+from ingestion.confluence.directory.people_file import parse_people
 
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs/confluence.md").read_text()

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.confluence.emails import folded
+from ingestion.confluence.wiki import normalized_email
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [(" Ann@Acme.Example\n", "ann@acme.example"), ("ÄNN@x.de", "änn@x.de")]
 )
 def test_case_and_blanks_around_make_no_difference(one: str, other: str) -> None:
-    assert folded(one) == folded(other)
+    assert normalized_email(one) == normalized_email(other)
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def test_case_and_blanks_around_make_no_difference(one: str, other: str) -> None
     ],
 )
 def test_letters_that_only_look_or_sort_alike_are_other_people(one: str, other: str) -> None:
-    assert folded(one) != folded(other)
+    assert normalized_email(one) != normalized_email(other)
 
 
 @given(st.text())
 def test_what_was_folded_stays_as_it_is(email: str) -> None:
-    assert folded(folded(email)) == folded(email)
+    assert normalized_email(normalized_email(email)) == normalized_email(email)

@@ -6,7 +6,7 @@ import resource
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from ingestion.confluence.files import Files
+from ingestion.confluence.attachments import AttachmentReader
 from ingestion.errors import PageUnreadable
 from ingestion.types import Code, Document, Heading, Paragraph, Table
 from tests.confluence.site import Site
@@ -23,7 +23,7 @@ async def read(name: str, content: bytes, *, size: int | None = None) -> Documen
     site.attach(page.id, name, content, size=size)
     wiki = SiteWiki(site)
     (attachment,) = await wiki.attachments(page.id)
-    return await Files(wiki, MB).read(attachment, ("howto",))
+    return await AttachmentReader(wiki, MB).read(attachment, ("howto",))
 
 
 async def test_pdf_is_read_page_by_page() -> None:
@@ -122,7 +122,7 @@ async def test_a_table_without_end_is_left_out() -> None:
     (attachment,) = await wiki.attachments(page.id)
 
     with pytest.raises(PageUnreadable, match="more than 16 MB of text"):
-        await Files(wiki, 25 * MB).read(attachment, ())
+        await AttachmentReader(wiki, 25 * MB).read(attachment, ())
 
 
 async def test_a_few_wide_lines_make_no_table_of_all_that_follow() -> None:

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.confluence.known import ConfluenceSources
-from ingestion.confluence.rules import Rules
-from ingestion.confluence.selection import Selection
+from ingestion.confluence.rules import Rules, Selection
+from ingestion.confluence.source import ConfluenceSources
 from ingestion.errors import DocumentUnknown
 from tests.confluence.site import Site
 from tests.ingestion.confluence.fakes import SITE, SiteWiki

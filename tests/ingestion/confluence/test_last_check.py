@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from ingestion.confluence.client.opening import open_wiki
-from ingestion.confluence.client.patience import Patience
-from ingestion.confluence.last_check import LastCheck
-from ingestion.confluence.permissions import group, user
-from ingestion.confluence.rules import Rules
-from ingestion.confluence.selection import Selection
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.client.retry import RetryLimits
+from ingestion.confluence.permission_recheck import PermissionRecheck
+from ingestion.confluence.permissions import group_principal, user_principal
+from ingestion.confluence.rules import Rules, Selection
 from rag.types import EVERYONE, Chunk, Principal
 from tests.builders import chunk
 from tests.confluence.call import Edition
@@ -34,17 +33,17 @@ class Joined:
     server: LocalConfluence
     closing: AsyncExitStack
 
-    def check(self, *, seconds: float = 4.0, rules: Rules = RULES) -> LastCheck:
+    def check(self, *, seconds: float = 4.0, rules: Rules = RULES) -> PermissionRecheck:
         person = self.site.people[ADMIN]
         wiki = open_wiki(
             url=self.server.url,
             token=person.token,
             email=person.email if self.server.edition == "cloud" else None,
             edition=self.server.edition,
-            patience=Patience(attempts=1),
+            patience=RetryLimits(attempts=1),
         )
         self.closing.push_async_callback(wiki.close)
-        return LastCheck(wiki, rules, seconds=seconds, now=lambda: self.site.now)
+        return PermissionRecheck(wiki, rules, seconds=seconds, now=lambda: self.site.now)
 
     def asker(self, handle: str) -> frozenset[Principal]:
         person, cloud = self.site.people[handle], self.server.edition == "cloud"
@@ -52,8 +51,8 @@ class Joined:
         return frozenset(
             {
                 EVERYONE,
-                user(person.account_id if cloud else person.user_key),
-                *(group(one.id if cloud else one.name) for one in groups),
+                user_principal(person.account_id if cloud else person.user_key),
+                *(group_principal(one.id if cloud else one.name) for one in groups),
             }
         )
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from ingestion.confluence.client.opening import open_wiki
-from ingestion.confluence.permissions import group, user
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.permissions import group_principal, user_principal
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.errors import SourceUnavailable
@@ -35,8 +35,8 @@ class Joined:
         groups = self.site.groups_of(handle)
         return {
             EVERYONE,
-            user(person.account_id if cloud else person.user_key),
-            *(group(one.id if cloud else one.name) for one in groups),
+            user_principal(person.account_id if cloud else person.user_key),
+            *(group_principal(one.id if cloud else one.name) for one in groups),
         }
 
     def may_read(self, handle: str, page: SourcePage) -> bool:

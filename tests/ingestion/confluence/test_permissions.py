@@ -8,20 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingestion.confluence.permissions import (
-    all_of,
-    group,
-    met,
-    readers_of,
+    group_principal,
+    least_readers,
+    page_readers,
+    readers_meeting_all,
     space_readers,
-    user,
+    user_principal,
 )
-from ingestion.confluence.types import Subjects
+from ingestion.confluence.wiki import Subjects
 from ingestion.errors import SettingInvalid
 from rag.types import EVERYONE, Principal
 
 ANYBODY = (frozenset({EVERYONE}),)
-ANNS = (frozenset({user("ann")}),)
-STAFFS = (frozenset({group("staff")}),)
+ANNS = (frozenset({user_principal("ann")}),)
+STAFFS = (frozenset({group_principal("staff")}),)
 OPEN = Subjects()
 STAFF = Subjects(groups=frozenset({"staff"}))
 ANN = Subjects(users=frozenset({"ann"}))
@@ -29,22 +29,22 @@ PUBLIC = Subjects(anyone=True)
 
 
 def test_ids_hold_no_delimiter() -> None:
-    assert user("712020:a b,c|d'é") == "user:confluence:712020%3Aa%20b%2Cc%7Cd%27%C3%A9"
-    assert group("it admins") == "group:confluence:it%20admins"
+    assert user_principal("712020:a b,c|d'é") == "user:confluence:712020%3Aa%20b%2Cc%7Cd%27%C3%A9"
+    assert group_principal("it admins") == "group:confluence:it%20admins"
 
 
 def test_no_restriction_means_whoever_may_view_the_space() -> None:
-    assert readers_of(STAFF, [OPEN, OPEN]) == STAFFS
-    assert readers_of(PUBLIC, [OPEN]) == ANYBODY
+    assert page_readers(STAFF, [OPEN, OPEN]) == STAFFS
+    assert page_readers(PUBLIC, [OPEN]) == ANYBODY
 
 
 def test_every_layer_must_be_met() -> None:
-    found = readers_of(STAFF, [ANN, OPEN, Subjects(groups=frozenset({"board"}))])
+    found = page_readers(STAFF, [ANN, OPEN, Subjects(groups=frozenset({"board"}))])
 
     assert set(found) == {
-        frozenset({group("staff")}),
-        frozenset({user("ann")}),
-        frozenset({group("board")}),
+        frozenset({group_principal("staff")}),
+        frozenset({user_principal("ann")}),
+        frozenset({group_principal("board")}),
     }
 
 
@@ -60,29 +60,29 @@ def test_every_layer_must_be_met() -> None:
 def test_a_doubt_means_nobody(
     space: Subjects | None, restrictions: Sequence[Subjects | None]
 ) -> None:
-    assert readers_of(space, restrictions) == ()
+    assert page_readers(space, restrictions) == ()
 
 
 def test_a_layer_that_names_everybodys_group_asks_nothing() -> None:
     both = Subjects(users=frozenset({"ann"}), groups=frozenset({"all"}))
 
-    assert readers_of(STAFF, [both], {"all"}) == STAFFS
-    assert readers_of(Subjects(groups=frozenset({"all"})), [OPEN], {"all"}) == ANYBODY
+    assert page_readers(STAFF, [both], {"all"}) == STAFFS
+    assert page_readers(Subjects(groups=frozenset({"all"})), [OPEN], {"all"}) == ANYBODY
 
 
 def test_a_wider_layer_is_implied_by_a_narrower_one() -> None:
     wide = Subjects(users=frozenset({"ann", "bob"}), groups=frozenset({"staff"}))
 
-    assert readers_of(wide, [ANN, wide]) == ANNS
+    assert page_readers(wide, [ANN, wide]) == ANNS
 
 
 def test_the_order_of_layers_does_not_matter() -> None:
-    assert readers_of(STAFF, [ANN, PUBLIC]) == readers_of(STAFF, [PUBLIC, ANN, OPEN])
+    assert page_readers(STAFF, [ANN, PUBLIC]) == page_readers(STAFF, [PUBLIC, ANN, OPEN])
 
 
 def test_nobody_for_one_is_nobody_for_all() -> None:
-    assert all_of(ANYBODY, ()) == ()
-    assert all_of(ANNS, ANYBODY) == ANNS
+    assert readers_meeting_all(ANYBODY, ()) == ()
+    assert readers_meeting_all(ANNS, ANYBODY) == ANNS
 
 
 names = st.sampled_from([Principal(name) for name in ("user:a", "user:b", "group:c", "everyone")])
@@ -95,7 +95,7 @@ def test_fewer_sets_ask_the_same(
 ) -> None:
     asker = {*who, EVERYONE}
 
-    assert all(one & asker for one in met(asked)) == all(one & asker for one in asked)
+    assert all(one & asker for one in least_readers(asked)) == all(one & asker for one in asked)
 
 
 subjects = st.builds(
@@ -126,8 +126,8 @@ def test_who_meets_the_readers_is_named_at_every_layer(
 
     may = not space.empty and all(named(one) for one in (space, *layers) if not one.empty)
     random.Random(0).shuffle(layers)  # noqa: S311 - no secret
-    readers = readers_of(space, layers, everyone)
-    asker = {EVERYONE, user(who), *map(group, groups)}
+    readers = page_readers(space, layers, everyone)
+    asker = {EVERYONE, user_principal(who), *map(group_principal, groups)}
 
     assert (bool(readers) and all(one & asker for one in readers)) == may
 

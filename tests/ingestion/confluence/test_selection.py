@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from ingestion.confluence.selection import Selection
-from ingestion.confluence.types import PageHead, WikiSpace
+from ingestion.confluence.rules import Selection
+from ingestion.confluence.wiki import PageHead, WikiSpace
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 PAGE = PageHead("9", "page", "VPN", "IT", "5", 1, NOW - timedelta(days=30), "https://x")

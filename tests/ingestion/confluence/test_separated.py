@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.confluence.separated import rows_of
+from ingestion.confluence.attachments import csv_rows
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -15,19 +15,19 @@ def test_the_separator_is_the_one_that_makes_lines_alike(separator: str) -> None
         "vpn, ssl", '"vpn, ssl; or | not"'
     )
 
-    assert rows_of(text) == [("name", "port"), ("vpn, ssl; or | not", "443")]
+    assert csv_rows(text) == [("name", "port"), ("vpn, ssl; or | not", "443")]
 
 
 def test_text_that_nothing_parts_is_no_table() -> None:
-    assert rows_of("one\ntwo\n") is None
-    assert rows_of("") is None
-    assert rows_of('a,b\n"' + "x" * 200_000 + '",c\n') is None
+    assert csv_rows("one\ntwo\n") is None
+    assert csv_rows("") is None
+    assert csv_rows('a,b\n"' + "x" * 200_000 + '",c\n') is None
 
 
 @pytest.mark.parametrize("piece", [',"b', ' "b', ',"b;"c\t"d|"e', ',"b\n', '"', '",'])
 def test_no_text_is_thought_about_for_long(piece: str) -> None:
     begun = time.process_time()
-    rows_of((piece * 70_000)[:70_000])
+    csv_rows((piece * 70_000)[:70_000])
 
     assert time.process_time() - begun < 1
 
@@ -43,4 +43,4 @@ def test_no_text_is_thought_about_for_long(piece: str) -> None:
 def test_what_is_joined_is_parted(rows: list[list[str]], separator: str) -> None:
     text = "\n".join(separator.join(row) for row in rows)
 
-    assert rows_of(text) == [tuple(row) for row in rows]
+    assert csv_rows(text) == [tuple(row) for row in rows]

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from ingestion.confluence.offers import NOT_FOR_ALL
-from ingestion.confluence.permissions import group, user
-from ingestion.confluence.rules import Rules
-from ingestion.confluence.selection import Selection
+from ingestion.confluence.permissions import group_principal, user_principal
+from ingestion.confluence.rules import Rules, Selection
 from ingestion.confluence.source import ConfluenceSource
-from ingestion.confluence.types import Subjects
+from ingestion.confluence.wiki import Subjects
 from ingestion.errors import DocumentUnknown, PageUnreadable, SourceUnavailable
 from ingestion.ports import FindsPages, ListsChanges, Source
 from ingestion.types import Finding, Listing, Paragraph, SourcePage
@@ -54,13 +53,13 @@ class Wiki:
         self.site.restrict(page, users={ADMIN, *people})
 
     def named(self, handle: str) -> str:
-        return user(self.site.people[handle].account_id)
+        return user_principal(self.site.people[handle].account_id)
 
     def staff(self) -> frozenset[str]:
-        return frozenset({self.named(ADMIN), group(self.site.groups["staff"].id)})
+        return frozenset({self.named(ADMIN), group_principal(self.site.groups["staff"].id)})
 
     def may_read(self, handle: str, readers: Readers) -> bool:
-        own = {group(one.id) for one in self.site.groups_of(handle)}
+        own = {group_principal(one.id) for one in self.site.groups_of(handle)}
         asker = {EVERYONE, self.named(handle), *own}
         return bool(readers) and all(one & asker for one in readers)
 
@@ -261,9 +260,9 @@ async def test_the_setting_adds_readers_of_the_space_and_opens_no_page(wiki: Wik
 
     offers = by_id(await wiki.source.list())
 
-    assert offers[page.id].readers == (wiki.staff() | {group("partners")},)
+    assert offers[page.id].readers == (wiki.staff() | {group_principal("partners")},)
     named = frozenset({wiki.named(ADMIN), wiki.named("ann")})
-    assert set(offers[private.id].readers) == {named, wiki.staff() | {group("partners")}}
+    assert set(offers[private.id].readers) == {named, wiki.staff() | {group_principal("partners")}}
 
 
 @pytest.mark.mended(id="confluence-4")

@@ -8,9 +8,8 @@ import pytest
 
 from ingestion.confluence.rules import Rules
 from ingestion.confluence.source import ConfluenceSource
-from ingestion.progress import Silent
-from ingestion.report import report_lines
-from ingestion.sync import sync
+from ingestion.sync.report import NoProgress, report_lines
+from ingestion.sync.sync import sync
 from ingestion.types import Extent, Report
 from rag.types import EVERYONE
 from tests.confluence.site import Site
@@ -47,7 +46,7 @@ class Synced:
             tenant="acme",
             extent=extent,
             watermark=self.watermark,
-            progress=Silent(),
+            progress=NoProgress(),
         )
         self.watermark = report.watermark
         return report

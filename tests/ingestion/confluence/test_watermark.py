@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ingestion.confluence.types import PageHead, WikiSpace
-from ingestion.confluence.watermark import OVERLAP, Watermark
+from ingestion.confluence.space_scan import OVERLAP, Watermark
+from ingestion.confluence.wiki import PageHead, WikiSpace
 
 ASKED = datetime(2026, 11, 23, 9, 0, tzinfo=UTC)
 IT = WikiSpace("17", "IT", "It", "https://wiki/IT")

@@ -12,10 +12,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, select, text
 
 from ingestion.errors import LedgerUnavailable
-from ingestion.records.database import HEAD, Database, sqlite_in
+from ingestion.records.database import HEAD, METADATA, Database, sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.migrations import STEPS
-from ingestion.records.tables import METADATA
 from ingestion.records.types import FolderEntry, Synced
 from tests.ingestion.records.conftest import Opens
 

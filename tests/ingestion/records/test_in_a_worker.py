@@ -9,14 +9,14 @@ from typing import cast
 import pytest
 
 from ingestion.config import load_settings
-from ingestion.folder import LARGEST_FILE
-from ingestion.opening import open_sources
 from ingestion.ports import Progress
-from ingestion.records.opening import records_of
+from ingestion.records.assembly import records_of
 from ingestion.records.types import Run
-from ingestion.runs import Runs
+from ingestion.runs.background import Runs
+from ingestion.runs.source_registry import open_sources
+from ingestion.runs.worker_pool import WorkerPool
+from ingestion.sources.folder import LARGEST_FILE
 from ingestion.types import Extent, Report
-from ingestion.workers import InProcesses
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import Site
 from tests.search_service.service import SearchService
@@ -71,7 +71,7 @@ async def ran(extent: Extent) -> Report:
     """Run over the space as a server does, and return the worker's report."""
     settings = load_settings()
     records = records_of(settings)
-    work = InProcesses(settings.data_dir, TENANT, LARGEST_FILE, records.leases)
+    work = WorkerPool(settings.data_dir, TENANT, LARGEST_FILE, records.leases)
     reports: list[Report] = []
 
     async def kept(space: str, progress: Progress, run: Run) -> Report:

@@ -14,9 +14,8 @@ import pytest
 from sqlalchemy import update
 
 from ingestion.errors import LeaseLost, LedgerUnavailable, RunInProgress
-from ingestion.records.database import Database
+from ingestion.records.database import LEASES, Database
 from ingestion.records.leases import FileLeases, Leases, TableLeases
-from ingestion.records.tables import LEASES
 from tests.ingestion.records.conftest import Opens
 
 HOLD = """

@@ -13,10 +13,9 @@ import pytest
 from sqlalchemy import update
 
 from ingestion.errors import LedgerUnavailable
-from ingestion.records.database import Database, sqlite_in
+from ingestion.records.database import RUNS, Database, sqlite_in
+from ingestion.records.leases import owner_here
 from ingestion.records.ledger import SILENT_SECONDS, Ledger
-from ingestion.records.owners import owner_here
-from ingestion.records.tables import RUNS
 from ingestion.records.types import Failure, FolderEntry, Retry, Run, Synced
 from tests.ingestion.records.conftest import Opens
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from ingestion.records.noting import MOST_AGAIN, TRIES, synced_after, to_look_at_again
 from ingestion.records.types import Failure, Retry, Synced
+from ingestion.runs.tracking import MOST_RETRIES, TRIES, pages_to_retry, synced_state_after
 from ingestion.types import Finding, Report
 
 BEGUN = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -16,7 +16,7 @@ BEFORE = Synced(EARLIER, EARLIER, (OLD,), whole_at=EARLIER, watermark="w1", agai
 
 def after(before: Synced | None, report: Report) -> Synced | None:
     failures = [Failure("HR", one.page, one.reason, "Mend it.") for one in report.failed]
-    return synced_after(before, report, failures, BEGUN, ENDED)
+    return synced_state_after(before, report, failures, BEGUN, ENDED)
 
 
 def test_a_whole_run_says_all_there_is_to_say() -> None:
@@ -69,11 +69,11 @@ def test_a_page_that_fails_again_and_again_is_left_to_the_whole_pass() -> None:
         known = after(known, report)
         assert known
         assert known.again == (Retry("7", tries),)
-        assert to_look_at_again(known) == (("7",) if tries < TRIES else ())
+        assert pages_to_retry(known) == (("7",) if tries < TRIES else ())
 
 
 def test_a_watermark_stays_when_more_failed_than_will_be_looked_at_again() -> None:
-    many = tuple(Finding(f"{number}", "is broken") for number in range(MOST_AGAIN + 1))
+    many = tuple(Finding(f"{number}", "is broken") for number in range(MOST_RETRIES + 1))
     report = Report(
         "HR", failed=many, watermark="w2", extent="changes", within=tuple(f.page for f in many)
     )
@@ -82,11 +82,11 @@ def test_a_watermark_stays_when_more_failed_than_will_be_looked_at_again() -> No
 
     assert known
     assert known.watermark == "w1"
-    assert len(known.again) == MOST_AGAIN
+    assert len(known.again) == MOST_RETRIES
 
 
 def test_what_stands_for_many_pages_is_no_page_to_look_at_again() -> None:
     known = after(None, Report("HR", failed=(Finding("docs/", "cannot be listed"),)))
 
-    assert to_look_at_again(known) == ()
-    assert to_look_at_again(None) == ()
+    assert pages_to_retry(known) == ()
+    assert pages_to_retry(None) == ()

@@ -25,7 +25,7 @@ from bot.doors.receiving import upload_bounds
 from bot.errors import DocumentInTheWay
 from bot.store.store import Store
 from ingestion.records.types import Failure, Run
-from ingestion.schedule import Next
+from ingestion.runs.schedule import Next
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, settings_for
 from tests.bot.shelves import RUN, Shelf, document
 

@@ -11,7 +11,7 @@ from bot.gating.gate import load_gate
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
 from bot.store.store import Store
-from ingestion.run import Folder, sync_folder
+from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index
 from rag.pipeline import Pipeline

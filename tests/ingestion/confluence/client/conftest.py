@@ -7,14 +7,14 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from ingestion.confluence.client.opening import open_wiki
-from ingestion.confluence.client.patience import Patience
-from ingestion.confluence.ports import Wiki
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.client.retry import RetryLimits
+from ingestion.confluence.wiki import Wiki
 from tests.confluence.call import Edition
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import Site
 
-HASTY = Patience(
+HASTY = RetryLimits(
     attempts=4,
     deadline_seconds=10.0,
     first_wait_seconds=0.01,
@@ -70,7 +70,7 @@ async def opens(server: LocalConfluence) -> AsyncIterator[Opens]:
             url: str | None = None,
             token: str | None = None,
             ca_file: str | None = None,
-            patience: Patience = HASTY,
+            patience: RetryLimits = HASTY,
         ) -> Wiki:
             person = server.site.people[handle]
             wiki = open_wiki(

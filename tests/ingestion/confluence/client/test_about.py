@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ingestion.confluence.client.opening import open_wiki
-from ingestion.confluence.types import WikiAbout
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.wiki import WikiAbout
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import Site
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.confluence.client.address import Edition, address_of
+from ingestion.confluence.client.connection import Edition, address_of
 from ingestion.errors import SettingInvalid
 
 CLOUD = "https://acme.atlassian.net/wiki"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.confluence.client.answers import error_of, not_json
-from ingestion.confluence.client.patience import TryAgain
+from ingestion.confluence.client.retry import TryAgain, error_of, json_error
 from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
 
 ASKED = "GET /wiki/api/v2/pages/12"
@@ -68,4 +67,4 @@ def test_a_captcha_is_told_from_a_wrong_token() -> None:
     ],
 )
 def test_a_web_page_is_told_from_what_is_merely_no_json(content_type: str, kind: type) -> None:
-    assert type(not_json(content_type, ASKED)) is kind
+    assert type(json_error(content_type, ASKED)) is kind

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.confluence.client.opening import open_wiki
-from ingestion.confluence.client.shapes_v2 import Permission, readers_of
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.client.payloads_v2 import Permission, space_viewers
 from ingestion.confluence.errors import WikiRefused
-from ingestion.confluence.ports import Wiki
-from ingestion.confluence.types import Subjects
+from ingestion.confluence.wiki import Subjects, Wiki
 from tests.confluence.call import Edition
 from tests.confluence.server import LocalConfluence
 from tests.confluence.site import Site
@@ -124,7 +123,7 @@ def _read(kind: str, number: str | None) -> Permission:
 def test_only_principals_that_are_understood_let_anybody_in(
     kind: str, number: str | None, readers: Subjects
 ) -> None:
-    assert readers_of([_read(kind, number)]) == readers
+    assert space_viewers([_read(kind, number)]) == readers
 
 
 def test_other_permissions_and_nobody_in_particular_let_nobody_in() -> None:
@@ -136,4 +135,4 @@ def test_other_permissions_and_nobody_in_particular_let_nobody_in() -> None:
 
     told = [Permission.model_validate(each) for each in (writes, nobody)]
 
-    assert readers_of(told).empty
+    assert space_viewers(told).empty

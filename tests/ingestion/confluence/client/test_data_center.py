@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.confluence.client.data_center_shapes import SpacePermissions, readers_of
+from ingestion.confluence.client.data_center import SpacePermissions, space_viewers
 from ingestion.confluence.errors import NotVisible
-from ingestion.confluence.ports import Wiki
-from ingestion.confluence.types import Subjects, WikiAttachment
+from ingestion.confluence.wiki import Subjects, Wiki, WikiAttachment
 from ingestion.errors import PageUnreadable
 from tests.confluence.call import Edition, Options
 from tests.confluence.server import LocalConfluence
@@ -75,8 +74,8 @@ def test_only_subjects_that_are_understood_let_anybody_in(
     reads = {"operation": {"targetType": "space", "operationKey": "read"}, "subject": subject}
     writes = {"operation": {"targetType": "page", "operationKey": "create"}, "subject": subject}
 
-    assert readers_of(SpacePermissions.model_validate([reads, writes]).root) == readers
-    assert readers_of(SpacePermissions.model_validate([writes]).root).empty
+    assert space_viewers(SpacePermissions.model_validate([reads, writes]).root) == readers
+    assert space_viewers(SpacePermissions.model_validate([writes]).root).empty
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from ingestion.confluence.client.line import authorization
-from ingestion.confluence.client.opening import open_wiki
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.client.connection import authorization_header
 from ingestion.confluence.errors import NotVisible, WikiRefused, WikiUnavailable
-from ingestion.confluence.ports import Wiki
-from ingestion.confluence.types import WikiAttachment
+from ingestion.confluence.wiki import Wiki, WikiAttachment
 from ingestion.errors import SettingInvalid
 from tests.bot.adapters.teams.tenant.certificates import certified
 from tests.ingestion.confluence.client.conftest import HASTY
@@ -54,8 +53,8 @@ async def file(request: web.Request) -> web.Response:
 
 
 def test_a_token_alone_is_bearer_and_basic_with_an_address() -> None:
-    assert authorization("abc", None) == "Bearer abc"
-    assert authorization("abc", "rita@acme.example") == "Basic cml0YUBhY21lLmV4YW1wbGU6YWJj"
+    assert authorization_header("abc", None) == "Bearer abc"
+    assert authorization_header("abc", "rita@acme.example") == "Basic cml0YUBhY21lLmV4YW1wbGU6YWJj"
 
 
 async def test_a_file_kept_elsewhere_is_fetched_without_the_token(tmp_path: Path) -> None:

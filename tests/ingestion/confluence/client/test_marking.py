@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from ingestion.confluence.client.opening import open_wiki
-from ingestion.confluence.client.shapes import Content
-from ingestion.confluence.client.telling import marks_of
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.client.payloads_v1 import Content, marks_of
 from ingestion.confluence.errors import NotVisible
-from ingestion.confluence.types import PageMarks, Subjects
+from ingestion.confluence.wiki import PageMarks, Subjects
 from tests.ingestion.confluence.client.conftest import HASTY
 from tests.ingestion.confluence.client.stand_in import listing, standing_in
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.confluence.client.patience import Patience
+from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.errors import EndpointGone, NotVisible, WikiRefused, WikiUnavailable
-from ingestion.confluence.ports import Wiki
+from ingestion.confluence.wiki import Wiki
 from ingestion.errors import PageUnreadable
 from tests.confluence.call import Blindness
 from tests.confluence.faults import (
@@ -87,7 +87,7 @@ async def test_what_confluence_asks_to_wait_is_waited(wiki: Wiki, server: LocalC
 async def test_what_confluence_asks_to_wait_holds_all_requests(
     opens: Opens, server: LocalConfluence
 ) -> None:
-    wiki = opens(patience=Patience(attempts=1))
+    wiki = opens(patience=RetryLimits(attempts=1))
     server.faults.fail(ANY, too_many("0.3"))
     began = time.monotonic()
     with pytest.raises(WikiUnavailable):
@@ -141,7 +141,7 @@ async def test_an_answer_that_does_not_come_is_not_waited_for(
     opens: Opens, server: LocalConfluence
 ) -> None:
     server.faults.fail_always(ANY, slow(30))
-    wiki = opens(patience=Patience(attempts=2, deadline_seconds=0.5, try_seconds=0.2))
+    wiki = opens(patience=RetryLimits(attempts=2, deadline_seconds=0.5, try_seconds=0.2))
 
     with pytest.raises(WikiUnavailable, match="No whole answer to GET"):
         await wiki.spaces()

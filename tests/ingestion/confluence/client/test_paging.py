@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from ingestion.confluence.client import paging, transport
-from ingestion.confluence.client.opening import open_wiki
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.client import transport
 from ingestion.confluence.errors import WikiUnavailable
-from ingestion.confluence.ports import Wiki
+from ingestion.confluence.wiki import Wiki
 from tests.ingestion.confluence.client.conftest import HASTY
 from tests.ingestion.confluence.client.stand_in import StandIn, listing, standing_in
 
@@ -100,7 +100,7 @@ async def test_a_list_that_goes_round_is_left() -> None:
 
 
 async def test_a_list_without_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "MOST_PARTS", 20)
+    monkeypatch.setattr(transport, "MOST_PARTS", 20)
     asked = iter(range(1000))
     async with site_that_goes_on_at(lambda _: f"/wiki/api/v2/spaces?cursor={next(asked)}") as (
         site,

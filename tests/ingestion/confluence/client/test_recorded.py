@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 import yaml
 
-from ingestion.confluence.client.paging import Part
-from ingestion.confluence.client.shapes import Content, ContentPart, Reference
-from ingestion.confluence.client.shapes_v2 import Page
-from ingestion.confluence.client.telling import attachment_of, kind_of
-from ingestion.confluence.client.urls import Named, named_by
+from ingestion.confluence.client.payloads_v1 import (
+    Content,
+    ContentPart,
+    Reference,
+    attachment_of,
+    page_kind,
+)
+from ingestion.confluence.client.payloads_v2 import Page
+from ingestion.confluence.client.transport import Part
+from ingestion.confluence.client.urls import AddressTarget, address_target
 
 BASE = "https://querypie.atlassian.net/wiki"
 ROOT = Path(__file__).parents[4]
@@ -49,7 +54,7 @@ def test_a_page_of_the_newer_api_is_read(page: Path) -> None:
 def test_a_page_of_the_older_api_is_read(page: Path) -> None:
     read = Content.model_validate_json(recorded(page, "page.v1.yaml"))
 
-    assert (read.id, kind_of(read.type), read.status) == (page.name, "page", "current")
+    assert (read.id, page_kind(read.type), read.status) == (page.name, "page", "current")
     assert read.body is not None
     assert read.body.storage is not None
     assert read.body.storage.value.startswith("<")
@@ -62,7 +67,7 @@ def test_a_page_of_the_older_api_is_read(page: Path) -> None:
 def test_its_short_link_holds_its_id(page: Path) -> None:
     links = json.loads(recorded(page, "page.v1.yaml"))["_links"]
 
-    assert named_by(links["base"] + links["tinyui"]) == Named(page_id=page.name)
+    assert address_target(links["base"] + links["tinyui"]) == AddressTarget(page_id=page.name)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -78,7 +83,7 @@ def test_its_attachments_are_read_as_far_as_they_were_expanded(page: Path) -> No
         assert told.bytes > 0
         assert "/" in told.media_type
         assert told.download.startswith(f"/download/attachments/{page.name}/")
-        named = named_by(told.url)
+        named = address_target(told.url)
         assert named is not None
         assert (named.page_id, named.attachment_id) == (page.name, told.id)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.confluence.client.urls import Named, named_by
+from ingestion.confluence.client.urls import AddressTarget, address_target
 from tests.confluence.content import Content
 from tests.confluence.links import tiny
 from tests.confluence.site import Site
@@ -18,43 +18,43 @@ CENTER = "https://wiki.acme.example/confluence"
 @pytest.mark.parametrize(
     ("url", "named"),
     [
-        (f"{CLOUD}/spaces/IT/pages/123/VPN+FAQ", Named(page_id="123", space="IT")),
-        (f"{CLOUD}/spaces/IT/pages/123", Named(page_id="123", space="IT")),
-        (f"{CLOUD}/spaces/IT/pages/123/VPN?focusedCommentId=9#x", Named("123", "IT")),
-        (f"{CLOUD}/spaces/~712020ab/pages/123/x", Named("123", "~712020ab")),
-        (f"{CLOUD}/spaces/IT/pages/edit-v2/123", Named("123", "IT")),
-        (f"{CLOUD}/spaces/IT/blog/2024/05/06/123/News", Named("123", "IT")),
-        (f"{CLOUD}/spaces/IT/overview", Named(space="IT")),
-        (f"{CLOUD}/spaces/IT", Named(space="IT")),
-        (f"{CLOUD}/pages/viewpage.action?pageId=123", Named("123")),
-        (f"{CLOUD}/pages/resumedraft.action?draftId=123", Named("123")),
+        (f"{CLOUD}/spaces/IT/pages/123/VPN+FAQ", AddressTarget(page_id="123", space="IT")),
+        (f"{CLOUD}/spaces/IT/pages/123", AddressTarget(page_id="123", space="IT")),
+        (f"{CLOUD}/spaces/IT/pages/123/VPN?focusedCommentId=9#x", AddressTarget("123", "IT")),
+        (f"{CLOUD}/spaces/~712020ab/pages/123/x", AddressTarget("123", "~712020ab")),
+        (f"{CLOUD}/spaces/IT/pages/edit-v2/123", AddressTarget("123", "IT")),
+        (f"{CLOUD}/spaces/IT/blog/2024/05/06/123/News", AddressTarget("123", "IT")),
+        (f"{CLOUD}/spaces/IT/overview", AddressTarget(space="IT")),
+        (f"{CLOUD}/spaces/IT", AddressTarget(space="IT")),
+        (f"{CLOUD}/pages/viewpage.action?pageId=123", AddressTarget("123")),
+        (f"{CLOUD}/pages/resumedraft.action?draftId=123", AddressTarget("123")),
         (
             f"{CLOUD}/pages/viewpageattachments.action?pageId=123&preview=%2F123%2F456%2Fa.pdf",
-            Named("123", attachment_id="att456"),
+            AddressTarget("123", attachment_id="att456"),
         ),
         (
             f"{CLOUD}/pages/viewpageattachments.action?pageId=123&preview=%2F9%2F456%2Fa.pdf",
-            Named("123"),
+            AddressTarget("123"),
         ),
-        (f"{CLOUD}/api/v2/pages/123", Named("123")),
-        (f"{CENTER}/rest/api/content/123", Named("123")),
-        (f"{CENTER}/display/IT/VPN+FAQ", Named(space="IT", title="VPN FAQ")),
-        (f"{CENTER}/display/IT/Gr%C3%BC%C3%9Fe", Named(space="IT", title="Grüße")),
-        (f"{CENTER}/display/IT/2024/05/06/News", Named(space="IT", title="News")),
-        (f"{CENTER}/display/IT", Named(space="IT")),
-        (f"{CENTER}/display/~rita/Notes", Named(space="~rita", title="Notes")),
+        (f"{CLOUD}/api/v2/pages/123", AddressTarget("123")),
+        (f"{CENTER}/rest/api/content/123", AddressTarget("123")),
+        (f"{CENTER}/display/IT/VPN+FAQ", AddressTarget(space="IT", title="VPN FAQ")),
+        (f"{CENTER}/display/IT/Gr%C3%BC%C3%9Fe", AddressTarget(space="IT", title="Grüße")),
+        (f"{CENTER}/display/IT/2024/05/06/News", AddressTarget(space="IT", title="News")),
+        (f"{CENTER}/display/IT", AddressTarget(space="IT")),
+        (f"{CENTER}/display/~rita/Notes", AddressTarget(space="~rita", title="Notes")),
         (
             f"{CENTER}/pages/viewpage.action?spaceKey=IT&title=A+%26+B",
-            Named(space="IT", title="A & B"),
+            AddressTarget(space="IT", title="A & B"),
         ),
-        (f"{CLOUD}/x/twBvI", Named("544145591")),
-        (f"{CLOUD}/x/iABeIg", Named("576585864")),
-        ("123", Named("123")),
-        (" 123 ", Named("123")),
+        (f"{CLOUD}/x/twBvI", AddressTarget("544145591")),
+        (f"{CLOUD}/x/iABeIg", AddressTarget("576585864")),
+        ("123", AddressTarget("123")),
+        (" 123 ", AddressTarget("123")),
     ],
 )
-def test_an_address_names_a_page_or_a_space(url: str, named: Named) -> None:
-    assert named_by(url) == named
+def test_an_address_names_a_page_or_a_space(url: str, named: AddressTarget) -> None:
+    assert address_target(url) == named
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_address_names_a_page_or_a_space(url: str, named: Named) -> None:
     ],
 )
 def test_what_names_no_page_is_none(url: str) -> None:
-    assert named_by(url) is None
+    assert address_target(url) is None
 
 
 @given(st.integers(min_value=1, max_value=2**62))
@@ -82,11 +82,11 @@ def test_a_short_link_holds_the_page_that_it_was_made_of(number: int) -> None:
     page: Content = site.create("IT", "Page")
     page.id = str(number)
 
-    assert named_by(f"{CLOUD}{tiny(page)}") == Named(page_id=str(number))
+    assert address_target(f"{CLOUD}{tiny(page)}") == AddressTarget(page_id=str(number))
 
 
 @given(st.text())
 def test_no_text_breaks_it(text: str) -> None:
-    named_by(text)
-    named_by(f"{CLOUD}/spaces/{text}")
-    named_by(f"{CLOUD}/pages/viewpage.action?pageId={text}&preview={text}")
+    address_target(text)
+    address_target(f"{CLOUD}/spaces/{text}")
+    address_target(f"{CLOUD}/pages/viewpage.action?pageId={text}&preview={text}")

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.confluence.errors import NotVisible, WikiUnavailable
-from ingestion.confluence.ports import Wiki
-from ingestion.confluence.types import PageMarks, Subjects, WikiSpace
+from ingestion.confluence.wiki import PageMarks, Subjects, Wiki, WikiSpace
 from ingestion.errors import PageUnreadable
 from tests.confluence.faults import Fault
 from tests.confluence.server import LocalConfluence

@@ -9,22 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.confluence.client.opening import open_wiki
-from ingestion.confluence.client.patience import Patience
-from ingestion.confluence.directory.composition import open_finder
-from ingestion.confluence.directory.errors import DirectoryInvalid
-from ingestion.confluence.directory.finding import (
-    Finds,
-    FirstOf,
-    GroupIds,
-    InEntra,
-    Principals,
-    Shown,
-)
+from ingestion.confluence.assembly import open_wiki
+from ingestion.confluence.client.retry import RetryLimits
 from ingestion.confluence.directory.graph import Graph
-from ingestion.confluence.errors import WikiUnavailable
-from ingestion.confluence.permissions import group, user
-from ingestion.confluence.ports import Wiki
+from ingestion.confluence.directory.person_finder import (
+    EmailFinder,
+    EntraFinder,
+    FirstMatchFinder,
+    GroupIds,
+    PersonFinder,
+    Principals,
+    open_finder,
+)
+from ingestion.confluence.errors import DirectoryInvalid, WikiUnavailable
+from ingestion.confluence.permissions import group_principal, user_principal
+from ingestion.confluence.wiki import Wiki
 from tests.confluence.call import Edition
 from tests.confluence.faults import ANY, unavailable
 from tests.confluence.server import LocalConfluence
@@ -35,7 +34,7 @@ from tests.ingestion.confluence.settings import wiki_settings
 
 ANN = "ann@acme.example"
 BOB = "bob@acme.example"
-ONCE = Patience(attempts=1)
+ONCE = RetryLimits(attempts=1)
 
 
 @dataclass
@@ -55,9 +54,9 @@ class Joined:
         return person.account_id if self.cloud else person.user_key
 
     def principals(self, handle: str | None, *groups: str) -> Principals:
-        known = {user(self.account(handle))} if handle else set()
+        known = {user_principal(self.account(handle))} if handle else set()
         ids = (self.site.groups[name].id if self.cloud else name for name in groups)
-        return frozenset(known | {group(one) for one in ids})
+        return frozenset(known | {group_principal(one) for one in ids})
 
 
 @pytest.fixture(params=["cloud", "data-center"])
@@ -132,9 +131,9 @@ async def token() -> str:
     return TOKEN
 
 
-def in_entra(joined: Joined, graph: Graph) -> Finds:
+def in_entra(joined: Joined, graph: Graph) -> PersonFinder:
     ids = GroupIds(joined.wiki, seconds=600, clock=time.monotonic)
-    return FirstOf([InEntra(graph, joined.wiki, ids), Shown(joined.wiki)])
+    return FirstMatchFinder([EntraFinder(graph, joined.wiki, ids), EmailFinder(joined.wiki)])
 
 
 async def test_groups_of_entra_count_by_their_names(joined: Joined) -> None:

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ingestion.confluence.directory.errors import DirectoryUnavailable
 from ingestion.confluence.directory.graph import Graph
+from ingestion.confluence.errors import DirectoryUnavailable
 from rag.retrying import RetryPolicy
 from tests.ingestion.confluence.directory.local_graph import TOKEN, LocalGraph
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.confluence.directory.errors import DirectoryInvalid
-from ingestion.confluence.directory.people_csv import ListedPerson, parse_people
+from ingestion.confluence.directory.people_file import ListedPerson, parse_people
+from ingestion.confluence.errors import DirectoryInvalid
 
 ANN = ListedPerson("712020:ann", frozenset({"staff", "board"}))
 

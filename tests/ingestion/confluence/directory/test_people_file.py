@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.confluence.directory.errors import DirectoryInvalid
-from ingestion.confluence.directory.people_csv import ListedPerson
-from ingestion.confluence.directory.people_file import PeopleFile
+from ingestion.confluence.directory.people_file import ListedPerson, PeopleFile
+from ingestion.confluence.errors import DirectoryInvalid
 
 HEADER = "email,account\n"
 

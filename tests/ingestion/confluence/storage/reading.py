@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ingestion.confluence.storage.convert import convert
-from ingestion.confluence.storage.types import Converted, FileRef, PageRef, Resolve
-from ingestion.render import markdown
+from ingestion.confluence.storage.writer import Converted, FileRef, PageRef, Resolve
+from ingestion.text import markdown
 
 HERE = PageRef("IT", "Handbook")
 KNOWN = Resolve(

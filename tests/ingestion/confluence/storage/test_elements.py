@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.confluence.storage.types import Resolve
+from ingestion.confluence.storage.writer import Resolve
 from tests.ingestion.confluence.storage.reading import macro, read
 
 PLAN = '<ri:attachment ri:filename="plan.pdf" />'

@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.confluence.storage import writer
 from ingestion.confluence.storage.convert import needs
-from ingestion.confluence.storage.types import FileRef, Needs, PageRef
+from ingestion.confluence.storage.writer import FileRef, Needs, PageRef
 from tests.ingestion.confluence.storage.reading import HERE, KNOWN, converted, macro, read
 
 VPN = PageRef("IT", "VPN FAQ")

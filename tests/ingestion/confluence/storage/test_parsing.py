@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from ingestion.confluence.storage import parsing
 from ingestion.confluence.storage.convert import convert, needs
-from ingestion.confluence.storage.mending import mended
-from ingestion.confluence.storage.parsing import parse
-from ingestion.confluence.storage.types import Converted, Needs, Resolve
+from ingestion.confluence.storage.parsing import parse, well_formed
+from ingestion.confluence.storage.writer import Converted, Needs, Resolve
+from ingestion.documents.html_elements import all_text
 from ingestion.errors import PageUnreadable
-from ingestion.html_inline import all_text
 from tests.ingestion.confluence.storage.reading import converted, macro, read
 
 LARGE = 1_500_000
@@ -191,7 +190,7 @@ MEASURED = """
 import sys, time
 from pathlib import Path
 from ingestion.confluence.storage.convert import convert
-from ingestion.confluence.storage.types import Resolve
+from ingestion.confluence.storage.writer import Resolve
 
 def peak():
     status = Path("/proc/self/status")
@@ -242,4 +241,4 @@ def test_mending_keeps_every_word(parts: list[str]) -> None:
     assert [word for word in found if word in {"x1", "y2"}] == [
         part for part in parts if part in {"x1", "y2"}
     ]
-    assert mended(mended(markup)).count("<p>") == mended(markup).count("<p>")
+    assert well_formed(well_formed(markup)).count("<p>") == well_formed(markup).count("<p>")

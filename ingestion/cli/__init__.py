@@ -1,0 +1,1 @@
+"""The commands of ``python -m ingestion``; each returns the exit code."""

@@ -1,0 +1,175 @@
+"""Payloads of Cloud's REST v2, and their conversion to our values. Pure."""
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+from ingestion.confluence.client.payloads_v1 import Body, ContentLinks, Label
+from ingestion.confluence.client.transport import Part
+from ingestion.confluence.client.urls import web_address
+from ingestion.confluence.wiki import Kind, PageHead, Subjects, WikiAttachment, WikiSpace
+
+_ANONYMOUS = frozenset({"anonymous", "anonymous-users", "anonymous_users"})
+
+
+def _no_links() -> ContentLinks:
+    return ContentLinks.model_validate({})
+
+
+class Space(BaseModel):
+    """A space."""
+
+    id: str
+    key: str
+    name: str = ""
+    status: str = "current"
+    links: ContentLinks = Field(default_factory=_no_links, alias="_links")
+
+    def space(self, *, base: str) -> WikiSpace:
+        return WikiSpace(
+            id=self.id,
+            key=self.key,
+            name=self.name,
+            url=web_address(base, self.links.webui),
+            archived=self.status == "archived",
+        )
+
+
+class Version(BaseModel):
+    """A version, and who made it when."""
+
+    number: int
+    created_at: AwareDatetime = Field(alias="createdAt")
+    author_id: str | None = Field(None, alias="authorId")
+
+
+class LabelsMeta(BaseModel):
+    """Whether there are more labels than came along."""
+
+    has_more: bool = Field(default=False, alias="hasMore")
+
+
+class Labels(BaseModel):
+    """The labels that came along with a page."""
+
+    results: tuple[Label, ...] = ()
+    meta: LabelsMeta = Field(default_factory=lambda: LabelsMeta.model_validate({}))
+
+
+class Page(BaseModel):
+    """A page or a blog post; the latter has no parent."""
+
+    id: str
+    status: str
+    title: str
+    space_id: str = Field(alias="spaceId")
+    version: Version
+    parent_id: str | None = Field(None, alias="parentId")
+    parent_type: str | None = Field(None, alias="parentType")
+    body: Body | None = None
+    labels: Labels | None = None
+    links: ContentLinks = Field(default_factory=_no_links, alias="_links")
+
+    def head(self, kind: Kind, *, space_key: str, base: str) -> PageHead:
+        return PageHead(
+            id=self.id,
+            kind=kind,
+            title=self.title,
+            space_key=space_key,
+            parent_id=self.parent_id or None,
+            version=self.version.number,
+            updated_at=self.version.created_at,
+            url=web_address(self.links.base or base, self.links.webui),
+            parent_kind=self.parent_type or "page",
+            updated_by=self.version.author_id or "",
+        )
+
+
+class Ancestor(BaseModel):
+    """What a page hangs under: a page, a folder, a whiteboard, a database."""
+
+    id: str
+    type: str = "page"
+
+
+class Ancestors(BaseModel):
+    """All that a page hangs under, outermost first."""
+
+    results: tuple[Ancestor, ...]
+
+
+class Attachment(BaseModel):
+    """A file on a page."""
+
+    id: str
+    status: str = "current"
+    title: str
+    media_type: str = Field("", alias="mediaType")
+    file_size: int = Field(0, alias="fileSize")
+    version: Version
+    links: ContentLinks = Field(default_factory=_no_links, alias="_links")
+
+    def attachment(self, page_id: str, *, base: str) -> WikiAttachment:
+        return WikiAttachment(
+            id=self.id,
+            page_id=page_id,
+            name=self.title,
+            media_type=self.media_type,
+            bytes=self.file_size,
+            version=self.version.number,
+            updated_at=self.version.created_at,
+            url=web_address(base, self.links.webui),
+            download=self.links.download,
+        )
+
+
+class Principal(BaseModel):
+    """Who a permission is for."""
+
+    type: str
+    id: str | None = None
+
+
+class Operation(BaseModel):
+    """What a permission allows."""
+
+    key: str
+    target_type: str = Field(alias="targetType")
+
+
+class Permission(BaseModel):
+    """One permission of a space; a principal that is not told is nobody."""
+
+    principal: Principal | None = None
+    operation: Operation
+
+    @property
+    def reads(self) -> bool:
+        return self.operation.key == "read" and self.operation.target_type == "space"
+
+
+SpacePart = Part[Space]
+PagePart = Part[Page]
+AttachmentPart = Part[Attachment]
+PermissionPart = Part[Permission]
+LabelPart = Part[Label]
+
+
+def space_viewers(permissions: list[Permission]) -> Subjects:
+    """Return who may view a space.
+
+    Roles and whatever else comes lets nobody in, which hides more, not less; but for the one that
+    says in its name that it is for people who are not signed in.
+    """
+    named = [each.principal for each in permissions if each.reads and each.principal]
+    others = [each for each in named if each.type not in {"user", "group"}]
+    return Subjects(
+        users=frozenset(each.id for each in named if each.type == "user" and each.id),
+        groups=frozenset(each.id for each in named if each.type == "group" and each.id),
+        anyone=any(_is_anyone(each) for each in others),
+        unknown=frozenset(f"{one.type}/{one.id or ''}" for one in others if not _is_anyone(one)),
+    )
+
+
+def _is_anyone(principal: Principal) -> bool:
+    return principal.type in _ANONYMOUS or (principal.id or "").lower() in _ANONYMOUS

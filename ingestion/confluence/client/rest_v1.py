@@ -1,0 +1,357 @@
+"""Call the REST v1 endpoints that Cloud and Data Center share.
+
+Restrictions and labels, search by CQL, people and their groups, spaces, the site itself, files.
+
+Restrictions come for a hundred pages a request. A batch is asked for by its ids, so that it
+neither shifts while pages change nor depends on what came before; what is missing in its answer
+(the search lags, a restriction was not told whole) is asked for on its own. The search index
+lags a little behind what was edited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel
+
+from ingestion.confluence.client.payloads_v1 import (
+    Content,
+    ContentPart,
+    GroupPart,
+    NamedSubjects,
+    Person,
+    Restriction,
+    attachment_of,
+    marks_of,
+)
+from ingestion.confluence.client.retry import RetryLimits, TryAgain, no_spaces_error
+from ingestion.confluence.client.transport import Part, Query, Transport, items, parts
+from ingestion.confluence.client.urls import cql_quoted, path_segment
+from ingestion.confluence.errors import NotVisible
+from ingestion.confluence.wiki import (
+    PageMarks,
+    Subjects,
+    WikiAbout,
+    WikiAttachment,
+    WikiGroup,
+    WikiSpace,
+    WikiUser,
+    normalized_email,
+)
+from ingestion.errors import PageUnreadable
+
+SEARCH = "/rest/api/content/search"
+_SEARCH_LIMIT = 100
+
+
+async def attachments_in(transport: Transport, space: WikiSpace) -> AsyncIterator[WikiAttachment]:
+    """Yield the current attachments of all pages of a space, each once."""
+    cql = f"space = {cql_quoted(space.key)} and type = attachment order by created"
+    query: Query = {"cql": cql, "expand": "version,container", "limit": _SEARCH_LIMIT}
+    seen: set[str] = set()
+    async for answer in parts(transport, SEARCH, query, of=ContentPart):
+        base = answer.value.links.base or str(transport.address.base)
+        for content in answer.value.results:
+            attachment = attachment_of(content, base=base)
+            if attachment is not None and attachment.id not in seen:
+                seen.add(attachment.id)
+                yield attachment
+
+
+async def including_pages(transport: Transport, space: WikiSpace) -> AsyncIterator[str]:
+    """Yield the ids of current pages with an include or excerpt-include macro, each once."""
+    cql = (
+        f"space = {cql_quoted(space.key)} and type in (page, blogpost) "
+        'and macro in ("include", "excerpt-include")'
+    )
+    seen: set[str] = set()
+    async for content in items(
+        transport, SEARCH, {"cql": cql, "limit": _SEARCH_LIMIT}, of=ContentPart
+    ):
+        if content.id not in seen:
+            seen.add(content.id)
+            yield content.id
+
+
+BATCH = 100
+_RESTRICTED = "restrictions.read.restrictions.user,restrictions.read.restrictions.group"
+_EXPAND = f"{_RESTRICTED},metadata.labels"
+_EACH = 200
+_MOST_PARTS = 500
+_FAILS_ON_IT = 500
+_TOO_MANY = 429
+_BATCH_LIMITS = RetryLimits(attempts=2, deadline_seconds=90.0)
+"""A batch with one page that Confluence fails on fails always: not worth eight tries."""
+
+LabelsOf = Callable[[str], Awaitable[tuple[str, ...]]]
+
+
+class PageMarksReader:
+    """Marks of pages. ``labels_of`` reads one page's labels, as the edition has it.
+
+    ``counted``: whether the edition's search counts (see paging).
+    """
+
+    def __init__(self, transport: Transport, *, labels_of: LabelsOf, counted: bool = False) -> None:
+        self._transport = transport
+        self._labels_of = labels_of
+        self._counted = counted
+
+    async def of_all(self, ids: AsyncIterator[str]) -> AsyncIterator[PageMarks]:
+        """Yield the marks of pages; those that can't be read are left out."""
+        async for batch in _batches(ids):
+            found = await self._batch(batch)
+            for marks in found.values():
+                yield marks
+            for marks in await self._singly([each for each in batch if each not in found]):
+                yield marks
+
+    async def _batch(self, ids: Sequence[str]) -> dict[str, PageMarks]:
+        """Return what one request tells; nothing where Confluence fails on the batch."""
+        query: Query = {"cql": f"id in ({','.join(ids)})", "expand": _EXPAND, "limit": BATCH}
+        found = items(
+            self._transport,
+            SEARCH,
+            query,
+            of=ContentPart,
+            counted=self._counted,
+            patience=_BATCH_LIMITS,
+        )
+        try:
+            told = await _first(found, len(ids))
+        except NotVisible:
+            return {}
+        except TryAgain as error:
+            if error.status is None or error.status == _TOO_MANY:
+                raise
+            return {}
+        marked = (marks_of(content) for content in told)
+        return {marks.id: marks for marks in marked if marks is not None and marks.id in ids}
+
+    async def _singly(self, ids: Sequence[str]) -> list[PageMarks]:
+        reading = (self._unless_hidden(each) for each in ids)
+        # All are waited for: none goes on asking after another has failed.
+        read = await asyncio.gather(*reading, return_exceptions=True)
+        for error in read:
+            if isinstance(error, BaseException):
+                raise error
+        return [marks for marks in read if isinstance(marks, PageMarks)]
+
+    async def _unless_hidden(self, page_id: str) -> PageMarks | None:
+        try:
+            return await self.of(page_id, patience=_BATCH_LIMITS)
+        except NotVisible:
+            return None
+        except TryAgain as error:
+            if error.status == _FAILS_ON_IT:
+                return None
+            raise
+
+    async def of(self, page_id: str, *, patience: RetryLimits | None = None) -> PageMarks:
+        """Return one page's marks. Raises NotVisible, also where who is named can't be told."""
+        subjects = await self._restriction(page_id, patience)
+        return PageMarks(id=page_id, readers=subjects, labels=await self._labels_of(page_id))
+
+    async def _restriction(self, page_id: str, patience: RetryLimits | None) -> Subjects:
+        path = f"/rest/api/content/{path_segment(page_id)}/restriction/byOperation/read"
+        query: Query = {"expand": "restrictions.user,restrictions.group", "limit": _EACH}
+        told: list[NamedSubjects] = []
+        for _ in range(_MOST_PARTS):
+            start = sum(each.step for each in told)
+            answer = await self._transport.get(
+                path, {**query, "start": start}, shape=Restriction, patience=patience
+            )
+            told.append(answer.value.restrictions)
+            if told[-1].last:
+                break
+        return _joined(told, page_id)
+
+
+def _joined(told: Sequence[NamedSubjects], page_id: str) -> Subjects:
+    parts = [each.subjects() for each in told]
+    subjects = Subjects(
+        users=frozenset().union(*(part.users for part in parts)),
+        groups=frozenset().union(*(part.groups for part in parts)),
+    )
+    if subjects.empty and any(each.unnamed for each in told):
+        # No id is no restriction to who reads this: the page would be open to all.
+        raise NotVisible(f"Confluence does not say who may read {page_id}, only that some may.")
+    return subjects
+
+
+async def _batches(ids: AsyncIterator[str]) -> AsyncIterator[list[str]]:
+    batch: list[str] = []
+    async for each in ids:
+        batch.append(each)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+async def _first(found: AsyncIterator[Content], number: int) -> list[Content]:
+    """Return so many of what is found, and ask for no more than that takes."""
+    told: list[Content] = []
+    async for content in found:
+        told.append(content)
+        if len(told) >= number:
+            break
+    return told
+
+
+_PEOPLE_LIMIT = 200
+
+
+class PersonHit(BaseModel):
+    """What a search for people finds."""
+
+    user: Person | None = None
+
+
+HitPart = Part[PersonHit]
+
+
+class PeopleReader:
+    """People of a site. ``by`` is what the edition calls the id of one."""
+
+    def __init__(self, transport: Transport, *, by: Literal["accountId", "key"]) -> None:
+        self._transport = transport
+        self._by = by
+
+    async def user(self, user_id: str) -> WikiUser:
+        answer = await self._transport.get("/rest/api/user", {self._by: user_id}, shape=Person)
+        if answer.value.id != user_id:
+            raise NotVisible(f"Confluence knows nobody with the id {user_id!r}.")
+        return answer.value.user()
+
+    async def groups_of(self, user_id: str) -> tuple[WikiGroup, ...]:
+        query: Query = {self._by: user_id, "limit": _PEOPLE_LIMIT}
+        found = items(self._transport, "/rest/api/user/memberof", query, of=GroupPart, counted=True)
+        return tuple({each.key: each.group() async for each in found if each.key}.values())
+
+
+async def person_by_email(
+    transport: Transport, path: str, queries: tuple[str, ...], email: str
+) -> WikiUser | None:
+    """Return the one person among those found who shows this very address.
+
+    ``queries`` (CQL) are tried until one finds somebody who does. None for nobody, and for
+    several, who can't be told apart.
+    """
+    for cql in queries:
+        found = {person.id: person async for person in _found(transport, path, cql)}
+        shown = [
+            user
+            for user in found.values()
+            if normalized_email(user.email) == normalized_email(email)
+        ]
+        if shown:
+            return shown[0] if len(shown) == 1 else None
+    return None
+
+
+async def _found(transport: Transport, path: str, cql: str) -> AsyncIterator[WikiUser]:
+    query: Query = {"cql": cql, "limit": _PEOPLE_LIMIT}
+    async for hit in items(transport, path, query, of=HitPart):
+        if hit.user is not None and hit.user.id:
+            yield hit.user.user()
+
+
+ListSpaces = Callable[[Sequence[str] | None], AsyncIterator[WikiSpace]]
+"""Yields the spaces with these keys, or all; some twice, or others too, does no harm."""
+
+
+async def visible_spaces(
+    transport: Transport, listed: ListSpaces, keys: Collection[str] | None
+) -> Sequence[WikiSpace]:
+    """Return the spaces with these keys, or all, each once. Raises WikiRefused without a list."""
+    wanted = None if keys is None else sorted(set(keys))
+    try:
+        found = {space.key: space async for space in listed(wanted)}
+    except NotVisible as error:
+        raise no_spaces_error(str(transport.address.base), error) from error
+    return tuple(space for space in found.values() if wanted is None or space.key in wanted)
+
+
+_ANONYMOUS = "anonymous"
+
+
+class _Account(Person):
+    """Who asks; people who are not signed in have a type, too."""
+
+    type: str = "known"
+
+
+class _Server(BaseModel):
+    """What a Data Center says of itself since 9.1."""
+
+    version: str = ""
+
+
+async def site_about(transport: Transport) -> WikiAbout:
+    """Ask a site about itself. Raises as every request does."""
+    told = await transport.get("/rest/api/user/current", shape=_Account)
+    account = told.value
+    return WikiAbout(
+        edition=transport.address.edition,
+        base=str(transport.address.base),
+        version=await _version_text(transport),
+        account=account.user() if account.id and account.type != _ANONYMOUS else None,
+        asked_at=told.asked_at,
+    )
+
+
+async def _version_text(transport: Transport) -> str:
+    if transport.address.edition == "cloud":
+        return ""
+    try:
+        return (await transport.get("/rest/api/server-information", shape=_Server)).value.version
+    except NotVisible:
+        return ""
+
+
+_MB = 1_000_000
+
+
+async def download(
+    transport: Transport, attachment: WikiAttachment, *, path: str, into: Path, most: int
+) -> int:
+    """Write the file and return its bytes; on an error there is none.
+
+    Raises PageUnreadable where it is not as told, WikiUnavailable.
+    """
+    if attachment.bytes > most:
+        raise _too_big(attachment, most)
+    try:
+        fetched = await transport.fetch(path, into, most)
+        return _expected_bytes(attachment, fetched, most)
+    except BaseException:
+        _remove_file(into)
+        raise
+
+
+def _expected_bytes(attachment: WikiAttachment, fetched: int | None, most: int) -> int:
+    if fetched is None:
+        raise _too_big(attachment, most)
+    if attachment.bytes and fetched != attachment.bytes:
+        # A login page, say, or a newer version: the next run sees which.
+        raise PageUnreadable(
+            f"{attachment.name!r} came with {fetched} bytes where Confluence says "
+            f"{attachment.bytes}. It is tried again."
+        )
+    return fetched
+
+
+def _remove_file(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+def _too_big(attachment: WikiAttachment, most: int) -> PageUnreadable:
+    return PageUnreadable(
+        f"{attachment.name!r} has more than {most / _MB:.0f} MB. Raise CONFLUENCE_ATTACHMENT_MB "
+        "to read it."
+    )

@@ -1,0 +1,203 @@
+"""Look up pages, their text, their parents and people's names; each is asked for once.
+
+All caches are bounded. What a whole listing told is not asked again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+
+from ingestion.confluence.errors import FailureStreak, WikiUnavailable
+from ingestion.confluence.wiki import PageHead, Wiki, WikiPage
+from ingestion.errors import PageUnreadable
+from ingestion.text import clean
+
+AncestorIds = tuple[str, ...] | None
+"""The ids of what a page hangs under, outermost first; None where that can't be told."""
+
+
+class PageTree:
+    """Follows pages up to the top of their space.
+
+    A parent that the listing does not show is a folder, a whiteboard, or a page that is not
+    current or not to be seen; then Confluence is asked, once for all that hang there.
+    """
+
+    def __init__(self, wiki: Wiki, heads: Mapping[str, PageHead]) -> None:
+        self._wiki = wiki
+        self._heads = heads
+        self._above: dict[str, AncestorIds] = {}
+        self._setbacks = FailureStreak()
+
+    async def chain(self, page_id: str) -> AncestorIds:
+        """Return what a listed page hangs under."""
+        path: list[str] = []
+        at = self._heads[page_id]
+        while at.parent_id is not None:
+            if at.parent_id == page_id or at.parent_id in path:
+                return None
+            if at.parent_id not in self._heads:
+                above = await self._unlisted(at.parent_id, at.id)
+                return None if above is None else (*above, *reversed(path))
+            path.append(at.parent_id)
+            at = self._heads[at.parent_id]
+        return tuple(reversed(path))
+
+    async def _unlisted(self, parent: str, child: str) -> AncestorIds:
+        if parent not in self._above:
+            self._above[parent] = await self._asked(parent, child)
+        return self._above[parent]
+
+    async def _asked(self, parent: str, child: str) -> AncestorIds:
+        try:
+            chain = await self._wiki.ancestors(child)
+        except PageUnreadable:
+            return None
+        except WikiUnavailable as error:
+            self._setbacks.bear(error)
+            return None
+        # A page that was moved meanwhile hangs under both, to be safe.
+        return chain if parent in chain else (*chain, parent)
+
+
+_MOST_KEPT = 4096
+_Key = tuple[str, str]
+
+
+class PageLookup:
+    """Answers what a page is called, and which page is called so.
+
+    With ``whole``, nothing about that space is asked: what was not listed is not there.
+    """
+
+    def __init__(self, wiki: Wiki, space_key: str) -> None:
+        self._wiki = wiki
+        self._space_key = space_key
+        self._heads: Mapping[str, PageHead] | None = None
+        self._titled: Mapping[str, PageHead] = {}
+        self._by_id: OrderedDict[str, PageHead | None] = OrderedDict()
+        self._by_title: OrderedDict[_Key, PageHead | None] = OrderedDict()
+
+    def whole(self, heads: Mapping[str, PageHead]) -> None:
+        """Take over the whole listing of the space."""
+        self._heads = heads
+        self._titled = _titled(heads.values())
+
+    async def titles(self, page_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return what pages are called; folders, and what can't be seen, are left out."""
+        found = [await self._page(page_id) for page_id in page_ids]
+        return tuple(head.title for head in found if head is not None)
+
+    async def titled(self, space_key: str, title: str) -> PageHead | None:
+        """Return the page of a space that has a title."""
+        if self._heads is not None and space_key == self._space_key:
+            return self._titled.get(title)
+        key = (space_key, title)
+        if key not in self._by_title:
+            _keep(self._by_title, key, await self._asked_for_title(space_key, title))
+        return self._by_title[key]
+
+    async def _page(self, page_id: str) -> PageHead | None:
+        if self._heads is not None:
+            return self._heads.get(page_id)
+        if page_id not in self._by_id:
+            _keep(self._by_id, page_id, await self._asked_for(page_id))
+        return self._by_id[page_id]
+
+    async def _asked_for(self, page_id: str) -> PageHead | None:
+        try:
+            return await self._wiki.head(page_id)
+        except PageUnreadable:
+            return None
+
+    async def _asked_for_title(self, space_key: str, title: str) -> PageHead | None:
+        try:
+            return await self._wiki.titled(space_key, title)
+        except PageUnreadable:
+            return None
+
+
+def _titled(heads: Iterable[PageHead]) -> dict[str, PageHead]:
+    """Return heads by title; where a blog post is called as a page is, the page."""
+    return {head.title: head for head in sorted(heads, key=lambda head: head.kind == "page")}
+
+
+def _keep(
+    kept: OrderedDict[str, PageHead | None] | OrderedDict[_Key, PageHead | None],
+    key: str | _Key,
+    head: PageHead | None,
+) -> None:
+    kept[key] = head  # type: ignore[index]
+    if len(kept) > _MOST_KEPT:
+        kept.popitem(last=False)
+
+
+_MOST_CHARACTERS = 16 * 1024 * 1024
+
+
+class PageTexts:
+    """Keeps what was fetched last; what is read of a page is then what was looked at."""
+
+    def __init__(self, wiki: Wiki, most: int = _MOST_CHARACTERS) -> None:
+        self._wiki = wiki
+        self._most = most
+        self._size = 0
+        self._kept: OrderedDict[str, WikiPage] = OrderedDict()
+
+    async def get(self, page_id: str) -> WikiPage:
+        """Return a page, fetched now unless it is kept. Raises as ``Wiki.page``."""
+        if page_id not in self._kept:
+            return await self.fresh(page_id)
+        self._kept.move_to_end(page_id)
+        return self._kept[page_id]
+
+    async def fresh(self, page_id: str) -> WikiPage:
+        """Return a page as it is now, and keep that."""
+        page = await self._wiki.page(page_id)
+        self.drop(page_id)
+        self._kept[page_id] = page
+        self._size += len(page.storage)
+        while self._size > self._most and self._kept:
+            _, old = self._kept.popitem(last=False)
+            self._size -= len(old.storage)
+        return page
+
+    async def take(self, page_id: str) -> WikiPage:
+        """Return a page that is not needed again after this, maybe without its ancestors."""
+        if page_id not in self._kept:
+            return await self._wiki.page(page_id, above=False)
+        page = await self.get(page_id)
+        self.drop(page_id)
+        return page
+
+    def drop(self, page_id: str) -> None:
+        old = self._kept.pop(page_id, None)
+        self._size -= len(old.storage) if old else 0
+
+
+_MOST_NAMES = 2000
+
+
+class DisplayNames:
+    """Knows the names of those who were asked for last."""
+
+    def __init__(self, wiki: Wiki) -> None:
+        self._wiki = wiki
+        self._known: OrderedDict[str, str] = OrderedDict()
+
+    async def of(self, user_id: str) -> str:
+        """Return a person's name; "" for nobody, and where it is hidden."""
+        if not user_id:
+            return ""
+        if user_id not in self._known:
+            self._known[user_id] = await self._asked(user_id)
+            if len(self._known) > _MOST_NAMES:
+                self._known.popitem(last=False)
+        return self._known[user_id]
+
+    async def _asked(self, user_id: str) -> str:
+        try:
+            return " ".join(clean((await self._wiki.user(user_id)).name).split())
+        except PageUnreadable:
+            return ""

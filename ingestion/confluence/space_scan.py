@@ -1,0 +1,190 @@
+"""Scan a whole space, so that what is missing from the scan is missing there.
+
+A listing may shift while it is paged through, and a token may lose sight half-way. So heads are
+listed before and after the marks: a page counts as gone only if Confluence says so of the page
+itself, and a page that was moved in between hangs under both places. Likewise who may view the
+space is asked twice. So what was closed all the time, now here and now there, never looks open.
+And what was written after the first listing may have been written into what was closed
+meanwhile: who may read that is asked again.
+
+The watermark keeps how far a space was read: when the site was asked, and what was seen before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Self
+
+from pydantic import BaseModel, Field, ValidationError
+
+from ingestion.confluence.errors import NotVisible
+from ingestion.confluence.page_lookup import PageTree
+from ingestion.confluence.permissions import PageAccess
+from ingestion.confluence.wiki import PageHead, Wiki, WikiSpace
+from ingestion.errors import SourceUnavailable
+
+_MOST_DOUBTFUL = 20
+_MOST_DOUBTFUL_SHARE = 0.1
+"""A look is no good of which more pages than both are doubtful."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceScan:
+    """The pages of a space, and the trees that they hung in before and after.
+
+    ``written`` are those that were written, or showed, after the first listing only.
+    """
+
+    heads: Mapping[str, PageHead]
+    before: PageTree
+    after: PageTree
+    known_before: Collection[str]
+    written: Collection[str]
+
+
+async def scan_space(wiki: Wiki, space: WikiSpace, access: PageAccess) -> SpaceScan:
+    """Look at a space. Raises SourceUnavailable where the look can't be trusted."""
+    try:
+        await access.ask_viewers(space)
+        first = await _heads(wiki, space)
+        marked = await access.know_marks_of(space)
+        second = await _heads(wiki, space)
+        await access.ask_viewers(space)
+    except NotVisible as error:
+        raise space_not_visible(space) from error
+    if first and not second:
+        raise space_not_visible(space)
+    doubtful = (first.keys() | set(marked)) - second.keys()
+    await _check(wiki, space, doubtful, second)
+    await visible_space(wiki, space.key)
+    written = {key for key, head in second.items() if not _unchanged_heads(head, first.get(key))}
+    return SpaceScan(second, PageTree(wiki, first), PageTree(wiki, second), first.keys(), written)
+
+
+def _unchanged_heads(head: PageHead, before: PageHead | None) -> bool:
+    return before is not None and before.version == head.version
+
+
+async def visible_space(wiki: Wiki, key: str) -> WikiSpace:
+    """Return a space that the token can see now. Raises SourceUnavailable."""
+    found = [space for space in await wiki.spaces([key]) if space.key == key]
+    if not found:
+        raise SourceUnavailable(
+            f"Confluence shows no space {key!r}; what is indexed of it was kept. Check that it "
+            "still is there and that the account of CONFLUENCE_TOKEN may view it."
+        )
+    return found[0]
+
+
+async def ensure_pages_visible(wiki: Wiki, space: WikiSpace) -> None:
+    """Make sure that a page that is missing is not missing because all are out of sight.
+
+    Raises SourceUnavailable.
+    """
+    await visible_space(wiki, space.key)
+    try:
+        async for _ in wiki.heads(space):
+            return
+    except NotVisible as error:
+        raise space_not_visible(space) from error
+    raise space_not_visible(space)
+
+
+def space_not_visible(space: WikiSpace) -> SourceUnavailable:
+    """Return the error for a space that can't be seen any more."""
+    return SourceUnavailable(
+        f"Confluence stopped showing the space {space.key!r} while it was read; what is indexed of "
+        "it was kept. Check that the account of CONFLUENCE_TOKEN may still view it."
+    )
+
+
+async def _heads(wiki: Wiki, space: WikiSpace) -> dict[str, PageHead]:
+    return newest_by_id([head async for head in wiki.heads(space)])
+
+
+def newest_by_id(heads: Iterable[PageHead]) -> dict[str, PageHead]:
+    """Return heads by id; of a page that was listed twice, the newest version."""
+    found: dict[str, PageHead] = {}
+    for head in heads:
+        if head.id not in found or found[head.id].version <= head.version:
+            found[head.id] = head
+    return found
+
+
+async def _check(
+    wiki: Wiki, space: WikiSpace, doubtful: Collection[str], heads: dict[str, PageHead]
+) -> None:
+    """Add the doubtful pages that are there after all."""
+    if len(doubtful) > max(_MOST_DOUBTFUL, len(heads) * _MOST_DOUBTFUL_SHARE):
+        raise SourceUnavailable(
+            f"Confluence showed {len(doubtful)} pages of the space {space.key!r} and then did not, "
+            f"besides {len(heads)} that it kept showing; what is indexed was kept. Check what the "
+            "account of CONFLUENCE_TOKEN may view, and read the space again."
+        )
+    for page_id in sorted(doubtful):
+        head = await page_in_space(wiki, space, page_id)
+        if head is not None:
+            heads[page_id] = head
+
+
+async def page_in_space(wiki: Wiki, space: WikiSpace, page_id: str) -> PageHead | None:
+    """Return a page of a space; None when it is gone, hidden or elsewhere."""
+    try:
+        head = await wiki.head(page_id)
+    except NotVisible:
+        return None
+    return head if head.space_key == space.key else None
+
+
+OVERLAP = timedelta(minutes=10)
+"""What a site's index may lag, and clocks may differ: so much is asked for twice."""
+
+_MOST_SEEN = 1000
+
+
+class _StoredWatermark(BaseModel):
+    asked_at: datetime
+    space: tuple[str, str, str, str]
+    seen: dict[str, int] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """What ``changes`` needs of the time before.
+
+    ``seen`` are the versions that were read of pages which the next question's overlap shows
+    again; equal versions need no second look.
+    """
+
+    asked_at: datetime
+    space: WikiSpace
+    seen: Mapping[str, int]
+
+    @property
+    def since(self) -> datetime:
+        return self.asked_at - OVERLAP
+
+    @classmethod
+    def after(cls, asked_at: datetime, space: WikiSpace, heads: Iterable[PageHead]) -> Self:
+        """Return the mark of a look that was asked for at a moment of the site's time."""
+        late = [head for head in heads if head.updated_at >= asked_at - OVERLAP]
+        late.sort(key=lambda head: head.updated_at, reverse=True)
+        return cls(asked_at, space, {head.id: head.version for head in late[:_MOST_SEEN]})
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return what was written; None for what is no watermark of Confluence."""
+        try:
+            read = _StoredWatermark.model_validate_json(text)
+        except ValidationError:
+            return None
+        if read.asked_at.tzinfo is None:
+            return None
+        return cls(read.asked_at, WikiSpace(*read.space), read.seen)
+
+    def __str__(self) -> str:
+        place = (self.space.id, self.space.key, self.space.name, self.space.url)
+        written = _StoredWatermark(asked_at=self.asked_at, space=place, seen=dict(self.seen))
+        return written.model_dump_json()

@@ -1,0 +1,1 @@
+"""Files and markup to documents of blocks: headings, paragraphs, lists, tables, code."""

@@ -1,0 +1,123 @@
+"""Convert one file in a subprocess, bounded in time and memory.
+
+A file that a colleague attached may keep a process busy for ever, or take all of its
+memory; then this one document is left out, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from ingestion.documents.convert import convert
+from ingestion.errors import PageUnreadable
+from ingestion.types import Block, Code, Document, Heading, ItemList, Paragraph, Quote, Table
+
+SECONDS = 60.0
+_MEMORY = 2 * 1024**3
+MOST_TEXT = 16 * 1024 * 1024
+"""Bytes of text that a document may come to, with what tells its blocks apart: a small file that
+is packed well may hold gigabytes."""
+TOO_MUCH_TEXT = f"holds more than {MOST_TEXT // 1024**2} MB of text; split it"
+_ROOT = Path(__file__).parents[1]
+_TOO_MUCH = "takes too much time or memory to read; split it, or save it as plain text"
+_DOCUMENT = TypeAdapter(Document)
+_BLOCKS: dict[str, TypeAdapter[Any]] = {
+    kind.__name__: TypeAdapter(kind) for kind in (Code, Heading, ItemList, Paragraph, Quote, Table)
+}
+
+
+async def convert_in_subprocess(path: Path, kind: str, *, seconds: float = SECONDS) -> Document:
+    """Return the document in a file of a kind (``.pdf``).
+
+    Raises:
+        PageUnreadable: as ingestion.documents.convert.convert, or it takes too much time or memory, or
+            comes to more than MOST_TEXT.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *_command(kind, path),
+        cwd=_ROOT,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            said, _ = await process.communicate()
+    except TimeoutError as error:
+        raise PageUnreadable(_TOO_MUCH) from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+    if process.returncode:
+        raise PageUnreadable(_TOO_MUCH)
+    return await asyncio.to_thread(_parsed, said)
+
+
+def _command(kind: str, path: Path) -> tuple[str, ...]:
+    return (
+        sys.executable,
+        "-m",
+        "ingestion.documents.convert_in_subprocess",
+        kind,
+        str(path.absolute()),
+    )
+
+
+def _parsed(line: bytes) -> Document:
+    said = json.loads(line)
+    if "reason" in said:
+        raise PageUnreadable(said["reason"])
+    blocks = tuple(_block(kind, fields) for kind, fields in said["blocks"])
+    return replace(_DOCUMENT.validate_python(said["document"]), blocks=blocks)
+
+
+def _block(kind: str, fields: dict[str, Any]) -> Block:
+    block: Block = _BLOCKS[kind].validate_python(fields)
+    return block
+
+
+def main(arguments: list[str]) -> int:
+    """Read a file of a kind; print its document, or why there is none, as JSON."""
+    kind, path = arguments
+    logging.disable(logging.CRITICAL)
+    _limit()
+    said = json.dumps(_as_json(kind, Path(path)))
+    if len(said) > MOST_TEXT:
+        said = json.dumps({"reason": TOO_MUCH_TEXT})
+    print(said)  # noqa: T201 - to the one who asked
+    return 0
+
+
+def _as_json(kind: str, path: Path) -> dict[str, Any]:
+    try:
+        document = convert(f"x{kind}", path.read_bytes())
+    except PageUnreadable as error:
+        return {"reason": str(error)}
+    bare = replace(document, blocks=())
+    # Some kinds of block have the same fields, so each is told with its name.
+    blocks = [(type(block).__name__, asdict(block)) for block in document.blocks]
+    return {"document": _DOCUMENT.dump_python(bare, mode="json"), "blocks": blocks}
+
+
+def _limit() -> None:
+    """Bound memory and processor time, where the system can."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # noqa: PLC0415 - there is none on Windows
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,193 @@
+"""Parse a file's front matter: YAML between ``---`` or TOML between ``+++``. Pure.
+
+Readers that cannot be understood mean that nobody may read the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import reprlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from ingestion.text import clean
+from ingestion.validation import NOBODY, ReadersMalformed, parse_readers
+from rag.types import Readers
+
+_FENCED = re.compile(
+    r"\A\s*(?P<mark>---|\+\+\+)[ \t]*\n(?P<inside>.*?)^(?:(?P=mark)|\.\.\.)[ \t]*(?:\n|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_UNCLOSED = re.compile(r"\A\s*(?:---|\+\+\+)[ \t]*\n(?P<inside>(?:.*\n){0,50})")
+_SAYS_READERS = re.compile(r"^[ \t]*[\"']?readers?[\"']?[ \t]*[:=]", re.IGNORECASE | re.MULTILINE)
+_MAX_CHARACTERS = 65536
+_MAX_LABELS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What was understood, and the rest of the file.
+
+    ``readers`` is None where the page says nothing; malformed readers mean nobody. ``digest_text``
+    is what shapes the page: everything but readers.
+    """
+
+    body: str
+    title: str | None = None
+    readers: Readers | None = None
+    labels: tuple[str, ...] = ()
+    url: str | None = None
+    updated_at: datetime | None = None
+    notes: tuple[str, ...] = ()
+    digest_text: str = ""
+
+
+def split_front_matter(text: str) -> FrontMatter:
+    """Return the front matter of a file and its body; broken front matter becomes a note."""
+    match = _FENCED.match(text)
+    if match is None:
+        return _without(text)
+    inside = match["inside"]
+    try:
+        values = _parse(inside, toml=match["mark"] == "+++")
+    except _NotUnderstood as error:
+        return _broken(text[match.end() :], inside, str(error))
+    if values is None:
+        return _without(text)
+    return _understood(values, inside, text[match.end() :])
+
+
+class _NotUnderstood(ValueError):
+    """The front matter is no mapping in its language."""
+
+
+def _parse(inside: str, *, toml: bool) -> dict[str, Any] | None:
+    """Return the values by lower-case key; None for prose between two rules."""
+    if len(inside) > _MAX_CHARACTERS:
+        raise _NotUnderstood(f"longer than {_MAX_CHARACTERS} characters")
+    try:
+        values = tomllib.loads(inside) if toml else yaml.safe_load(inside)
+    except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _NotUnderstood(" ".join(str(error).split())[:200]) from error
+    if values is None:
+        return {}
+    if isinstance(values, dict):
+        return {str(key).lower(): value for key, value in values.items()}
+    if _SAYS_READERS.search(inside):
+        raise _NotUnderstood("no keys and values")
+    return None
+
+
+def _without(text: str) -> FrontMatter:
+    unclosed = _UNCLOSED.match(text)
+    if unclosed and _SAYS_READERS.search(unclosed["inside"]):
+        note = "front matter is not closed; nobody may read the page until it is"
+        return FrontMatter(text, readers=NOBODY, notes=(note,))
+    return FrontMatter(text)
+
+
+def _broken(body: str, inside: str, reason: str) -> FrontMatter:
+    notes = [f"front matter was ignored: {reason}"]
+    hides = _SAYS_READERS.search(inside) is not None
+    if hides:
+        notes.append("its readers are unknown: nobody may read the page until it is mended")
+    return FrontMatter(
+        body, readers=NOBODY if hides else None, notes=tuple(notes), digest_text=inside
+    )
+
+
+def _understood(values: Mapping[str, Any], inside: str, body: str) -> FrontMatter:
+    notes: list[str] = []
+    title = _title(values.get("title"))
+    labels = _labels(values.get("labels", values.get("tags")), notes)
+    url = _url(values.get("url"), notes)
+    updated = _updated(values.get("updated", values.get("last_updated")), notes)
+    shape = [title, labels, url, updated.isoformat() if updated else None]
+    return FrontMatter(
+        body=body,
+        title=title,
+        readers=_readers(values, inside, notes),
+        labels=labels,
+        url=url,
+        updated_at=updated,
+        notes=tuple(notes),
+        digest_text=json.dumps(shape) if any(shape) else "",
+    )
+
+
+def _readers(values: Mapping[str, Any], inside: str, notes: list[str]) -> Readers | None:
+    written = len(_SAYS_READERS.findall(inside))
+    if "readers" not in values and written == 0:
+        return None
+    if "readers" not in values or written > 1:
+        notes.append(
+            "readers are to be written once, as `readers:` on top; nobody may read the page"
+        )
+        return NOBODY
+    try:
+        readers = parse_readers(values["readers"])
+    except ReadersMalformed as error:
+        notes.append(f"{error}; nobody may read the page until it is mended")
+        return NOBODY
+    if not readers:
+        notes.append("readers are empty: nobody may read the page")
+    return readers
+
+
+def _title(value: object) -> str | None:
+    if isinstance(value, str | int | float | date):
+        return " ".join(clean(str(value)).split()) or None
+    return None
+
+
+def _labels(value: object, notes: list[str]) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list) or not all(isinstance(i, str | int | float) for i in items):
+        notes.append("labels were ignored: write a list of words")
+        return ()
+    labels = (" ".join(clean(str(item)).split()) for item in items[:_MAX_LABELS])
+    return tuple(dict.fromkeys(label for label in labels if label))
+
+
+def _url(value: object, notes: list[str]) -> str | None:
+    if value is None:
+        return None
+    text = value.strip() if isinstance(value, str) else ""
+    if re.fullmatch(r"(?:https?://|/(?!/))[^\s<>\"\\]+", text) and _splits(text):
+        return text
+    notes.append(
+        f"url {reprlib.repr(value)} was ignored: write https://… or a path that starts with /"
+    )
+    return None
+
+
+def _splits(url: str) -> bool:
+    try:
+        urlsplit(url)
+    except ValueError:
+        return False
+    return True
+
+
+def _updated(value: object, notes: list[str]) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        moment = None
+    if isinstance(moment, date) and not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time(), UTC)
+    if not isinstance(moment, datetime):
+        notes.append(f"updated {reprlib.repr(value)} was ignored: write a date such as 2024-05-31")
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

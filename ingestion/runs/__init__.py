@@ -1,0 +1,1 @@
+"""Runs in the background: begun, scheduled, worked off in worker processes, and watched."""

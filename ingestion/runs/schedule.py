@@ -1,0 +1,292 @@
+"""Decide which passes over which spaces are due, and begin them.
+
+What is due is pure. Of several replicas one begins each pass.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import structlog
+
+from ingestion.errors import DocumentRefused, SourceUnavailable
+from ingestion.records.assembly import Records
+from ingestion.records.ledger import Pass
+from ingestion.records.types import Run, Synced
+from ingestion.runs.background import Runs
+from ingestion.runs.tracking import BY_SCHEDULE
+from ingestion.types import Extent
+
+LONGEST_PAUSE_SECONDS = 3600.0
+"""A pass that fails again and again is tried at least so often, or as often as it is set."""
+_EARLIEST = 0.9
+_CLAIMED_SHARE = 0.9
+
+Begun = Mapping[tuple[str, Extent], Pass]
+
+
+@dataclass(frozen=True, slots=True)
+class Cadence:
+    """Seconds between passes over what changed, and over everything; 0: never."""
+
+    changes: float
+    whole: float
+
+    @property
+    def never(self) -> bool:
+        return not (self.changes or self.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A pass that is due, unless one began within ``idle_seconds``.
+
+    ``failures`` is how many before it failed in a row.
+    """
+
+    space: str
+    extent: Extent
+    idle_seconds: float
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The pass over a space that comes next, and when at the earliest."""
+
+    extent: Extent
+    at: datetime
+
+
+def upcoming(
+    spaces: Sequence[str],
+    *,
+    begun: Begun,
+    failed: Collection[tuple[str, Extent]],
+    synced: Mapping[str, Synced],
+    cadence: Cadence,
+    now: datetime,
+) -> Mapping[str, Next]:
+    """Return the next pass of each space, by the rules of ``due``; none where none ever is."""
+    found: dict[str, Next] = {}
+    for space in spaces:
+        passes = [
+            Next(each.extent, now + timedelta(seconds=max(0.0, each.wait - each.ago)))
+            for each in _passes(space, begun, failed, synced.get(space), cadence, now)
+        ]
+        if passes:
+            found[space] = min(passes, key=lambda each: each.at)
+    return found
+
+
+def due(
+    spaces: Sequence[str],
+    *,
+    begun: Begun,
+    failed: Collection[tuple[str, Extent]],
+    synced: Mapping[str, Synced],
+    active: Sequence[Run],
+    cadence: Cadence,
+    now: datetime,
+) -> Sequence[Due]:
+    """Return the passes to begin, the longest overdue first.
+
+    A pass over everything looks at what changed, too. A space that a run is over has none due;
+    neither has one that is looked at whole by hand. Each space has its own moment a little before
+    the interval ends, so that not all are due at once. ``failed`` are the last passes that failed:
+    each failure doubles the pause before the next one.
+    """
+    found: list[tuple[float, Due]] = []
+    for space in spaces:
+        if any(run.space in {None, space} and not run.page for run in active):
+            continue
+        found += _first_pass(_due_of_space(space, begun, failed, synced.get(space), cadence, now))
+    return [each for _, each in sorted(found, key=lambda one: -one[0])]
+
+
+def _due_of_space(
+    space: str,
+    begun: Begun,
+    failed: Collection[tuple[str, Extent]],
+    synced: Synced | None,
+    cadence: Cadence,
+    now: datetime,
+) -> Iterator[tuple[float, Due]]:
+    """Yield what is due of one space with how overdue it is, the pass over everything first."""
+    for each in _passes(space, begun, failed, synced, cadence, now):
+        if each.ago >= each.wait:
+            due_now = Due(space, each.extent, each.wait * _CLAIMED_SHARE, each.failures)
+            yield each.ago / each.wait, due_now
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A pass that was so many seconds ago, and is due after so many."""
+
+    extent: Extent
+    ago: float
+    wait: float
+    failures: int
+
+
+def _passes(
+    space: str,
+    begun: Begun,
+    failed: Collection[tuple[str, Extent]],
+    synced: Synced | None,
+    cadence: Cadence,
+    now: datetime,
+) -> Iterator[_Pass]:
+    """Yield the passes that a space ever has, the one over everything first."""
+    whole = _seconds_since(begun.get((space, "all")), synced.whole_at if synced else None, now)
+    any_pass = min(whole, _seconds_since(begun.get((space, "changes")), _last_pass(synced), now))
+    passes: tuple[tuple[Extent, float, float], ...] = (
+        ("all", cadence.whole, whole),
+        ("changes", cadence.changes, any_pass),
+    )
+    for extent, every, ago in passes:
+        failures = _failures(space, extent, begun, failed)
+        if every:
+            yield _Pass(extent, ago, _pause_seconds(space, every, failures), failures)
+
+
+def _first_pass(
+    found: Iterator[tuple[float, Due]],
+) -> Sequence[tuple[float, Due]]:
+    return [one] if (one := next(found, None)) is not None else []
+
+
+def _seconds_since(last: Pass | None, read_at: datetime | None, now: datetime) -> float:
+    ago = float("inf") if last is None else last.seconds_ago
+    return min(ago, float("inf") if read_at is None else (now - read_at).total_seconds())
+
+
+def _last_pass(synced: Synced | None) -> datetime | None:
+    return None if synced is None else synced.started_at
+
+
+def _failures(
+    space: str, extent: Extent, begun: Begun, failed: Collection[tuple[str, Extent]]
+) -> int:
+    last = begun.get((space, extent))
+    return last.failures + 1 if last is not None and (space, extent) in failed else 0
+
+
+def _pause_seconds(space: str, every: float, failures: int) -> float:
+    """Return the pause before the next pass: at most the interval, unless the last ones failed."""
+    spread = zlib.crc32(space.encode()) / 2**32
+    wait = every * (_EARLIEST + (1 - _EARLIEST) * spread)
+    return min(wait * 2.0 ** min(failures, 20), max(LONGEST_PAUSE_SECONDS, wait))
+
+
+log = structlog.get_logger(__name__)
+
+_LOOKED_AT = 200
+_MOST_AT_ONCE = 8
+"""So many runs of the schedule wait or work at a time, on all replicas together."""
+
+
+class Scheduler:
+    """Driven from outside: whoever looks after the server calls ``begin_due`` now and then.
+
+    Args:
+        runs: What begins a run.
+        records: When passes were begun, and what came of them.
+        spaces: What is read by schedule. Raises SourceUnavailable.
+        cadence: How often.
+    """
+
+    def __init__(
+        self,
+        runs: Runs,
+        records: Records,
+        spaces: Callable[[], Awaitable[Sequence[str]]],
+        cadence: Cadence,
+    ) -> None:
+        self._runs = runs
+        self._records = records
+        self._spaces = spaces
+        self._cadence = cadence
+        self.trouble = ""
+        """Why it is not known which spaces there are, or ""."""
+        self.known: tuple[str, ...] | None = None
+        """The spaces that there were when they were last asked for."""
+
+    async def begin_due(self) -> Sequence[str]:
+        """Begin what is due; return the runs.
+
+        Raises SourceUnavailable, LedgerUnavailable: the next call tries again.
+        """
+        if self._cadence.never:
+            return ()
+        active = await self._records.ledger.active()
+        places = _MOST_AT_ONCE - sum(run.by == BY_SCHEDULE for run in active)
+        begun: list[str] = []
+        for each in await self._due():
+            if len(begun) >= places:
+                break
+            run = await self._begin(each)
+            begun += [run] if run else []
+        return begun
+
+    async def next_passes(self) -> Mapping[str, Next]:
+        """Return the next pass over each space. Raises SourceUnavailable, LedgerUnavailable."""
+        if self._cadence.never:
+            return {}
+        passes = await self._records.passes.begun()
+        newest = await self._records.ledger.newest(_LOOKED_AT)
+        broken = {run.id for run in newest if run.state == "failed"}
+        return upcoming(
+            await self._spaces(),
+            begun=passes,
+            failed=[key for key, each in passes.items() if each.run in broken],
+            synced=await self._records.ledger.synced(),
+            cadence=self._cadence,
+            now=datetime.now(UTC),
+        )
+
+    async def _due(self) -> Sequence[Due]:
+        passes = await self._records.passes.begun()
+        find = partial(
+            due,
+            await self._known_spaces(),
+            begun=passes,
+            synced=await self._records.ledger.synced(),
+            active=await self._records.ledger.active(),
+            cadence=self._cadence,
+            now=datetime.now(UTC),
+        )
+        over: list[tuple[str, Extent]] = [(one.space, one.extent) for one in find(failed=())]
+        failed = [each for each in over if each in passes and await self._failed(passes[each].run)]
+        return find(failed=failed)
+
+    async def _known_spaces(self) -> Sequence[str]:
+        try:
+            spaces = await self._spaces()
+        except SourceUnavailable as error:
+            self.trouble = str(error)
+            raise
+        self.trouble, self.known = "", tuple(spaces)
+        return spaces
+
+    async def _failed(self, run_id: str) -> bool:
+        run = await self._records.ledger.get(run_id) if run_id else None
+        return run is not None and run.state == "failed"
+
+    async def _begin(self, each: Due) -> str | None:
+        passes = self._records.passes
+        if not await passes.claim(
+            each.space, each.extent, idle_seconds=each.idle_seconds, failures=each.failures
+        ):
+            return None
+        try:
+            run = await self._runs.start(each.space, by=BY_SCHEDULE, extent=each.extent)
+        except (DocumentRefused, SourceUnavailable) as error:
+            log.warning("schedule.not_begun", space=each.space, why=str(error))
+            return None
+        await passes.note_run(each.space, each.extent, run)
+        return run

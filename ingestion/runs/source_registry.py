@@ -1,0 +1,237 @@
+"""Find and open the source that fills each space: uploads, a named folder, or a wiki.
+
+Opened by the settings, for every process alike; what is not configured is not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from ingestion.config import Settings
+from ingestion.confluence.errors import Check
+from ingestion.errors import DocumentUnknown, IngestionError, SourceUnavailable
+from ingestion.ports import Source
+from ingestion.records.assembly import Records, records_of
+from ingestion.records.ledger import Ledger
+from ingestion.records.types import FolderEntry
+from ingestion.runs.tracking import failures_of, synced_state_after
+from ingestion.sources.folder import LARGEST_FILE
+from ingestion.sources.uploads import Uploads
+from ingestion.sync.sync import Folder, source_of
+from ingestion.types import Report
+from ingestion.validation import shortened
+from rag.types import Principal
+
+log = structlog.get_logger(__name__)
+
+
+_TAKEN_CURE = (
+    "Leave it out by CONFLUENCE_SKIP_SPACES, or forget what fills it: "
+    "python -m ingestion forget KEY --yes"
+)
+
+
+def taken_spaces_line(spaces: Sequence[str]) -> str:
+    """Return what to say of spaces of the wiki whose keys something else has."""
+    keys = ", ".join(spaces)
+    return (
+        f"{keys}: filled by uploads or a folder, so that Confluence's is not read. {_TAKEN_CURE}."
+    )
+
+
+class Sources(Protocol):
+    """What can be read again."""
+
+    async def spaces(self) -> Sequence[str]:
+        """Return the spaces that have a source."""
+        ...
+
+    async def of(self, space: str) -> Source:
+        """Return the source of a space. Raises DocumentUnknown."""
+        ...
+
+    async def unseen(self) -> str:
+        """Return why ``spaces`` may lack some now; "" where it does not."""
+        ...
+
+    async def space_of(self, url: str) -> str | None:
+        """Return the space of the page at an address, indexed or not; None for no page of ours.
+
+        Raises SourceUnavailable.
+        """
+        ...
+
+
+class KnownSources:
+    """Implements Sources: the uploads, the folders that the ledger remembers, and a wiki.
+
+    The wiki's methods raise SourceUnavailable; a space that is filled otherwise is not the wiki's.
+    """
+
+    def __init__(self, uploads: Uploads, ledger: Ledger, wiki: Sources | None = None) -> None:
+        self._uploads = uploads
+        self._ledger = ledger
+        self._wiki = wiki
+        self._clash: Sequence[str] = ()
+
+    async def spaces(self) -> Sequence[str]:
+        return sorted({*await self._own(), *await self._of_the_wiki()})
+
+    async def of(self, space: str) -> Source:
+        if self._uploads.has(space):
+            return self._uploads.source(space)
+        folder = (await self._ledger.folders()).get(space)
+        if folder is not None:
+            return source_of(_folder(space, folder))
+        if self._wiki is not None:
+            return await self._wiki.of(space)
+        raise DocumentUnknown(
+            f"It is not known what fills the space {shortened(space)}. Say it once: "
+            f"python -m ingestion folder PATH --space KEY"
+        )
+
+    async def unseen(self) -> str:
+        return "" if self._wiki is None else await self._wiki.unseen()
+
+    async def space_of(self, url: str) -> str | None:
+        return None if self._wiki is None else await self._wiki.space_of(url)
+
+    async def of_the_wiki(self) -> Sequence[str]:
+        """Return the spaces that the wiki fills: those that nothing else does.
+
+        Raises SourceUnavailable.
+        """
+        if self._wiki is None:
+            return ()
+        there = await self._wiki.spaces()
+        clash = await self._taken(there)
+        if clash and clash != self._clash:
+            # Once is enough: it is looked what is due every few seconds.
+            log.error("wiki.spaces_taken", spaces=clash, cure=_TAKEN_CURE)
+        self._clash = clash
+        return [space for space in there if space not in clash]
+
+    async def taken(self) -> Sequence[str]:
+        """Return the spaces of the wiki whose keys something else has. Raises SourceUnavailable."""
+        return () if self._wiki is None else await self._taken(await self._wiki.spaces())
+
+    async def warnings(self, space: str) -> tuple[str, ...]:
+        """Return what whoever reads a space should know of it."""
+        if space not in await self._own():
+            return ()
+        try:
+            return (taken_spaces_line([space]),) if space in await self.taken() else ()
+        except SourceUnavailable:
+            return ()
+
+    async def _own(self) -> frozenset[str]:
+        """Return what is filled by uploads and folders."""
+        return frozenset({*self._uploads.spaces(), *await self._ledger.folders()})
+
+    async def _taken(self, there: Collection[str]) -> Sequence[str]:
+        return sorted((await self._own()).intersection(there))
+
+    async def _of_the_wiki(self) -> Sequence[str]:
+        """Return the wiki's spaces; while it is away, what was read of it before."""
+        if self._wiki is None:
+            return ()
+        try:
+            return await self._wiki.spaces()
+        except SourceUnavailable as error:
+            log.warning("wiki.away", why=str(error))
+            return list(await self._ledger.synced())
+
+
+def folder_entry(folder: Folder) -> FolderEntry:
+    """Return a folder as the ledger keeps it."""
+    readers = tuple(tuple(sorted(one)) for one in folder.readers)
+    return FolderEntry(str(folder.path.resolve()), readers, folder.base_url)
+
+
+async def remember_folder(ledger: Ledger, folder: Folder, report: Report, begun: datetime) -> None:
+    """Keep that a folder fills its space, and when it was last read."""
+    if report.dry_run:
+        return
+    await ledger.note_folder(folder.space, folder_entry(folder))
+    await record_report(ledger, report, begun)
+
+
+async def record_report(ledger: Ledger, report: Report, begun: datetime) -> None:
+    """Keep what a run over a space leaves to be known."""
+    ended = datetime.now(UTC)
+    failures = failures_of(report)
+    await ledger.change_synced(
+        report.space, lambda before: synced_state_after(before, report, failures, begun, ended)
+    )
+
+
+def _folder(space: str, entry: FolderEntry) -> Folder:
+    readers = tuple(frozenset(Principal(name) for name in one) for one in entry.readers)
+    return Folder(Path(entry.path), space, readers, entry.base_url)
+
+
+class OpenSources(Sources, Protocol):
+    """Sources that hold connections; to be closed."""
+
+    async def close(self) -> None: ...
+
+
+def open_wiki_sources(settings: Settings) -> OpenSources | None:
+    """Return the spaces of the wiki that is set; None without one. Raises SettingInvalid."""
+    if not settings.confluence_configured:
+        return None
+    # What is not configured is not imported.
+    from ingestion.confluence.assembly import confluence_sources as confluence_of
+
+    return confluence_of(settings)
+
+
+async def diagnose_wiki(settings: Settings) -> Sequence[Check]:
+    """Try all that is done with the wiki that is set; nothing where none is."""
+    if not settings.confluence_configured:
+        return ()
+    # As above.
+    from ingestion.confluence.diagnostics import diagnose_confluence as check_confluence
+
+    checks = await check_confluence(settings)
+    taken = await _taken_keys(settings)
+    return (
+        [*checks, Check("Space keys", works=None, detail=taken_spaces_line(taken))]
+        if taken
+        else checks
+    )
+
+
+async def _taken_keys(settings: Settings) -> Sequence[str]:
+    """Return the spaces of the wiki whose keys uploads or folders have, as far as can be told."""
+    if not settings.data_dir.is_dir():
+        return ()
+    records = records_of(settings)
+    try:
+        async with open_sources(settings, records) as sources:
+            return await sources.taken()
+    except IngestionError:
+        # Why that is so shows in other lines.
+        return ()
+    finally:
+        records.close()
+
+
+@asynccontextmanager
+async def open_sources(
+    settings: Settings, records: Records, largest: int = LARGEST_FILE
+) -> AsyncIterator[KnownSources]:
+    """Open all that fills spaces; files of up to ``largest`` bytes. Raises SettingInvalid."""
+    wiki = open_wiki_sources(settings)
+    try:
+        uploads = Uploads(settings.data_dir, settings.tenant, largest)
+        yield KnownSources(uploads, records.ledger, wiki)
+    finally:
+        if wiki is not None:
+            await wiki.close()

@@ -1,0 +1,231 @@
+"""Sync spaces in a worker process that reads jobs and reports as lines of JSON.
+
+Reading a large document keeps a Python process busy for seconds at a time; in the server's own,
+nobody would be answered meanwhile. And what a hostile file does to it ends here.
+
+Jobs come as lines on standard input, one at a time; where that ends, the process ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Protocol, TextIO
+
+import structlog
+from pydantic import BaseModel, TypeAdapter
+
+from ingestion.config import Settings, load_settings
+from ingestion.errors import IngestionError
+from ingestion.records.assembly import Records, records_of
+from ingestion.runs.source_registry import open_sources
+from ingestion.runs.tracking import pages_to_retry
+from ingestion.sync.sync import sync_source
+from ingestion.types import Extent, Report
+from rag.errors import RagError
+from rag.factory import open_embedder, open_search_index
+from rag.ports import Embedder, SearchIndex
+from rag.retrying import log_long_waits
+from rag.types import EmbeddingUse
+
+_NICENESS = 5
+_MOST_JOBS = 200
+_MOST_BYTES = 1024**3
+"""A worker that ever held so much goes after its job: memory is not given back."""
+_BYTES_A_UNIT = 1 if sys.platform == "darwin" else 1024
+_REPORT = TypeAdapter(Report)
+
+
+class Job(BaseModel):
+    """What a worker is told; all else it reads from the settings in its own environment."""
+
+    data_dir: Path
+    tenant: str
+    space: str
+    dry_run: bool
+    allow_mass_delete: bool
+    largest: int
+    extent: Extent = "all"
+    page: str = ""
+
+
+class JsonProgress:
+    """Implements ingestion.ports.Progress by lines of JSON."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def expect(self, pages: int, use: EmbeddingUse) -> None:
+        self.say(expect=pages, use=asdict(use))
+
+    def begin(self, space: str, pages: int) -> None:
+        self.say(begin=pages, space=space)
+
+    def advance(self, *, pages: int = 0, chunks: int = 0) -> None:
+        self.say(pages=pages, chunks=chunks)
+
+    def fail(self, page: str, reason: str) -> None:
+        self.say(page=page, reason=reason)
+
+    def end(self) -> None: ...
+
+    def say(self, **said: object) -> None:
+        """Write one line; a server that is gone ends the process by that."""
+        print(json.dumps(said), file=self._stream, flush=True)
+
+
+class Worker:
+    """Does jobs; what embeds is loaded once. Use ``close`` at the end."""
+
+    def __init__(self, spoken: JsonProgress) -> None:
+        self._spoken = spoken
+        self._done = 0
+        self._settings: Settings | None = None
+        self._embedder: Embedder | None = None
+        self._opened = AsyncExitStack()
+
+    @property
+    def stays(self) -> bool:
+        """Whether another job may come."""
+        return self._done < _MOST_JOBS and peak_memory_bytes() < _MOST_BYTES
+
+    async def work(self, job: Job) -> None:
+        """Do a job and say how it went."""
+        self._spoken.say(taken=job.space)
+        self._done += 1
+        try:
+            here = {"data_dir": job.data_dir, "tenant": job.tenant}
+            settings = load_settings().model_copy(update=here)
+            records = records_of(settings)
+            try:
+                report = await self._synced(job, settings, records)
+            finally:
+                records.close()
+        except (IngestionError, RagError) as error:
+            self._spoken.say(error=type(error).__name__, text=str(error), stays=self.stays)
+        else:
+            told = _REPORT.dump_python(report, mode="json")
+            self._spoken.say(report=told, stays=self.stays)
+
+    async def close(self) -> None:
+        await self._opened.aclose()
+
+    async def _synced(self, job: Job, settings: Settings, records: Records) -> Report:
+        before = (await records.ledger.synced()).get(job.space)
+        embedder = await self._embedder_by(settings)
+        async with (
+            open_sources(settings, records, job.largest) as sources,
+            _index(settings, embedder) as index,
+        ):
+            report = await sync_source(
+                await sources.of(job.space),
+                index,
+                embedder,
+                tenant=job.tenant,
+                leases=records.leases,
+                dry_run=job.dry_run,
+                allow_mass_delete=job.allow_mass_delete,
+                extent=job.extent,
+                page=job.page,
+                watermark=before.watermark if before else "",
+                again=pages_to_retry(before),
+                progress=self._spoken,
+            )
+            told = await sources.warnings(job.space)
+            return replace(report, warnings=(*report.warnings, *told))
+
+    async def _embedder_by(self, settings: Settings) -> Embedder | None:
+        """Return what embeds; none that was there before is looked for again each time."""
+        if self._embedder is None or self._settings != settings:
+            self._embedder = None
+            await self._opened.aclose()
+            opening = open_embedder(settings)
+            self._embedder, _ = await self._opened.enter_async_context(opening)
+            self._settings = settings
+        return self._embedder
+
+
+@asynccontextmanager
+async def _index(settings: Settings, embedder: Embedder | None) -> AsyncIterator[SearchIndex]:
+    index = await open_search_index(settings, embedder, write=True)
+    try:
+        yield index
+    finally:
+        await index.close()
+
+
+class DoesJobs(Protocol):
+    """Does jobs, until it does not stay."""
+
+    @property
+    def stays(self) -> bool: ...
+    async def work(self, job: Job) -> None: ...
+
+
+async def serve(lines: asyncio.StreamReader, worker: DoesJobs) -> None:
+    """Do one job after the other; stop in the midst of one when nobody is there any more."""
+    coming = asyncio.ensure_future(lines.readline())
+    while line := await coming:
+        coming = asyncio.ensure_future(lines.readline())
+        working = asyncio.create_task(worker.work(Job.model_validate_json(line)))
+        await asyncio.wait([working, coming], return_when=asyncio.FIRST_COMPLETED)
+        if not working.done() and coming.done() and not coming.result():
+            working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+        if not worker.stays:
+            break
+    coming.cancel()
+
+
+async def _main() -> None:
+    worker = Worker(JsonProgress(sys.stdout))
+    lines = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(lines), sys.stdin
+    )
+    try:
+        await serve(lines, worker)
+    finally:
+        await worker.close()
+    # A thread may be busy with one page for minutes yet, and nobody waits for what it makes.
+    os._exit(0)
+
+
+def peak_memory_bytes() -> int:
+    """Return how much memory this process ever held; 0 where that is not told.
+
+    The kernel's usage counts what the parent held when it started this one, as if it were ours;
+    Linux's status of the process does not.
+    """
+    with suppress(OSError):
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+    with suppress(ImportError):
+        import resource  # noqa: PLC0415 - there is none on Windows
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_A_UNIT
+    return 0
+
+
+def main() -> int:
+    """Do the jobs that come."""
+    logging.disable(logging.CRITICAL)
+    # What is said on standard output is for the server alone.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    log_long_waits()
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    asyncio.run(_main())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,265 @@
+"""Hand jobs to worker processes, and pass on what they report.
+
+A worker that is done rests a while for the next job, so that a round of looks at many spaces
+costs one start. One whose job was stopped or went wrong is killed; the next job starts another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from ingestion import errors
+from ingestion.errors import IngestionError, RunInProgress
+from ingestion.ports import Progress, TellsUse
+from ingestion.records.leases import Leases
+from ingestion.records.types import Run
+from ingestion.runs.worker import Job
+from ingestion.types import Report
+from rag.errors import RagError
+from rag.types import EmbeddingUse
+
+IDLE_SECONDS = 20.0
+"""A worker without a job goes after so long: later than the schedule's next look at what is due."""
+_PATIENCE_SECONDS = 1.0
+"""So long a job waits for a worker that is busy, before another one is started for it."""
+_FINAL_OUTPUT_SECONDS = 1.0
+_ROOT = Path(__file__).parents[1]
+_LONGEST_LINE = 64 * 1024 * 1024
+_REPORT = TypeAdapter(Report)
+_LINE = TypeAdapter(dict[str, Any])
+_DIED = "The process that reads documents ended early. Look at the log, and reindex."
+
+
+class WorkerPool:
+    """Implements ingestion.runs.background.SyncSpace: each space by a worker, which may do many.
+
+    Args:
+        data_dir: Where the index and the uploads are.
+        tenant: Whose spaces they are.
+        largest: Bytes that a file may have.
+        leases: With them no worker is bothered for a space that somebody works on.
+        resting_seconds: How long a worker stays without a job.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        tenant: str,
+        largest: int,
+        leases: Leases | None = None,
+        *,
+        resting_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self._data_dir = data_dir.absolute()
+        self._tenant = tenant
+        self._largest = largest
+        self._leases = leases
+        self._crew = _IdleWorkers(resting_seconds)
+
+    async def __call__(self, space: str, progress: Progress, run: Run) -> Report:
+        if self._leases is not None and not run.dry_run and await self._leases.busy(space):
+            raise RunInProgress(f"Another run works on space {space!r}; wait until it ends.")
+        return await self._crew.do(self._job(space, run), progress)
+
+    async def close(self) -> None:
+        """End the workers that rest."""
+        await self._crew.close()
+
+    def _job(self, space: str, run: Run) -> Job:
+        return Job(
+            data_dir=self._data_dir,
+            tenant=self._tenant,
+            space=space,
+            dry_run=run.dry_run,
+            allow_mass_delete=run.allow_mass_delete,
+            largest=self._largest,
+            extent=run.extent,
+            page=run.page,
+        )
+
+
+class _IdleWorkers:
+    """The workers that rest, and how many are busy."""
+
+    def __init__(self, resting_seconds: float) -> None:
+        self._resting_seconds = resting_seconds
+        self._resting: dict[_WorkerProcess, asyncio.Task[None]] = {}
+        self._rests: set[asyncio.Task[None]] = set()
+        self._busy = 0
+        self._freed = asyncio.Condition()
+
+    async def do(self, job: Job, progress: Progress) -> Report:
+        """Have a job done. Raises its error."""
+        await self._await_free()
+        rested = self._wake()
+        self._busy += 1
+        try:
+            if rested is not None:
+                with suppress(_JobNotTaken):
+                    return await self._done(rested, job, progress)
+            return await self._done(await _start_shielded(), job, progress)
+        finally:
+            self._busy -= 1
+            async with self._freed:
+                self._freed.notify_all()
+
+    async def close(self) -> None:
+        while (worker := self._wake()) is not None:
+            await worker.end()
+        if self._rests:
+            await asyncio.wait(self._rests)
+
+    async def _await_free(self) -> None:
+        """Let a busy worker finish, if that is soon: a start costs more."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_SECONDS), self._freed:
+                await self._freed.wait_for(lambda: self._resting or not self._busy)
+
+    def _wake(self) -> _WorkerProcess | None:
+        if not self._resting:
+            return None
+        worker, resting = self._resting.popitem()
+        resting.cancel()
+        return worker
+
+    async def _done(self, worker: _WorkerProcess, job: Job, progress: Progress) -> Report:
+        try:
+            return await worker.do(job, progress)
+        finally:
+            if worker.fit:
+                self._lay_down(worker)
+            else:
+                await worker.end()
+
+    def _lay_down(self, worker: _WorkerProcess) -> None:
+        resting = asyncio.create_task(self._rest(worker))
+        self._resting[worker] = resting
+        self._rests.add(resting)
+        resting.add_done_callback(self._rests.discard)
+
+    async def _rest(self, worker: _WorkerProcess) -> None:
+        try:
+            await worker.gone_within(self._resting_seconds)
+        finally:
+            # Whoever woke it has it now.
+            if self._resting.pop(worker, None) is not None:
+                await worker.end()
+
+
+async def _start_shielded() -> _WorkerProcess:
+    """Start a worker; a start that is broken off leaves pipes open, so it is not."""
+    starting = asyncio.create_task(_start_process())
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await (await starting).end()
+        raise
+
+
+async def _start_process() -> _WorkerProcess:
+    return _WorkerProcess(
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "ingestion.runs.worker"),
+            env={**os.environ, "PYTHONPATH": _python_path()},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_LONGEST_LINE,
+            start_new_session=True,
+        )
+    )
+
+
+class _JobNotTaken(IngestionError):
+    """The worker was gone before it took the job."""
+
+
+class _WorkerProcess:
+    """One process; ``fit`` while it could take another job."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._said = process.stdout or asyncio.StreamReader()
+        self.fit = False
+
+    async def do(self, job: Job, progress: Progress) -> Report:
+        """Have a job done. Raises its error, and _NeverBegan."""
+        self.fit = False
+        await self._ask(job)
+        try:
+            return await self._report(progress)
+        except ValueError as error:
+            # Half a line, one without end, or none of ours.
+            self.fit = False
+            raise IngestionError(_DIED) from error
+
+    async def _report(self, progress: Progress) -> Report:
+        async for line in self._said:
+            said = _LINE.validate_json(line)
+            self.fit = said.get("stays", False)
+            report = _relayed(said, progress)
+            if report is not None:
+                return report
+        raise IngestionError(_DIED)
+
+    async def gone_within(self, seconds: float) -> None:
+        """Wait for the end of the process, but no longer than that."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
+
+    async def end(self) -> None:
+        """Kill it, whatever it does."""
+        if self._process.returncode is None:
+            self._process.kill()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        await self._process.wait()
+        with suppress(TimeoutError):
+            # Its pipe is closed only when all was read.
+            async with asyncio.timeout(_FINAL_OUTPUT_SECONDS):
+                await self._said.read()
+
+    async def _ask(self, job: Job) -> None:
+        if self._process.stdin is None:
+            raise _JobNotTaken(_DIED)
+        try:
+            self._process.stdin.write(f"{job.model_dump_json()}\n".encode())
+            await self._process.stdin.drain()
+        except OSError as error:
+            raise _JobNotTaken(_DIED) from error
+        if not await self._said.readline():
+            raise _JobNotTaken(_DIED)
+
+
+def _relayed(said: Mapping[str, Any], progress: Progress) -> Report | None:
+    """Pass on what a worker says; return its report, the last of it. Raises its error."""
+    match said:
+        case {"expect": pages, "use": use}:
+            if isinstance(progress, TellsUse):
+                progress.expect(pages, EmbeddingUse(**use))
+        case {"begin": pages, "space": space}:
+            progress.begin(space, pages)
+        case {"pages": pages, "chunks": chunks}:
+            progress.advance(pages=pages, chunks=chunks)
+        case {"page": page, "reason": reason}:
+            progress.fail(page, reason)
+        case {"report": report}:
+            progress.end()
+            return _REPORT.validate_python(report)
+        case {"error": kind, "text": text}:
+            known = getattr(errors, kind, None)
+            raise (known or RagError)(text)
+    return None
+
+
+def _python_path() -> str:
+    """Return where Frontdesk is found from any folder: ``.env`` is looked for in the server's."""
+    return os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))

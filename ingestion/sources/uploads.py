@@ -1,0 +1,299 @@
+"""Store uploaded documents as files, and beside each who may read it, who sent it and when.
+
+One folder a space, each file whole or not there. A version's readers are tied to its bytes.
+First the readers of the new version are written beside those of the old one, then the file takes
+the old one's place in one step; so whatever is killed when, a file is read by whom it was sent
+for, or by nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import os
+import shutil
+import time
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from ingestion.documents.convert import EXTENSIONS, stored_name
+from ingestion.errors import DocumentInTheWay, DocumentUnknown, RunInProgress
+from ingestion.records.leases import file_lease
+from ingestion.sources.folder import LARGEST_FILE, FolderSource
+from ingestion.validation import NOBODY, is_space_key, shortened
+from rag.types import EVERYONE, Principal, Readers
+
+METADATA_FOLDER = ".about"
+_READ_BYTES = 1024 * 1024
+
+
+class UploadMetadata(BaseModel):
+    """One version of a document; ``given`` is the name that it was sent under."""
+
+    digest: str
+    given: str
+    readers: list[list[str]]
+    by: str
+    at: datetime
+
+    def may_read(self) -> Readers:
+        return tuple(frozenset(Principal(name) for name in one) for one in self.readers)
+
+
+class _StoredMetadata(BaseModel):
+    versions: list[UploadMetadata]
+
+
+def read_metadata(folder: Path, name: str) -> list[UploadMetadata]:
+    """Return what is known of a document's versions; what is broken counts as unknown."""
+    try:
+        return _StoredMetadata.model_validate_json(
+            (folder / METADATA_FOLDER / f"{name}.json").read_bytes()
+        ).versions
+    except (OSError, ValidationError):
+        return []
+
+
+def write_metadata(folder: Path, name: str, versions: Sequence[UploadMetadata]) -> None:
+    """Keep what is known of a document, all of it or nothing."""
+    place = folder / METADATA_FOLDER
+    place.mkdir(parents=True, exist_ok=True)
+    fresh = place / f".{uuid.uuid4().hex}"
+    fresh.write_text(_StoredMetadata(versions=list(versions)).model_dump_json(), encoding="utf-8")
+    flush(fresh)
+    fresh.replace(place / f"{name}.json")
+    flush(place)
+
+
+def delete_metadata(folder: Path, name: str) -> None:
+    """Remove what is kept of a document; what is gone already is no error."""
+    (folder / METADATA_FOLDER / f"{name}.json").unlink(missing_ok=True)
+
+
+def metadata_of_version(folder: Path, name: str, digest: str) -> UploadMetadata | None:
+    """Return what is known of the version with these bytes."""
+    found = (each for each in read_metadata(folder, name) if each.digest == digest)
+    return next(found, None)
+
+
+def digest_of(content: bytes) -> str:
+    """Return the fingerprint that ties a version to its bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def digest_of_file(path: Path) -> str:
+    """Return the same of a file, a piece at a time."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_READ_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def flush(path: Path) -> None:
+    """Have a file or folder written to the disk, so that a power cut does not undo it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # Not every share knows what that is for a folder.
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(handle)
+
+
+KIND = "upload"
+INCOMING = ".incoming"
+_LEFT_OVER_SECONDS = 3600.0
+_PAUSE_SECONDS = 0.05
+_PATIENCE_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedFile:
+    """A document that was checked and waits as a temporary file; ``kind`` is an ending."""
+
+    path: Path
+    name: str
+    kind: str
+    readers: Readers
+    by: str
+
+
+class Uploads:
+    """The files below ``documents`` of the data directory.
+
+    Args:
+        data_dir: the data directory.
+        tenant: whose documents they are.
+        largest: bytes; larger files are not read.
+    """
+
+    def __init__(self, data_dir: Path, tenant: str, largest: int = LARGEST_FILE) -> None:
+        self._data_dir = data_dir
+        self._root = data_dir / "documents"
+        self._tenant = tenant
+        self._largest = largest
+
+    def spaces(self) -> Sequence[str]:
+        """Return the spaces that are filled by uploads."""
+        if not self._root.is_dir():
+            return ()
+        found = (each.name for each in self._root.iterdir() if each.is_dir())
+        return sorted(name for name in found if is_space_key(name))
+
+    def has(self, space: str) -> bool:
+        """Tell whether a space is filled by uploads."""
+        return is_space_key(space) and (self._root / space).is_dir()
+
+    def inventory(self, space: str) -> tuple[set[str], datetime | None]:
+        """Return the names of a space's documents, and when the newest was sent."""
+        folder = self._root / space
+        names = {each.name for each in folder.iterdir() if not each.name.startswith(".")}
+        times = [version.at for name in names for version in read_metadata(folder, name)]
+        return names, max(times, default=None)
+
+    def about(self, space: str, name: str) -> UploadMetadata | None:
+        """Return what is known of a document; None when there is no such file."""
+        path = self._path(space, name)
+        if path is None:
+            return None
+        digest = digest_of_file(path)
+        return metadata_of_version(path.parent, name, digest) or _readable_by_nobody(
+            name, digest, path
+        )
+
+    def source(self, space: str) -> FolderSource:
+        """Return a space's files as a source for a run."""
+        folder = self._root / space
+
+        def who(name: str, content: bytes, said: Readers | None) -> Readers:
+            known = metadata_of_version(folder, name, digest_of(content))
+            return NOBODY if known is None else readers_meeting_both(known.may_read(), said)
+
+        return FolderSource(
+            folder,
+            space=space,
+            readers=who,
+            kind=KIND,
+            largest=self._largest,
+            sure=True,
+            says_urls=False,
+        )
+
+    async def keep(self, space: str, arrived: ReceivedFile) -> tuple[str, bool]:
+        """Put a document in its place, and its space there when it is the first.
+
+        Return its name there, and whether it replaced one of that name.
+        """
+        async with self._alone(space):
+            return await asyncio.to_thread(put_in_place, self._root / space, arrived)
+
+    async def remove(self, space: str, name: str) -> None:
+        """Remove a document. Raises DocumentUnknown."""
+        async with self._alone(space):
+            path = self._path(space, name)
+            if path is None:
+                raise DocumentUnknown(f"There is no uploaded document {shortened(name)}.")
+            await asyncio.to_thread(_remove, path)
+
+    def forget(self, space: str) -> None:
+        """Remove a space with all its documents."""
+        if self.has(space):
+            shutil.rmtree(self._root / space)
+
+    def tidy(self) -> None:
+        """Remove what interrupted uploads left behind."""
+        incoming = self._root / INCOMING
+        for left in incoming.iterdir() if incoming.is_dir() else ():
+            if time.time() - left.stat().st_mtime > _LEFT_OVER_SECONDS:
+                left.unlink(missing_ok=True)
+
+    def _path(self, space: str, name: str) -> Path | None:
+        """Return the file of a document; None for whatever is no plain file of the space."""
+        odd = not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name
+        if odd or not is_space_key(space):
+            return None
+        path = self._root / space / name
+        try:
+            return path if path.is_file() and not path.is_symlink() else None
+        except (OSError, ValueError):
+            return None
+
+    @asynccontextmanager
+    async def _alone(self, space: str) -> AsyncIterator[None]:
+        """Change files of a space one after the other, also across processes."""
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                with file_lease(self._data_dir, self._tenant, f"{space}\0files"):
+                    yield
+                    return
+            except RunInProgress as error:
+                if time.monotonic() > until:
+                    raise DocumentInTheWay(
+                        f"Another upload into {space!r} takes long. Try again in a minute."
+                    ) from error
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def readers_meeting_both(first: Readers, second: Readers | None) -> Readers:
+    """Return readers that must be met twice: as the sender said, and as the page says itself."""
+    if second is None:
+        return first
+    if not first or not second:
+        return NOBODY
+    narrow = {names for names in (*first, *second) if EVERYONE not in names}
+    return tuple(sorted(narrow, key=sorted)) or (frozenset({EVERYONE}),)
+
+
+def put_in_place(folder: Path, arrived: ReceivedFile) -> tuple[str, bool]:
+    """Do what ``Uploads.keep`` does, alone on the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = stored_name(arrived.name, arrived.kind)
+    digest = digest_of_file(arrived.path)
+    fresh = UploadMetadata(
+        digest=digest,
+        given=arrived.name,
+        readers=[sorted(one) for one in arrived.readers],
+        by=arrived.by,
+        at=datetime.now(UTC),
+    )
+    older = [each for each in read_metadata(folder, name) if each.digest != digest]
+    replaced = (folder / name).exists()
+    flush(arrived.path)
+    write_metadata(folder, name, [*older, fresh])
+    arrived.path.replace(folder / name)
+    flush(folder)
+    write_metadata(folder, name, [fresh])
+    return name, _remove_namesakes(folder, name, arrived.name) or replaced
+
+
+def _remove_namesakes(folder: Path, name: str, given: str) -> bool:
+    """Remove what was sent under the same name when it held something of another kind."""
+    removed = False
+    for other in {given, *(f"{given}{ending}" for ending in EXTENSIONS)} - {name}:
+        if any(each.given == given for each in read_metadata(folder, other)):
+            _remove(folder / other)
+            removed = True
+    return removed
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    flush(path.parent)
+    delete_metadata(path.parent, path.name)
+
+
+def _readable_by_nobody(name: str, digest: str, path: Path) -> UploadMetadata:
+    """Stand in for what is not known of a file: nobody may read it."""
+    changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return UploadMetadata(digest=digest, given=name, readers=[], by="", at=changed)

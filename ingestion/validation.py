@@ -1,0 +1,130 @@
+"""Check and parse what people write: space keys, document names, who may read. Pure.
+
+Readers that cannot be understood mean that nobody may read.
+"""
+
+from __future__ import annotations
+
+import re
+import reprlib
+import unicodedata
+
+from ingestion.errors import DocumentRefused
+from ingestion.text import clean
+from rag.types import EVERYONE, Principal, Readers
+
+NOBODY: Readers = ()
+
+_PRINCIPAL = re.compile(r"(?:user|group):[^\s,\[\]{}\"']+")
+_CURE = "write everyone, group:NAME, user:ID, or a list of them"
+
+
+class ReadersMalformed(ValueError):
+    """The readers cannot be understood; the message says how to write them."""
+
+
+def parse_readers(value: object) -> Readers:
+    """Return the readers that a value of the front matter or the command line names.
+
+    A string or a list of strings is one set, of which the asker must match one. A list of lists
+    is several sets, all of which must be met. An empty list is nobody.
+
+    Raises:
+        ReadersMalformed: anything else.
+    """
+    if isinstance(value, str):
+        return (_reader_set(value.split(",")),)
+    if not isinstance(value, list):
+        raise ReadersMalformed(f"readers {reprlib.repr(value)} cannot be understood; {_CURE}")
+    if not value:
+        return NOBODY
+    if all(isinstance(item, str) for item in value):
+        return (_reader_set(value),)
+    if all(isinstance(item, list) for item in value):
+        return tuple(_reader_set(item) for item in value)
+    raise ReadersMalformed(f"readers {reprlib.repr(value)} mix names and lists; {_CURE}")
+
+
+def describe_readers(readers: Readers) -> str:
+    """Return readers as a person writes them."""
+    return " and ".join(",".join(sorted(one)) for one in readers) or "nobody"
+
+
+def lets_in_all(new: Readers, old: Readers) -> bool:
+    """Whether surely everybody whom the old readers let in is let in by the new ones."""
+    if not old:
+        return True
+    return bool(new) and all(
+        EVERYONE in layer or any(old_layer <= layer for old_layer in old) for layer in new
+    )
+
+
+def _reader_set(names: list[object] | list[str]) -> frozenset[Principal]:
+    if not names:
+        raise ReadersMalformed(f"an inner list of readers is empty; {_CURE}")
+    return frozenset(_principal(name) for name in names)
+
+
+def _principal(name: object) -> Principal:
+    text = name.strip() if isinstance(name, str) else None
+    if text is None or not (text == EVERYONE or _PRINCIPAL.fullmatch(text)):
+        raise ReadersMalformed(f"reader {reprlib.repr(name)} cannot be understood; {_CURE}")
+    return Principal(text)
+
+
+LONGEST_NAME = 200
+"""Characters."""
+
+_MOST_BYTES = 240
+"""File systems take 255, and the ending of what is kept beside the document needs some."""
+
+_SPACE = re.compile(r"[A-Za-z0-9~][A-Za-z0-9._~-]{0,99}")
+_SHOWN = 60
+
+
+def is_space_key(text: str) -> bool:
+    """Tell whether a space may be called so."""
+    return _SPACE.fullmatch(text) is not None
+
+
+def space_key(text: str) -> str:
+    """Return the name of a space. Raises DocumentRefused."""
+    if not is_space_key(text):
+        raise DocumentRefused(
+            f"{shortened(text)} is no name of a space. Use letters, digits, '.', '_', '-' or '~', "
+            "at most 100, not beginning with '.', '_' or '-'."
+        )
+    return text
+
+
+def document_name(given: str) -> str:
+    """Return the name of a document in one spelling (NFC). Raises DocumentRefused."""
+    name = unicodedata.normalize("NFC", given).strip()
+    trouble = _name_error(name)
+    if trouble:
+        raise DocumentRefused(f"The name {shortened(given)} {trouble}")
+    return name
+
+
+def shortened(text: str) -> str:
+    """Return a text as a message quotes it: printable, and not too long."""
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return ascii(shown) if not shown.isprintable() else repr(shown)
+
+
+def _name_error(name: str) -> str:
+    """Return what is wrong with a name, or ""; the first that is found."""
+    too_long = len(name) > LONGEST_NAME or len(name.encode(errors="replace")) > _MOST_BYTES
+    troubles = {
+        "is empty. Give the file a name.": not name,
+        "has a path in it. Send the file's own name only.": "/" in name or "\\" in name,
+        "begins with a dot, which hides a file. Rename it.": name.startswith("."),
+        "ends with a dot. Rename it.": name.endswith("."),
+        "has characters that can't be seen. Rename it.": not _visible(name),
+        f"is too long. Use at most {LONGEST_NAME} characters ({_MOST_BYTES} bytes).": too_long,
+    }
+    return next((trouble for trouble, found in troubles.items() if found), "")
+
+
+def _visible(name: str) -> bool:
+    return name.isprintable() and clean(name) == name
