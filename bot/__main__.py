@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bot.commands.arguments import add_channels
 from bot.commands.packaging import add_teams_package
-from bot.config import Settings, load_settings
-from bot.errors import BotError
+from bot.domain.errors import BotError
+from bot.domain.settings import Settings, load_settings
 from bot.observing.logs import set_up_logs
 from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner

@@ -8,15 +8,10 @@ from datetime import timedelta
 from itertools import chain
 
 from bot.attachments.reading import Read, ReadsAttachments
-from bot.escalations.card_threads import USE_REPLY, is_card_thread
-from bot.escalations.handover import asks_topic
-from bot.escalations.reading import Readable, Sight, rests_on, sight_of
-from bot.escalations.repeating import ASKED_ALREADY, LOOKED_AT, asked_already, is_wish
-from bot.introductions import Introduced, Introductions
-from bot.ports import Directory, Interactions, Notes, Policies
-from bot.readers import Reader
-from bot.routing.turns import turns_of
-from bot.types import (
+from bot.domain.cases import USE_REPLY, is_card_thread
+from bot.domain.handoff import asks_topic
+from bot.domain.ports import Directory, Interactions, Notes, Policies
+from bot.domain.types import (
     Audience,
     FoundPassage,
     Inquiry,
@@ -26,6 +21,11 @@ from bot.types import (
     Policy,
     Refusal,
 )
+from bot.escalations.reading import Readable, Sight, rests_on, sight_of
+from bot.escalations.repeating import ASKED_ALREADY, LOOKED_AT, asked_already, is_wish
+from bot.introductions import Introduced, Introductions
+from bot.readers import Reader
+from bot.routing.turns import turns_of
 from rag.types import EVERYONE, Principal, Turn
 
 HISTORY_EXCHANGES = 3

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from bot.attachments.telling import searched
 from bot.attachments.text import shortened
-from bot.escalations.handover import WISH, asks_topic, wished_about
+from bot.domain.handoff import PERSON_REQUEST, asks_topic, requested_question
+from bot.domain.types import Attached, Inquiry, Intent, Route
 from bot.routing.intents.human import names_no_topic
 from bot.routing.question import condense
-from bot.types import Attached, Inquiry, Intent, Route
 from bot.ways import Routes
 from rag.pipeline import Scope
 
@@ -62,10 +62,10 @@ def question_for_people(inquiry: Inquiry, route: Route) -> str:
     What a button said adds nothing to that question; what people wrote is kept. Files are named.
     """
     said = inquiry.message.text
-    if named := wished_about(said):
+    if named := requested_question(said):
         said = named
     elif route.intent is Intent.HUMAN and not _is_said(route.question, said):
-        said = route.question if said == WISH else f"{route.question}\n{said}"
+        said = route.question if said == PERSON_REQUEST else f"{route.question}\n{said}"
     if not inquiry.message.attachments:
         return said
     names = ", ".join(" ".join(each.name.split()) for each in inquiry.message.attachments)
@@ -87,7 +87,7 @@ def lacks_topic(inquiry: Inquiry, route: Route) -> bool:
         return False
     theirs = (turn for turn in inquiry.history if turn.own and turn.role == "assistant")
     asked = any(asks_topic(turn.text) for turn in theirs)
-    return not asked and (said == WISH or names_no_topic(said))
+    return not asked and (said == PERSON_REQUEST or names_no_topic(said))
 
 
 def leans_on_own(inquiry: Inquiry, route: Route) -> bool:

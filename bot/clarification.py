@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from bot.escalations.handover import ASK_TOPIC, ASK_TOPIC_IN_CHANNEL
+from bot.domain.handoff import ASK_TOPIC, ASK_TOPIC_IN_CHANNEL
+from bot.domain.types import Clarification, Inquiry
 from bot.rendering.wording import suggestions_of
-from bot.types import Clarification, Inquiry
 from rag.text.words import stems
 from rag.types import Passage
 

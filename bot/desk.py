@@ -9,24 +9,13 @@ from typing import Literal
 
 import structlog
 
-from bot.asking import (
-    Asked,
-    asked_of,
-    lacks_topic,
-    leans_on_own,
-    question_for_people,
-    routed,
-)
+from bot.asking import Asked, asked_of, lacks_topic, leans_on_own, question_for_people, routed
 from bot.clarification import ask_topic, clarify
-from bot.escalations.handover import EscalationWording
-from bot.finishing import finished
-from bot.grounding import Gates, Grounding
-from bot.observing.explaining import Grounded, explained, noted, of_route, with_calls
-from bot.outcomes import error_code
-from bot.ports import ReportStage, StillReadable
-from bot.rendering.wording import refusal_of, reply_of, suggestions_of
-from bot.startup import NOTHING_INDEXED
-from bot.types import (
+from bot.domain.handoff import HandoffWording
+from bot.domain.health import NOTHING_INDEXED
+from bot.domain.outcomes import error_code
+from bot.domain.ports import ReportStage, StillReadable
+from bot.domain.types import (
     ErrorCode,
     Escalation,
     EscalationReason,
@@ -39,6 +28,10 @@ from bot.types import (
     Stage,
     Trace,
 )
+from bot.finishing import finished
+from bot.grounding import Gates, Grounding
+from bot.observing.explaining import Grounded, explained, noted, of_route, with_calls
+from bot.rendering.wording import refusal_of, reply_of, suggestions_of
 from bot.ways import AnswersGenerically, Routes, Way, Ways
 from rag import telemetry
 from rag.errors import RagError
@@ -72,7 +65,7 @@ class Desk:
         generic: AnswersGenerically,
         pipeline: Pipeline,
         gate: Gates,
-        wording: EscalationWording,
+        wording: HandoffWording,
         model: str = "",
         others: Mapping[str, Way] | None = None,
         still: StillReadable | None = None,

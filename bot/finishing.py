@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.types import Clarification, Escalation, Inquiry, Intent, Outcome, Reply
+from bot.domain.types import Clarification, Escalation, Inquiry, Intent, Outcome, Reply
 
 
 def finished(inquiry: Inquiry, outcome: Outcome) -> Outcome:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import structlog
 
+from bot.domain.ports import StillReadable
+from bot.domain.text.source_links import with_public_links
+from bot.domain.types import Interaction, Reply, Source
 from bot.escalations.reading import Readable, is_open
-from bot.ports import StillReadable
 from bot.readers import Reader
-from bot.rendering.links import reachable_from_afar
-from bot.types import Interaction, Reply, Source
 from rag.errors import RagError
 from rag.types import Chunk, Principal
 
@@ -72,7 +72,7 @@ class FullerReplies:
         chunks = list(may_read.values())
         if not await self._are_still_readable(tenant, chunks, reader.principals):
             return Fuller(None, CHANGED)
-        return Fuller(reachable_from_afar(outcome, self._public_url).private)
+        return Fuller(with_public_links(outcome, self._public_url).private)
 
     async def _are_still_readable(
         self, tenant: str, chunks: Sequence[Chunk], reader: frozenset[Principal]

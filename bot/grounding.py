@@ -9,14 +9,14 @@ from typing import Protocol
 import structlog
 
 from bot.asking import Asked
+from bot.domain.outcomes import error_code
+from bot.domain.ports import ReportStage, StillReadable
+from bot.domain.types import Reply, Stage
 from bot.gating.gate import Judgement
 from bot.gating.gate_file import MODEL, calibration_name
 from bot.last_look import LastLook, after, cited, shown, without
 from bot.observing.explaining import Grounded, of_gate
-from bot.outcomes import error_code
-from bot.ports import ReportStage, StillReadable
 from bot.rendering.wording import reply_of
-from bot.types import Reply, Stage
 from bot.ways import Way
 from rag import telemetry
 from rag.errors import RagError, after_calls

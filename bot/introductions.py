@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from bot.capabilities import Introduces
-from bot.errors import AskerUnknown, DeliveryFailed
-from bot.ports import Notes
-from bot.types import Message, Person, Platform, Refusal
+from bot.domain.capabilities import Introduces
+from bot.domain.errors import AskerUnknown, DeliveryFailed
+from bot.domain.ports import Notes
+from bot.domain.types import Message, Person, Platform, Refusal
 from rag.types import EVERYONE
 
 _STRANGER = (

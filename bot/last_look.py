@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.asking import Asked
+from bot.domain.ports import StillReadable
 from bot.observing.explaining import Grounded
-from bot.ports import StillReadable
 from rag.pipeline import Scope
 from rag.types import Chunk
 

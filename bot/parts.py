@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from bot.config import Settings
 from bot.desk import Desk
-from bot.errors import SettingInvalid
-from bot.escalations.handover import EscalationWording
+from bot.domain.errors import SettingInvalid
+from bot.domain.handoff import HandoffWording
+from bot.domain.ports import StillReadable
+from bot.domain.settings import Settings
+from bot.domain.types import NO_MODEL
 from bot.gating.gate import GATE_FILE, Gate, load_gate
 from bot.gating.gate_file import calibration_name
-from bot.ports import StillReadable
 from bot.routing.generic import GenericAnswers
 from bot.routing.intents.classifier import IntentClassifier, load_classifier
 from bot.routing.router import Router
-from bot.types import NO_MODEL
 from bot.ways import Way
 from prompts.files import load_prompt
 from rag.answer.extractive import ExtractiveComposer
@@ -255,7 +255,7 @@ def _desk(
         model=configured.model,
         others=others,
         gate=gate,
-        wording=EscalationWording(
+        wording=HandoffWording(
             not_found=settings.not_found_message,
             uncertain=settings.escalation_message,
             asks_people=_asks_people(settings),

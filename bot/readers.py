@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from bot.capabilities import Introduces
-from bot.errors import DeliveryFailed
-from bot.ports import Directory
-from bot.types import Message
+from bot.domain.capabilities import Introduces
+from bot.domain.errors import DeliveryFailed
+from bot.domain.ports import Directory
+from bot.domain.types import Message
 from rag.types import EVERYONE, Chunk, Principal
 
 EVERYBODY = frozenset({EVERYONE})

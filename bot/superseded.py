@@ -6,14 +6,14 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TypeVar
 
-from bot.ports import AnswersInquiries, ReportStage
-from bot.types import Inquiry, Outcome, Reply, Response, Source
+from bot.domain.ports import AnswersInquiries, ReportStage
+from bot.domain.types import Inquiry, Outcome, Reply, Response, Source
 
 Shown = TypeVar("Shown", bound=Response)
 
 
 class MarksSuperseded:
-    """Implements bot.ports.AnswersInquiries over another one.
+    """Implements bot.domain.ports.AnswersInquiries over another one.
 
     Args:
         inner: What answers.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bot.types import NO_MODEL, Reply, Route
+from bot.domain.types import NO_MODEL, Reply, Route
 from rag.pipeline import Pipeline
 from rag.types import ModelCall, Turn
 

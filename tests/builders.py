@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from bot.types import (
+from bot.domain.types import (
     Activity,
     Audience,
     Inquiry,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from bot.attachments.reading import Attachments
 from bot.attachments.text import NotText
-from bot.capabilities import Fetches
-from bot.ports import Channel
+from bot.domain.capabilities import Fetches
+from bot.domain.ports import Channel
 from ingestion.documents.pdf_in_subprocess import text_of_pdf
 from ingestion.errors import PageUnreadable
 

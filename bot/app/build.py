@@ -22,24 +22,23 @@ from bot.app.office import office_of
 from bot.app.shelves import Shelves, shelves_of
 from bot.app.status import CheckParts, checking
 from bot.app.working import Working, working_of
-from bot.config import Settings
-from bot.documents.held_back import HeldBackNews
+from bot.chat.adapters import ChatContext, load_adapters
+from bot.chat.commands.reindexing import MassDeleteAlert
+from bot.domain.ports import Channel, Directory
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import SettingOrigin
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
 from bot.doors.reading import DIRECTORY
 from bot.doors.receiving import upload_bounds
 from bot.durable.joining import DurableEngine
-from bot.escalations.origin import Origins
+from bot.escalations.casework import QuestionLinks
 from bot.escalations.ports import LinksBack
 from bot.escalations.reading import IndexReading
 from bot.gating.gate import load_gate
 from bot.observing.metrics import Metrics, mount_metrics
 from bot.observing.tracing.context import continue_trace
-from bot.office import Office
 from bot.parts import Parts, gate_path
-from bot.platforms import adapters
-from bot.ports import Channel, Directory
-from bot.settings.source import Source
 from bot.store.store import Store
 from ingestion.config import Settings as IngestionSettings
 
@@ -58,7 +57,7 @@ class _House:
     store: Store
     working: Working
     shelves: Shelves
-    office: Office
+    office: ChatContext
     channels: Sequence[Channel]
 
 
@@ -69,7 +68,7 @@ def build(
     engine: DurableEngine,
     *,
     sample: bool = False,
-    sources: Mapping[str, Source] | None = None,
+    sources: Mapping[str, SettingOrigin] | None = None,
     ingestion: IngestionSettings | None = None,
     directory: Directory | None = None,
 ) -> web.Application:
@@ -88,7 +87,7 @@ def build(
     app.middlewares.append(continue_trace)
     app.middlewares.insert(0, metrics.time)
     notes = store.notes
-    platforms = [(adapter, adapter.connect(settings, notes)) for adapter in adapters(settings)]
+    platforms = [(adapter, adapter.connect(settings, notes)) for adapter in load_adapters(settings)]
     channels = [channel for _, channel in platforms]
     directory = app[DIRECTORY] = directory or JoinedDirectory()
     working = working_of(
@@ -103,7 +102,7 @@ def build(
         superseded=() if ingestion is None else ingestion.confluence_superseded_labels,
     )
     metrics.watch(lambda: working.inbox.busy)
-    held_back = HeldBackNews(tenant=settings.tenant, notes=notes, channels=channels)
+    held_back = MassDeleteAlert(tenant=settings.tenant, notes=notes, channels=channels)
     shelves = shelves_of(settings, parts, ingestion, held_back)
     check_parts = app[STATUS] = checking(
         settings,
@@ -186,7 +185,7 @@ def _mount_chat(app: web.Application, house: _House) -> None:
 def _mount_board(
     app: web.Application,
     house: _House,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, SettingOrigin],
     further: Sequence[BaseSettings],
 ) -> None:
     settings, store = house.settings, house.store
@@ -225,6 +224,6 @@ def _mount_casework(app: web.Application, house: _House) -> None:
         record=store.interactions,
         readable=readable,
         index=house.parts.index,
-        origins=Origins(store.interactions, linking),
+        origins=QuestionLinks(store.interactions, linking),
         patience=timedelta(minutes=settings.escalation_ping_minutes),
     )

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from bot import startup
 from bot.app.settings import load_ingestion_settings
 from bot.app.shelves import Shelves
-from bot.errors import SettingInvalid
-from bot.startup import Part
+from bot.domain import health
+from bot.domain.errors import SettingInvalid
+from bot.domain.health import ComponentStatus
 from ingestion.assembly import cadence_of
 from ingestion.config import Settings
 from ingestion.errors import LedgerUnavailable
@@ -28,22 +28,24 @@ _STATES: dict[bool | None, Literal["ready", "limited", "failed"]] = {
 }
 
 
-def watching(settings: Settings | None, shelves: Shelves) -> Callable[[], Awaitable[Part]]:
+def watching(
+    settings: Settings | None, shelves: Shelves
+) -> Callable[[], Awaitable[ComponentStatus]]:
     """Return what says how far Confluence was read; it asks the records alone."""
 
-    async def part() -> Part:
+    async def part() -> ComponentStatus:
         now = datetime.now(UTC)
         if settings is None or not settings.confluence_configured:
-            return startup.confluence(None, now)
+            return health.confluence(None, now)
         try:
-            return startup.confluence(await _wiki(settings, shelves, now), now)
+            return health.confluence(await _wiki(settings, shelves, now), now)
         except LedgerUnavailable as error:
-            return Part(_NAME, "limited", str(error), vital=False)
+            return ComponentStatus(_NAME, "limited", str(error), vital=False)
 
     return part
 
 
-async def _wiki(settings: Settings, shelves: Shelves, now: datetime) -> startup.Wiki:
+async def _wiki(settings: Settings, shelves: Shelves, now: datetime) -> health.ConfluenceState:
     cadence = cadence_of(settings)
     scheduler = shelves.scheduler
     read = None if scheduler is None else scheduler.known
@@ -53,7 +55,7 @@ async def _wiki(settings: Settings, shelves: Shelves, now: datetime) -> startup.
         troubles.insert(0, scheduler.trouble)
     elif known.looked_at is not None and _is_late(now - known.looked_at, cadence):
         troubles.append(_LATE)
-    return startup.Wiki(
+    return health.ConfluenceState(
         address=settings.confluence_url or "",
         spaces=known.spaces,
         looked_at=known.looked_at,
@@ -69,15 +71,17 @@ def _is_late(ago: timedelta, cadence: Cadence) -> bool:
     return every is not None and ago > timedelta(seconds=2 * every) + _MAY_TAKE
 
 
-async def confluence_checks() -> Sequence[Part]:
+async def confluence_checks() -> Sequence[ComponentStatus]:
     """Try all that is done with Confluence, for the doctor."""
     try:
         settings = load_ingestion_settings()
     except SettingInvalid as error:
-        return [Part(_NAME, "failed", str(error))]
+        return [ComponentStatus(_NAME, "failed", str(error))]
     if not settings.confluence_configured:
-        return [startup.confluence(None, datetime.now(UTC))]
+        return [health.confluence(None, datetime.now(UTC))]
     return [
-        Part(f"{_NAME}: {one.name}" if one.name else _NAME, _STATES[one.works], one.detail)
+        ComponentStatus(
+            f"{_NAME}: {one.name}" if one.name else _NAME, _STATES[one.works], one.detail
+        )
         for one in await diagnose_wiki(settings)
     ]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bot.admission import VouchedDirectory
-from bot.errors import SettingInvalid
-from bot.ports import Directory, StillReadable
-from bot.types import Person
+from bot.domain.errors import SettingInvalid
+from bot.domain.ports import Directory, StillReadable
+from bot.domain.types import Person
 from ingestion.config import Settings
 from ingestion.errors import SettingInvalid as WikiSettingInvalid
 from rag.types import Principal
@@ -35,7 +35,7 @@ class KnownWiki:
 
 
 class JoinedDirectory:
-    """Implements bot.ports.Directory: what a platform vouches for, and who that is in Confluence.
+    """Implements bot.domain.ports.Directory: what a platform vouches for, and who that is in Confluence.
 
     What Confluence says is taken from Confluence alone: a group of the same name anywhere else,
     such as ``confluence:board`` at whoever signs people in, is none of its groups.
@@ -57,7 +57,7 @@ class JoinedDirectory:
 async def open_wiki_side(settings: Settings | None) -> AsyncIterator[KnownWiki]:
     """Open what the settings say; without Confluence, people are who their platform says.
 
-    Raises bot.errors.SettingInvalid.
+    Raises bot.domain.errors.SettingInvalid.
     """
     if settings is None or not settings.confluence_configured:
         if settings is not None and settings.confluence_last_check:

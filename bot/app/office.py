@@ -5,18 +5,18 @@ from __future__ import annotations
 from bot.app.shelves import Shelves
 from bot.app.status import CheckParts
 from bot.app.working import Working
-from bot.config import Settings
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.reindexing import ReindexRuns
+from bot.chat.commands.run_status import RunWatcher
+from bot.chat.messages import ListeningPolicy
+from bot.domain.ports import Directory
+from bot.domain.settings import Settings
 from bot.escalations.casework import Casework
 from bot.escalations.reading import IndexReading
 from bot.fuller import FullerReplies
 from bot.gating.gate import load_gate
-from bot.hearing import Hearing
-from bot.office import Office
-from bot.orders.orders import Orders
-from bot.orders.reindexing import Reindexing
-from bot.orders.watching import Watch
 from bot.parts import Parts, gate_path
-from bot.ports import Directory
 from bot.store.store import Store
 from bot.why.explaining import Explaining
 
@@ -30,10 +30,10 @@ def office_of(
     shelves: Shelves,
     check_parts: CheckParts,
     directory: Directory,
-) -> Office:
+) -> ChatContext:
     """Join it; nothing is started."""
     readable = IndexReading(parts.index)
-    return Office(
+    return ChatContext(
         tenant=settings.tenant,
         directory=directory,
         inbox=working.inbox,
@@ -46,7 +46,7 @@ def office_of(
             public_url=settings.public_url,
         ),
         fuller=FullerReplies(readable, public_url=settings.public_url, still=parts.still),
-        hearing=Hearing(store.policies, store.interactions),
+        hearing=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,
         audits=store.audits,
@@ -63,16 +63,16 @@ def _orders(
     shelves: Shelves,
     check_parts: CheckParts,
     directory: Directory,
-) -> Orders:
-    return Orders(
+) -> CommandExecutor:
+    return CommandExecutor(
         tenant=settings.tenant,
-        reindexing=Reindexing(
+        reindexing=ReindexRuns(
             tenant=settings.tenant,
             documents=shelves.documents,
             runs=shelves.reindexing,
             audits=store.audits,
         ),
-        watch=Watch(shelves.reindexing),
+        watch=RunWatcher(shelves.reindexing),
         policies=store.policies,
         directory=directory,
         check_parts=check_parts,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from bot.app.settings import load_ingestion_settings
-from bot.config import Settings
-from bot.errors import BotError
-from bot.startup import Part
+from bot.domain.errors import BotError
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings
 from bot.store.store import database_url, open_store
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import IngestionError
@@ -22,7 +22,7 @@ _CURE = (
 )
 
 
-async def people_checks(settings: Settings) -> Sequence[Part]:
+async def people_checks(settings: Settings) -> Sequence[ComponentStatus]:
     """Look up everybody who asked in the last 30 days; nothing where there is no Confluence."""
     try:
         ingestion = load_ingestion_settings()
@@ -30,7 +30,7 @@ async def people_checks(settings: Settings) -> Sequence[Part]:
             return []
         return [await _part(ingestion, await _askers(settings))]
     except (BotError, IngestionError) as error:
-        return [Part(_NAME, "failed", str(error))]
+        return [ComponentStatus(_NAME, "failed", str(error))]
 
 
 async def _askers(settings: Settings) -> Sequence[str]:
@@ -42,19 +42,23 @@ async def _askers(settings: Settings) -> Sequence[str]:
         await store.close()
 
 
-async def _part(ingestion: IngestionSettings, emails: Sequence[str]) -> Part:
+async def _part(ingestion: IngestionSettings, emails: Sequence[str]) -> ComponentStatus:
     # What is not configured is not imported.
     from ingestion.confluence.assembly import known_people_share as known_share
 
     share = await known_share(ingestion, emails)
     if not share.asked:
-        return Part(_NAME, "ready", f"nobody with an e-mail address asked in {_DAYS} days")
+        return ComponentStatus(
+            _NAME, "ready", f"nobody with an e-mail address asked in {_DAYS} days"
+        )
     told = f"{share.found} of {share.asked} who asked in {_DAYS} days are known"
     if share.unsure:
-        return Part(
+        return ComponentStatus(
             _NAME, "failed", f"{told}; {share.unsure} could not be looked up:", share.trouble
         )
     if share.missing:
         per_cent = f"{share.missing / share.asked:.0%}"
-        return Part(_NAME, "limited", f"{told}; {share.missing} are not ({per_cent}).", _CURE)
-    return Part(_NAME, "ready", told)
+        return ComponentStatus(
+            _NAME, "limited", f"{told}; {share.missing} are not ({per_cent}).", _CURE
+        )
+    return ComponentStatus(_NAME, "ready", told)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.parts import Parts
 from ingestion.records.assembly import records_of
 from ingestion.runs.source_registry import remember_folder

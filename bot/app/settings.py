@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic_settings import BaseSettings
 
-from bot.config import Settings
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings
 from ingestion import config as ingestion
 from ingestion.errors import SettingInvalid as IngestionSettingInvalid
 

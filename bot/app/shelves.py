@@ -7,16 +7,21 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from bot.config import Settings
-from bot.documents.told import ToldDocuments, ToldReindex, ToldSchedule, Translation
-from bot.doors.receiving import upload_bounds
-from bot.errors import (
+from bot.chat.documents import (
+    ErrorTranslation,
+    TranslatedDocuments,
+    TranslatedReindex,
+    TranslatedSchedule,
+)
+from bot.domain.errors import (
     DocumentInTheWay,
     DocumentRefused,
     DocumentUnknown,
     SettingInvalid,
     StoreUnavailable,
 )
+from bot.domain.settings import Settings
+from bot.doors.receiving import upload_bounds
 from bot.parts import Parts
 from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
 from ingestion.config import Settings as IngestionSettings
@@ -32,7 +37,7 @@ from ingestion.runs.schedule import Scheduler
 from ingestion.runs.source_registry import OpenSources, open_wiki_sources
 from rag.errors import RagError
 
-REFUSALS: Translation = {
+REFUSALS: ErrorTranslation = {
     Unknown: DocumentUnknown,
     InTheWay: DocumentInTheWay,
     Refused: DocumentRefused,
@@ -48,17 +53,17 @@ REFUSALS: Translation = {
 class Shelves:
     """What is indexed and how it gets there; use ``open`` while the server runs."""
 
-    documents: ToldDocuments
-    reindexing: ToldReindex
+    documents: TranslatedDocuments
+    reindexing: TranslatedReindex
     library: Library
     scheduler: Scheduler | None
     records: Records
     wiki: OpenSources | None
 
     @property
-    def schedule(self) -> ToldSchedule | None:
+    def schedule(self) -> TranslatedSchedule | None:
         """What tells when the schedule reads what."""
-        return None if self.scheduler is None else ToldSchedule(self.scheduler, REFUSALS)
+        return None if self.scheduler is None else TranslatedSchedule(self.scheduler, REFUSALS)
 
     async def open(self, _: web.Application) -> AsyncIterator[None]:
         """Resume what was being indexed, begin what is due, and stop it all with the server."""
@@ -98,8 +103,8 @@ def shelves_of(
         on_held_back=on_held_back,
     )
     return Shelves(
-        ToldDocuments(library, REFUSALS),
-        ToldReindex(library.runs, REFUSALS),
+        TranslatedDocuments(library, REFUSALS),
+        TranslatedReindex(library.runs, REFUSALS),
         library,
         None if ingestion is None else scheduler_of(library, records, cadence_of(ingestion)),
         records,

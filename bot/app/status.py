@@ -6,24 +6,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from bot import startup
-from bot.capabilities import TellsState
-from bot.config import Settings
+from bot.domain import health
+from bot.domain.capabilities import TellsState
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings
 from bot.durable.keeper import Keeper
 from bot.limits.part import limits_part
 from bot.observing.tracing.setup import tracing_part
 from bot.parts import Parts
-from bot.startup import Part
 from bot.store.store import Store
 from rag.errors import RagError
 
-CheckPart = Callable[[], Awaitable[Part]]
-CheckParts = Callable[[], Awaitable[Sequence[Part]]]
+CheckPart = Callable[[], Awaitable[ComponentStatus]]
+CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 
 
 async def status(
-    settings: Settings, parts: Parts, confluence: Part | None = None
-) -> Sequence[Part]:
+    settings: Settings, parts: Parts, confluence: ComponentStatus | None = None
+) -> Sequence[ComponentStatus]:
     """Return what is configured and what is not; quick enough for every readiness probe.
 
     ``confluence`` is how far that was read; None: it is not configured.
@@ -33,14 +33,14 @@ async def status(
     trouble = known.detail if known.state == "failed" else ""
     return (
         known,
-        startup.embedder(settings, name, parts.embedder_trouble),
-        startup.model(settings),
-        startup.calibration(settings, parts.uncalibrated),
-        startup.slack(settings),
-        startup.teams(settings),
-        confluence or startup.confluence(None, datetime.now(UTC)),
-        startup.azure_search(settings, trouble),
-        startup.doors(settings),
+        health.embedder(settings, name, parts.embedder_trouble),
+        health.model(settings),
+        health.calibration(settings, parts.uncalibrated),
+        health.slack(settings),
+        health.teams(settings),
+        confluence or health.confluence(None, datetime.now(UTC)),
+        health.azure_search(settings, trouble),
+        health.web_access(settings),
     )
 
 
@@ -60,7 +60,7 @@ def checking(
     """
     telling = [each for each in channels if isinstance(each, TellsState)]
 
-    async def check_parts() -> Sequence[Part]:
+    async def check_parts() -> Sequence[ComponentStatus]:
         limits = await limits_part(settings, store.counting, store.pauses)
         told = {part.name: replace(part, vital=False) for part in (one.part() for one in telling)}
         read = await confluence() if confluence is not None else None
@@ -70,8 +70,8 @@ def checking(
     return check_parts
 
 
-async def _knowledge(settings: Settings, parts: Parts) -> Part:
+async def _knowledge(settings: Settings, parts: Parts) -> ComponentStatus:
     try:
-        return startup.knowledge(await parts.index.spaces(settings.tenant))
+        return health.knowledge(await parts.index.spaces(settings.tenant))
     except RagError as error:
-        return Part("knowledge", "failed", str(error))
+        return ComponentStatus("knowledge", "failed", str(error))

@@ -14,29 +14,27 @@ from aiohttp import web
 
 from bot.admission import Admission
 from bot.app.attachments import attachments_of
-from bot.capabilities import Introduces
-from bot.config import Settings
+from bot.domain.capabilities import Introduces
+from bot.domain.ports import AnswersInquiries, Channel, Directory
+from bot.domain.record_reports import RetentionResult
+from bot.domain.settings import Settings
+from bot.domain.types import Message, Policy
+from bot.domain.usage import usage_limits
 from bot.durable.inbox import DurableInbox
 from bot.durable.joining import DurableEngine, Opened, Surroundings, durable_inbox
 from bot.durable.keeper import Keeper
 from bot.durable.work import Limits
-from bot.escalations.announcing import AnnouncedCases
-from bot.escalations.casework import Casework
-from bot.escalations.news import News, utc_now
+from bot.escalations.casework import Casework, NotifyingCases
+from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.escalations.reading import IndexReading, Readable
-from bot.escalations.telling import Teller
 from bot.introductions import Introductions
 from bot.limits.floods import Floods
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import AskerNotices, Notices
-from bot.limits.usage import use_limits
 from bot.observing.audit import Observes
 from bot.parts import Parts
-from bot.ports import AnswersInquiries, Channel, Directory
-from bot.records.sums import Swept
 from bot.store.store import Store, database_url, prepare
 from bot.superseded import MarksSuperseded
-from bot.types import Message, Policy
 
 log = structlog.get_logger(__name__)
 
@@ -47,8 +45,8 @@ class Working:
 
     inbox: DurableInbox
     keeper: Keeper
-    news: News
-    cases: AnnouncedCases
+    news: NoticeLoop
+    cases: NotifyingCases
 
     def mount(self, app: web.Application) -> None:
         """Start and stop it with the server."""
@@ -92,7 +90,7 @@ def working_of(
     notices = Notices()
     readable = IndexReading(parts.index)
     admission = _admission(settings, store, channels, directory, readable, notices)
-    floods = Floods(use_limits(settings), notices, dropped)
+    floods = Floods(usage_limits(settings), notices, dropped)
     opened = _inbox(
         settings,
         desk,
@@ -104,7 +102,7 @@ def working_of(
         hold_back=floods.check,
     )
     news = _news(store, parts, channels, opened.keeper)
-    cases = AnnouncedCases(store.escalations, news.hint)
+    cases = NotifyingCases(store.escalations, news.hint)
     return Working(opened.inbox, opened.keeper, news, cases)
 
 
@@ -172,7 +170,7 @@ def _admission(
         ),
         use=store.counting,
         pauses=store.pauses,
-        limits=use_limits(settings),
+        limits=usage_limits(settings),
         notices=notices,
         told=AskerNotices(store.notes, frozenset(each.platform for each in channels)),
     )
@@ -182,12 +180,12 @@ async def _clean(settings: Settings, store: Store) -> None:
     now = datetime.now(UTC)
     await store.sessions.sweep(now)
     swept = await store.retention.sweep(now, settings.retention_days)
-    if swept != Swept():
+    if swept != RetentionResult():
         log.info("retention.swept", **asdict(swept))
 
 
-def _news(store: Store, parts: Parts, channels: Sequence[Channel], keeper: Keeper) -> News:
-    teller = Teller(
+def _news(store: Store, parts: Parts, channels: Sequence[Channel], keeper: Keeper) -> NoticeLoop:
+    teller = NoticeDelivery(
         outbox=store.notices,
         cases=store.escalations,
         works=Casework(
@@ -199,7 +197,7 @@ def _news(store: Store, parts: Parts, channels: Sequence[Channel], keeper: Keepe
         channels={each.platform: each for each in channels},
         now=utc_now,
     )
-    return News(
+    return NoticeLoop(
         owner=str(uuid.uuid4()),
         outbox=store.notices,
         teller=teller,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Literal
 
-from bot.types import Attachment
+from bot.domain.types import Attachment
 
 Kind = Literal["text", "pdf", "other"]
 

@@ -12,9 +12,9 @@ import structlog
 from bot.attachments.kinds import kind_of
 from bot.attachments.remarks import Unread, Why, remarks_of
 from bot.attachments.text import NotText, decoded, shortened
-from bot.capabilities import Fetches
-from bot.errors import DeliveryFailed
-from bot.types import Attached, Attachment, Message, Platform
+from bot.domain.capabilities import Fetches
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Attached, Attachment, Message, Platform
 
 MOST_FILES = 3
 MOST_BYTES = 2_000_000

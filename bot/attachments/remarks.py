@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bot.attachments.kinds import READ
-from bot.rendering.markdown import clip
+from bot.domain.text.markdown import clip
 
 Why = Literal[
     "other_kind",

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import aiohttp
 
-from bot.errors import DeliveryFailed
-from bot.types import Attachment
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Attachment
 
 _CHUNK = 65_536
 _OK = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from bot.domain.types import Attached
 from bot.routing.question import SEARCHABLE_CHARACTERS, condense, wrong_lines
-from bot.types import Attached
 
 MOST_LINES = 3
 LONGEST_LINE = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import get_args
 
-from bot.types import AnswerMode
+from bot.domain.types import AnswerMode
 
 LONGEST_CHANNEL = 512
 """Characters; far beyond any platform, and short enough for every database's index."""

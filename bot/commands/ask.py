@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 from bot.admission import audience_of
 from bot.app.settings import load_ingestion_settings
-from bot.config import Settings
-from bot.outcomes import confidence_level
+from bot.chat.response_view import ResponseView, SourceLine, render
+from bot.domain.health import NOTHING_INDEXED
+from bot.domain.outcomes import confidence_level
+from bot.domain.settings import Settings
+from bot.domain.types import Inquiry, Message, Person, Policy, Stage, Thread
 from bot.parts import open_parts
-from bot.rendering.rendering import Rendered, SourceLine, render
-from bot.startup import NOTHING_INDEXED
 from bot.superseded import MarksSuperseded
-from bot.types import Inquiry, Message, Person, Policy, Stage, Thread
 from rag.types import EVERYONE, Principal
 
 
@@ -41,7 +41,7 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
     return 0 if answered else 1
 
 
-def _printed(rendered: Rendered) -> str:
+def _printed(rendered: ResponseView) -> str:
     """Return a response for a terminal: the text, then the pages with their quotes."""
     lines = [rendered.text, ""]
     if rendered.lines:

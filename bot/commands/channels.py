@@ -6,14 +6,14 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 
+from bot.chat.commands.channel_settings import policy_differences, policy_in_words
 from bot.commands.arguments import ALL_SPACES
 from bot.commands.pausing import operator
-from bot.config import Settings
-from bot.errors import SettingInvalid
-from bot.records.sums import PolicyRecord
-from bot.settings.channels import differences, in_words
+from bot.domain.errors import SettingInvalid
+from bot.domain.record_reports import PolicyRecord
+from bot.domain.settings import Settings
+from bot.domain.types import NO_MODEL, Policy
 from bot.store.store import Store, database_url, open_store
-from bot.types import NO_MODEL, Policy
 
 _FIELDS = ("spaces", "answers", "follow_ups", "people", "model", "other_bots")
 
@@ -40,7 +40,7 @@ async def _set(store: Store, settings: Settings, options: argparse.Namespace) ->
     after = changed(before, options)
     await store.policies.set(settings.tenant, channel, after, actor=operator())
     print(f"{channel}, from the next message on:")
-    for name, words in in_words(after):
+    for name, words in policy_in_words(after):
         print(f"  {name:<10}  {words}")
     for warning in _warnings(settings, after):
         print(warning)
@@ -91,4 +91,4 @@ async def _list(store: Store, settings: Settings) -> None:
 
 def _line(kept: PolicyRecord) -> str:
     when = kept.changed_at.strftime("%Y-%m-%d %H:%M")
-    return f"{kept.channel}  {'; '.join(differences(kept.policy))}  (by {kept.changed_by}, {when})"
+    return f"{kept.channel}  {'; '.join(policy_differences(kept.policy))}  (by {kept.changed_by}, {when})"

@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from bot import startup
-from bot.config import Settings
-from bot.errors import BotError
+from bot.domain import health
+from bot.domain.errors import BotError
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings
+from bot.domain.text.source_links import OWN_PAGES
 from bot.limits.part import limits_part
 from bot.parts import Parts, open_parts
-from bot.rendering.links import OWN_PAGES
-from bot.startup import Part
 from bot.store.store import database_url, open_store
 from rag.errors import RagError
 from rag.file_modes import restrict_to_owner
@@ -34,7 +34,7 @@ _PROBE = Prompt(
 )
 
 
-Checks = Callable[[], Awaitable[Sequence[Part]]]
+Checks = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 
 
 class Check(Protocol):
@@ -61,15 +61,15 @@ async def doctor(settings: Settings, *further: Checks) -> int:
         async with open_parts(settings) as parts:
             found += [await _knowledge(settings, parts), await _embedder(settings, parts)]
             found += [await _model(settings, parts), *await _outsiders(settings, parts)]
-            found += [startup.calibration(settings, parts.uncalibrated)]
+            found += [health.calibration(settings, parts.uncalibrated)]
             own = await _own_spaces(settings, parts)
     except (BotError, RagError) as error:
-        found.append(Part("index", "failed", str(error)))
+        found.append(ComponentStatus("index", "failed", str(error)))
     found += await _azure_search(settings)
     for checks in further:
         found += await checks()
     found += [*await _slack(settings), *await _teams(settings)]
-    found += [*startup.sources_linked(settings, own), startup.doors(settings)]
+    found += [*health.sources_linked(settings, own), health.web_access(settings)]
     for part in found:
         print(part.line())
     broken = [part.name for part in found if part.state == "failed"]
@@ -77,7 +77,7 @@ async def doctor(settings: Settings, *further: Checks) -> int:
     return 1 if broken else 0
 
 
-def _data_dir(path: Path) -> Part:
+def _data_dir(path: Path) -> ComponentStatus:
     try:
         path.mkdir(parents=True, exist_ok=True)
         probe = path / ".doctor"
@@ -85,49 +85,55 @@ def _data_dir(path: Path) -> Part:
         probe.unlink()
     except OSError as error:
         cure = "Set FRONTDESK_DATA_DIR to a folder that this user may write to."
-        return Part("data", "failed", f"{path} can't be written: {error.strerror}.", cure)
+        return ComponentStatus(
+            "data", "failed", f"{path} can't be written: {error.strerror}.", cure
+        )
     free = shutil.disk_usage(path).free
     if free < _FREE_BYTES:
-        return Part("data", "failed", f"{path} has {free // 1024**2} MB left.", "Make room.")
+        return ComponentStatus(
+            "data", "failed", f"{path} has {free // 1024**2} MB left.", "Make room."
+        )
     try:
         sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE probe USING fts5(text)").close()
     except sqlite3.OperationalError:
         cure = "Use a Python whose sqlite3 has FTS5 (python.org, Debian and conda do)."
-        return Part("data", "failed", f"SQLite {sqlite3.sqlite_version} has no FTS5.", cure)
+        return ComponentStatus(
+            "data", "failed", f"SQLite {sqlite3.sqlite_version} has no FTS5.", cure
+        )
     left = f"{path}, {free // 1024**3} GB free"
     if opened := restrict_to_owner(path):
         others = f"{left}, but other accounts of this machine may read {opened[0]}."
         cure = "Make it yours alone: chmod 700, or the mode of the share that it is on."
-        return Part("data", "limited", others, cure)
-    return Part("data", "ready", left)
+        return ComponentStatus("data", "limited", others, cure)
+    return ComponentStatus("data", "ready", left)
 
 
-async def _record(settings: Settings) -> Sequence[Part]:
+async def _record(settings: Settings) -> Sequence[ComponentStatus]:
     try:
         store = await open_store(database_url(settings))
     except BotError as error:
-        return [Part("record", "failed", str(error))]
+        return [ComponentStatus("record", "failed", str(error))]
     try:
         limits = await limits_part(settings, store.counting, store.pauses)
     finally:
         await store.close()
-    return [Part("record", "ready", "opens, schema is current"), limits]
+    return [ComponentStatus("record", "ready", "opens, schema is current"), limits]
 
 
-async def _knowledge(settings: Settings, parts: Parts) -> Part:
+async def _knowledge(settings: Settings, parts: Parts) -> ComponentStatus:
     """Ask the index a real question."""
     started = time.perf_counter()
     scope = Scope(settings.tenant, frozenset({EVERYONE}), settings.index_spaces)
     try:
-        indexed = startup.knowledge(await parts.index.spaces(settings.tenant))
+        indexed = health.knowledge(await parts.index.spaces(settings.tenant))
         started = time.perf_counter()
         await parts.pipeline.retrieve(_QUESTION, scope)
     except RagError as error:
-        return Part("knowledge", "failed", str(error))
+        return ComponentStatus("knowledge", "failed", str(error))
     if indexed.state == "absent":
         return indexed
     took = (time.perf_counter() - started) * 1000
-    return Part(
+    return ComponentStatus(
         indexed.name, indexed.state, f"{indexed.detail}; a search took {took:.0f} ms", indexed.cure
     )
 
@@ -150,24 +156,24 @@ async def _own_spaces(settings: Settings, parts: Parts) -> Sequence[str]:
     ]
 
 
-async def _embedder(settings: Settings, parts: Parts) -> Part:
+async def _embedder(settings: Settings, parts: Parts) -> ComponentStatus:
     """Ask for one vector."""
     embedder = parts.embedder
     if embedder is None:
-        return startup.embedder(settings, None, parts.embedder_trouble)
+        return health.embedder(settings, None, parts.embedder_trouble)
     started = time.perf_counter()
     try:
         await embedder.embed_query(_QUESTION)
     except RagError as error:
-        return Part("embedder", "failed", str(error))
+        return ComponentStatus("embedder", "failed", str(error))
     took = (time.perf_counter() - started) * 1000
-    known = startup.embedder(settings, embedder.name)
+    known = health.embedder(settings, embedder.name)
     return replace(known, detail=f"{known.detail}; a vector took {took:.0f} ms")
 
 
-async def _azure_search(settings: Settings) -> Sequence[Part]:
+async def _azure_search(settings: Settings) -> Sequence[ComponentStatus]:
     """Try all that is done with the service, also what only those need who index."""
-    known = startup.azure_search(settings)
+    known = health.azure_search(settings)
     if known.state == "absent":
         return [known]
     from rag.index.azure.diagnostics import check_service
@@ -175,68 +181,70 @@ async def _azure_search(settings: Settings) -> Sequence[Part]:
     return [known, *(_checked(check) for check in await check_service(settings))]
 
 
-def _checked(check: Check) -> Part:
-    name = f"{startup.AZURE_SEARCH}: {check.name}"
+def _checked(check: Check) -> ComponentStatus:
+    name = f"{health.AZURE_SEARCH}: {check.name}"
     if check.works is None:
-        return Part(name, "absent", check.detail)
-    return Part(name, "ready" if check.works else "failed", check.detail)
+        return ComponentStatus(name, "absent", check.detail)
+    return ComponentStatus(name, "ready" if check.works else "failed", check.detail)
 
 
-async def _model(settings: Settings, parts: Parts) -> Part:
+async def _model(settings: Settings, parts: Parts) -> ComponentStatus:
     """Ask the model for one word."""
     if parts.model is None:
-        return startup.model(settings)
+        return health.model(settings)
     try:
         completion = await parts.model.complete(_PROBE)
     except RagError as error:
-        return Part("model", "failed", str(error))
+        return ComponentStatus("model", "failed", str(error))
     call = completion.call
     took = f"{call.duration_ms:.0f} ms, {call.input_tokens} + {call.output_tokens} tokens"
-    return Part("model", "ready", f"{call.model} answered ({took})")
+    return ComponentStatus("model", "ready", f"{call.model} answered ({took})")
 
 
-async def _outsiders(settings: Settings, parts: Parts) -> Sequence[Part]:
+async def _outsiders(settings: Settings, parts: Parts) -> Sequence[ComponentStatus]:
     """Say for each platform what people from outside get; a space without pages is named."""
     slack, teams = settings.slack_outsider_spaces, settings.teams_outsider_spaces
     given = []
     if settings.slack_configured:
-        given.append(("Slack", slack, startup.slack_outsiders(settings)))
+        given.append(("Slack", slack, health.slack_outsiders(settings)))
     if settings.teams_configured:
-        given.append(("Teams", teams, startup.teams_outsiders(settings)))
+        given.append(("Teams", teams, health.teams_outsiders(settings)))
     try:
         indexed = await parts.index.spaces(settings.tenant) if slack or teams else {}
     except RagError:
         # The line about knowledge says why.
-        return [Part(f"{name} outsiders", "ready", told) for name, _, told in given]
+        return [ComponentStatus(f"{name} outsiders", "ready", told) for name, _, told in given]
     return [_open_spaces(name, spaces, told, indexed) for name, spaces, told in given]
 
 
-def _open_spaces(name: str, spaces: Sequence[str], told: str, indexed: Collection[str]) -> Part:
+def _open_spaces(
+    name: str, spaces: Sequence[str], told: str, indexed: Collection[str]
+) -> ComponentStatus:
     missing = [space for space in spaces if space not in indexed]
     if not missing:
-        return Part(f"{name} outsiders", "ready", told)
+        return ComponentStatus(f"{name} outsiders", "ready", told)
     cure = f"Correct {name.upper()}_OUTSIDER_SPACES (as the spaces are written), or index them."
     detail = f"{told}; nothing is indexed in {', '.join(missing)}."
-    return Part(f"{name} outsiders", "limited", detail, cure)
+    return ComponentStatus(f"{name} outsiders", "limited", detail, cure)
 
 
-async def _slack(settings: Settings) -> Sequence[Part]:
+async def _slack(settings: Settings) -> Sequence[ComponentStatus]:
     if not settings.slack_configured:
-        return [startup.slack(settings)]
+        return [health.slack(settings)]
     from bot.adapters import slack
 
     try:
         return await slack.connect(settings).checks()
     except BotError as error:
-        return [Part("Slack", "failed", str(error))]
+        return [ComponentStatus("Slack", "failed", str(error))]
 
 
-async def _teams(settings: Settings) -> Sequence[Part]:
+async def _teams(settings: Settings) -> Sequence[ComponentStatus]:
     if not settings.teams_configured:
-        return [startup.teams(settings)]
+        return [health.teams(settings)]
     from bot.adapters import teams
 
     try:
         return await teams.connect(settings).checks()
     except BotError as error:
-        return [Part("Teams", "failed", str(error))]
+        return [ComponentStatus("Teams", "failed", str(error))]

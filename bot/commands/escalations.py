@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bot.commands.pausing import operator
-from bot.config import Settings
-from bot.errors import InteractionUnknown
-from bot.escalations.life import UNSETTLED, called
-from bot.escalations.types import Actor, Case, CaseQuery, CaseStep
+from bot.domain.cases import Actor, Case, CaseQuery, CaseStep
+from bot.domain.errors import InteractionUnknown
+from bot.domain.settings import Settings
+from bot.domain.types import InteractionId
+from bot.escalations.lifecycle import UNSETTLED, display_name
 from bot.store.store import Store, database_url, open_store, reminders_of
-from bot.types import InteractionId
 
 _QUESTION_CHARACTERS = 160
 _MOMENT = "%Y-%m-%d %H:%M"
@@ -64,7 +64,11 @@ async def _show(store: Store, tenant: str, case_id: InteractionId) -> None:
 async def _resolve(store: Store, tenant: str, case_id: InteractionId) -> None:
     who = operator()
     resolved = await store.escalations.act(tenant, case_id, "resolve", Actor(who, who, "expert"))
-    by = f" by {_plain(called(resolved.standing.owner_name))}" if resolved.standing.owner_id else ""
+    by = (
+        f" by {_plain(display_name(resolved.standing.owner_name))}"
+        if resolved.standing.owner_id
+        else ""
+    )
     when = resolved.changed_at.strftime(f"{_MOMENT} UTC")
     print(f"Resolved{by} on {when}: {_question(resolved)}")
 
@@ -82,7 +86,7 @@ def _state(case: Case) -> str:
     standing = case.standing
     if standing.state == "open":
         return ""
-    by = f" by {_plain(called(standing.owner_name))}" if standing.owner_id else ""
+    by = f" by {_plain(display_name(standing.owner_name))}" if standing.owner_id else ""
     return f"[{standing.state}{by}] "
 
 
@@ -95,7 +99,7 @@ def _who(step: CaseStep) -> str:
     if step.actor is None:
         return ""
     nameless_asker = step.actor.role == "asker" and not step.actor.name.strip()
-    return "the asker" if nameless_asker else _plain(called(step.actor.name))
+    return "the asker" if nameless_asker else _plain(display_name(step.actor.name))
 
 
 def _question(case: Case) -> str:

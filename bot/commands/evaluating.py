@@ -10,7 +10,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from bot.app.settings import load_ingestion_settings
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.evaluating.asking import Subject
 from bot.evaluating.evaluation import certify, evaluate
 from bot.evaluating.recording import RecordingComposer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.store.store import database_url, open_store
 
 

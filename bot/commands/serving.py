@@ -19,13 +19,13 @@ from bot.app.directory import open_wiki_side
 from bot.app.sample import reindex_sample
 from bot.app.settings import load_ingestion_settings
 from bot.app.working import executor_of
-from bot.config import Settings
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import setting_origins
 from bot.doors.connections import IDLE_SECONDS, Connections, most_connections, raise_open_files
 from bot.doors.demo import DEMO, personas
-from bot.errors import SettingInvalid
 from bot.observing.tracing.setup import set_up_tracing
 from bot.parts import open_parts
-from bot.settings.source import sources_of
 from bot.store.lock import held
 from bot.store.store import database_url, reminders_of, unopened
 
@@ -51,7 +51,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
 
     print(f"Frontdesk {__version__}", flush=True)
     ingestion = load_ingestion_settings()
-    sources = sources_of(settings, ingestion)
+    sources = setting_origins(settings, ingestion)
     end_tracing = set_up_tracing()
     async with (
         _alone(settings),

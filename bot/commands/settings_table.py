@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.app.settings import ALL_SETTINGS
-from bot.settings.page import env_example, settings_page
+from bot.domain.settings_reference import env_example, settings_page
 
 
 def settings_table(*, example: bool) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bot.adapters.teams.installing.manifest import READ_ALONG, Wishes
 from bot.adapters.teams.installing.package import package_of
-from bot.config import Settings
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings
 
 
 def teams_package(settings: Settings, options: argparse.Namespace) -> int:

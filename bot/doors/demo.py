@@ -11,13 +11,13 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from bot.config import Settings
-from bot.doors.addresses import local_path
+from bot.domain.settings import Settings
+from bot.domain.types import Person
+from bot.domain.urls import safe_redirect_path
+from bot.domain.users import Role, SignedIn
 from bot.doors.identity import SIGNED_IN, cookie_name, over_tls, person_of
 from bot.doors.problems import problem
-from bot.doors.roles import Role, SignedIn
 from bot.doors.signing import Signer, signing_key
-from bot.types import Person
 from rag.types import EVERYONE, Principal
 
 PATH = "/session/demo"
@@ -65,7 +65,7 @@ class Demo:
         chosen = self._personas.get(str(form.get("persona", "")))
         if chosen is None:
             raise problem(422, "There is no such colleague.", cure="Choose one of the switcher.")
-        place = local_path(str(form.get("next", "/")))
+        place = safe_redirect_path(str(form.get("next", "/")))
         response = web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": place})
         response.set_cookie(
             cookie_name(request, COOKIE),

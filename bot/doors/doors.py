@@ -8,45 +8,30 @@ from urllib.parse import quote
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from bot.config import Settings
-from bot.doors.addresses import local_path, path_of
+from bot.chat.adapters import is_platform_endpoint
+from bot.domain.errors import SettingInvalid
+from bot.domain.ports import Audits
+from bot.domain.settings import Settings
+from bot.domain.text.source_links import OWN_PAGES, QUOTE_MARK
+from bot.domain.urls import path_of, safe_redirect_path
+from bot.domain.users import Role
 from bot.doors.demo import mount_demo, play
 from bot.doors.forms import forms
 from bot.doors.identity import (
     IDENTITIES,
     NEWCOMER,
     SIGNED_IN,
-    ClaimedUser,
     Identities,
-    may_see,
     needs,
     new_visitor,
-    person_of,
 )
 from bot.doors.origins import check_host, check_origin, check_public_host
-from bot.doors.problems import Problem, most_bytes, problem, problems, too_long
-from bot.doors.roles import Role
+from bot.doors.problems import most_bytes, problem, problems, too_long
 from bot.doors.sessions import KeepsSessions, Sessions
 from bot.doors.signin.attempts import WrongTokens
 from bot.doors.signin.doorkeeper import Doorkeeper
 from bot.doors.signin.flow import flow_of
 from bot.doors.signin.pages import OPEN_PATHS, PATH, SignInPages
-from bot.errors import SettingInvalid
-from bot.platforms import is_endpoint
-from bot.ports import Audits
-from bot.rendering.links import OWN_PAGES, QUOTE_MARK
-
-__all__ = [
-    "ClaimedUser",
-    "Doors",
-    "Problem",
-    "is_open",
-    "may_see",
-    "mount_doors",
-    "person_of",
-    "problem",
-]
-
 
 _PROBED = frozenset({"/health", "/ready"})
 """Asked by what knows this server by an inner name."""
@@ -99,7 +84,7 @@ class Doors:
         """Let a request through or refuse it."""
         if (request.content_length or 0) > (most := most_bytes(request)):
             raise too_long(most)
-        if self.guarded and is_endpoint(request.path):
+        if self.guarded and is_platform_endpoint(request.path):
             return await handler(request)
         if not self.guarded:
             check_host(request)
@@ -223,7 +208,7 @@ def _wanted(request: web.Request) -> str:
 
 def _sign_in(wanted: str) -> str:
     """Return the sign-in page's address, with where to go on to."""
-    place = local_path(wanted)
+    place = safe_redirect_path(wanted)
     return PATH if place == "/" else f"{PATH}?next={quote(place, safe='/')}"
 
 

@@ -6,8 +6,8 @@ from aiohttp import ClientError, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
+from bot.chat.adapters import is_platform_endpoint
 from bot.doors.problems import MAX_BODY, most_bytes, problem
-from bot.platforms import is_endpoint
 
 _FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 _UNREADABLE = (
@@ -28,7 +28,11 @@ async def forms(request: web.Request, handler: Handler) -> web.StreamResponse:
     A platform reads its own requests, and so does a handler that takes files.
     """
     takes_files = most_bytes(request) > MAX_BODY
-    if request.content_type in _FORMS and not takes_files and not is_endpoint(request.path):
+    if (
+        request.content_type in _FORMS
+        and not takes_files
+        and not is_platform_endpoint(request.path)
+    ):
         await _read(request)
     return await handler(request)
 

@@ -7,37 +7,13 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from bot.config import Settings
-from bot.doors.addresses import origin_of
+from bot.domain.settings import Settings
+from bot.domain.types import Interaction, Person
+from bot.domain.urls import origin_of
+from bot.domain.users import ROLES, Role, SignedIn
 from bot.doors.problems import problem
-from bot.doors.roles import ROLES, Role, SignedIn
 from bot.doors.signing import Signer, same_secret, signing_key
-from bot.types import Interaction, Person
 from rag.types import EVERYONE, Principal
-
-__all__ = [
-    "ADMIN",
-    "IDENTITIES",
-    "LOCAL",
-    "NEWCOMER",
-    "ROLES",
-    "SIGNED_IN",
-    "VISITOR",
-    "ClaimedUser",
-    "Identities",
-    "Role",
-    "asks_for_others",
-    "cookie_name",
-    "is_admin",
-    "may_see",
-    "needs",
-    "new_visitor",
-    "over_tls",
-    "person_of",
-    "role_of",
-    "sees_all",
-    "signed_in_of",
-]
 
 VISITOR = "frontdesk_visitor"
 NEWCOMER = web.RequestKey("newcomer", str)

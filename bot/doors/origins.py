@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from bot.doors.addresses import LOOPBACK_NAMES, local_host, origin_of
+from bot.domain.urls import LOOPBACK_NAMES, is_local_host, origin_of
 from bot.doors.problems import problem
 
 UPLOADS = ("/api/v1/documents/", "/api/v2/documents/")
@@ -85,7 +85,7 @@ def _is_public(host: str, public_origin: str) -> bool:
     scheme = public_origin.partition("://")[0]
     try:
         address = f"{scheme}://{host}"
-        return origin_of(address) == public_origin or local_host(address)
+        return origin_of(address) == public_origin or is_local_host(address)
     except ValueError:
         return False
 
@@ -93,7 +93,7 @@ def _is_public(host: str, public_origin: str) -> bool:
 def _is_our_page(request: web.Request, origin: str, public_origin: str | None) -> bool:
     if origin == public_origin:
         return True
-    return _is_same(request, origin) and (public_origin is None or local_host(origin))
+    return _is_same(request, origin) and (public_origin is None or is_local_host(origin))
 
 
 def _is_browser(request: web.Request) -> bool:

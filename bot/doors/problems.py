@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from pydantic import BaseModel, Field
 
-from bot.errors import (
+from bot.domain.errors import (
     DocumentInTheWay,
     DocumentRefused,
     DocumentUnknown,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from bot.domain.ports import Directory
+from bot.domain.types import Interaction, Person
 from bot.doors.identity import asks_for_others, person_of
-from bot.ports import Directory
-from bot.types import Interaction, Person
 from rag.types import EVERYONE, Principal
 
 DIRECTORY: web.AppKey[Directory] = web.AppKey("directory")

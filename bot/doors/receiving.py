@@ -12,8 +12,8 @@ from pathlib import Path
 from aiohttp import BodyPartReader, ClientError, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from bot.domain.errors import StoreUnavailable
 from bot.doors.problems import Problem, problem
-from bot.errors import StoreUnavailable
 
 FORM_ROOM = 1024**2
 """Bytes that a form may have besides its files."""

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from aiohttp import web
 
-from bot.config import Settings
+from bot.domain.settings import Settings
+from bot.domain.users import SignedIn
 from bot.doors.identity import cookie_name, over_tls
-from bot.doors.roles import SignedIn
 
 SESSION = "frontdesk_session"
 SESSION_SECONDS = 12 * 3600
@@ -22,7 +22,7 @@ _SECRET_BYTES = 32
 
 
 class KeepsSessions(Protocol):
-    """The record of sessions. Raises bot.errors.StoreUnavailable."""
+    """The record of sessions. Raises bot.domain.errors.StoreUnavailable."""
 
     async def begin(
         self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime

@@ -11,7 +11,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
 
 KEY_BYTES = 32
 

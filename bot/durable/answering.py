@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import structlog
 
-from bot.errors import AskerUnknown, StoreUnavailable
-from bot.outcomes import error_code, refused, unavailable
-from bot.ports import Admits, AnswersInquiries, ReportStage
-from bot.types import Message, Outcome, Person, Refusal, Stage
+from bot.domain.errors import AskerUnknown, StoreUnavailable
+from bot.domain.outcomes import error_code, refused_outcome, unavailable_outcome
+from bot.domain.ports import Admits, AnswersInquiries, ReportStage
+from bot.domain.types import Message, Outcome, Person, Refusal, Stage
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +42,7 @@ class Answering:
             async with asyncio.timeout(self._deadline):
                 admitted = await self._admission.admit(message)
                 if isinstance(admitted, Refusal):
-                    return refused(message, admitted)
+                    return refused_outcome(message, admitted)
                 asker = admitted.asker
                 return await self._desk.handle(admitted, report)
         except (AskerUnknown, StoreUnavailable):
@@ -51,5 +51,5 @@ class Answering:
             log.exception("desk.failed", interaction_id=message.interaction_id)
             await report(Stage.FAILED)
             stopped = "The desk stopped; the log says why."
-            failed = unavailable(message, stopped, error_code(error))
+            failed = unavailable_outcome(message, stopped, error_code(error))
             return replace(failed, asker=asker)

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 
-from bot.capabilities import TakesTurns
-from bot.durable.progress import Progress
-from bot.errors import ClaimLost, DeliveryFailed
-from bot.observing.tracing.spans import deliver_span
-from bot.ports import Channel, OpensPlaceholders, Withdraws, Worklist
-from bot.rendering.links import reachable_from_afar
-from bot.types import (
+from bot.domain.capabilities import TakesTurns
+from bot.domain.errors import ClaimLost, DeliveryFailed
+from bot.domain.ports import Channel, OpensPlaceholders, Withdraws, Worklist
+from bot.domain.text.source_links import with_public_links
+from bot.domain.types import (
     Activity,
     Delivery,
     Interaction,
@@ -24,6 +22,8 @@ from bot.types import (
     PostedRef,
     Stage,
 )
+from bot.durable.progress import Progress
+from bot.observing.tracing.spans import deliver_span
 
 _DEADLINE_SECONDS = 60.0
 
@@ -78,7 +78,7 @@ class Deliverer:
         ``again`` says that an earlier attempt may have got through: it is looked up first.
         """
         message = interaction.message
-        shown = reachable_from_afar(outcome, self._public_url)
+        shown = with_public_links(outcome, self._public_url)
         named = delivery_id(interaction.id)
         delivery = Delivery(named, interaction.id, message, shown, _known(interaction.placeholder))
         channel = self._channels.get(message.thread.platform)

@@ -22,10 +22,10 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from bot.config import Settings
-from bot.database_url import IDLE_IN_TRANSACTION_SECONDS
-from bot.errors import EngineUnavailable, InboxUnavailable
-from bot.types import InteractionId, Unfinished
+from bot.domain.errors import EngineUnavailable, InboxUnavailable
+from bot.domain.settings import Settings
+from bot.domain.types import InteractionId, Unfinished
+from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
 
 log = structlog.get_logger(__name__)
 

@@ -10,14 +10,14 @@ from typing import Protocol
 
 import structlog
 
+from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
+from bot.domain.json_codec import without_surrogates
+from bot.domain.outcomes import is_unfinished, unavailable_outcome
+from bot.domain.ports import Worklist
+from bot.domain.types import Interaction, InteractionId, Message, Outcome, Unfinished
 from bot.durable.underway import Entry, Underway
 from bot.durable.work import Limits, Work
-from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
 from bot.observing.tracing.context import current_traceparent
-from bot.outcomes import unavailable, unfinished
-from bot.ports import Worklist
-from bot.store.codec import whole
-from bot.types import Interaction, InteractionId, Message, Outcome, Unfinished
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ _HARD_LIMIT = 2
 class Engine(Protocol):
     """Runs work, and again after the process died; the same work id twice runs once.
 
-    Raises bot.errors.InboxUnavailable.
+    Raises bot.domain.errors.InboxUnavailable.
     """
 
     @property
@@ -51,7 +51,7 @@ class Engine(Protocol):
 
 
 class DurableInbox:
-    """Implements bot.ports.Inbox.
+    """Implements bot.domain.ports.Inbox.
 
     A message is kept in the record and its work in the engine before ``accept`` returns; both are
     idempotent by the message's id. What the record says is unfinished, and nobody alive has, is
@@ -121,7 +121,7 @@ class DurableInbox:
         entry = self._admit(message)
         try:
             interaction = await self._keep(message)
-            ours = unfinished(interaction) and self._mine(interaction)
+            ours = is_unfinished(interaction) and self._mine(interaction)
             if ours:
                 entry.opened = interaction
                 await self._engine.begin(interaction_id, interaction_id)
@@ -135,7 +135,7 @@ class DurableInbox:
 
     async def amend(self, message: Message) -> None:
         """Replace a question's text; work that is under way is done once more."""
-        await self._worklist.amend(replace(message, text=whole(message.text)))
+        await self._worklist.amend(replace(message, text=without_surrogates(message.text)))
 
     async def cancel(self, interaction_id: InteractionId) -> None:
         """Forget the texts, stop the work and take the reply back. Raises InteractionUnknown."""
@@ -202,7 +202,7 @@ class DurableInbox:
     async def _keep(self, message: Message) -> Interaction:
         try:
             traceparent = message.traceparent or current_traceparent()
-            kept = replace(message, text=whole(message.text), traceparent=traceparent)
+            kept = replace(message, text=without_surrogates(message.text), traceparent=traceparent)
             async with self._keeping:
                 return await self._worklist.open(kept, self._owner)
         except StoreUnavailable as error:
@@ -223,7 +223,7 @@ class DurableInbox:
                 f"Interaction {interaction_id!r} was withdrawn by its asker. Ask the question anew."
             )
         if interaction.outcome is None and interaction.status == "failed":
-            return unavailable(interaction.message, "An older version gave it up.")
+            return unavailable_outcome(interaction.message, "An older version gave it up.")
         if interaction.outcome is None and self._closed:
             raise InboxUnavailable(
                 f"Interaction {interaction_id!r} is kept and is answered when the server runs "

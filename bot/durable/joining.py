@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
+from bot.domain.ports import Admits, AnswersInquiries, Channel, Worklist
+from bot.domain.types import Message, Platform
 from bot.durable.answering import Answering
 from bot.durable.delivery import Deliverer
 from bot.durable.inbox import DurableInbox, Engine
@@ -17,8 +19,6 @@ from bot.durable.posting import Posting
 from bot.durable.underway import Underway
 from bot.durable.work import Limits, Work
 from bot.observing.audit import Audit, Observes
-from bot.ports import Admits, AnswersInquiries, Channel, Worklist
-from bot.types import Message, Platform
 
 
 class DurableEngine(Engine, Runs, Protocol):

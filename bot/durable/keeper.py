@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import structlog
 
+from bot.domain.errors import BotError, EngineUnavailable, StoreUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.types import InteractionId
 from bot.durable.inbox import DurableInbox
 from bot.durable.lease import Lease
-from bot.errors import BotError, EngineUnavailable, StoreUnavailable
 from bot.observing.trouble import Trouble
-from bot.startup import Part
-from bot.types import InteractionId
 
 log = structlog.get_logger(__name__)
 
@@ -79,11 +79,11 @@ class Keeper:
         self._trouble = Trouble("inbox", "not started yet")
         self._tasks: list[asyncio.Task[None]] = []
 
-    def part(self) -> Part:
+    def part(self) -> ComponentStatus:
         """Return the inbox's state, for the start-up list and /ready."""
         if self._trouble.text:
-            return Part("inbox", "failed", self._trouble.text)
-        return Part("inbox", "ready", "messages are kept before they are acknowledged")
+            return ComponentStatus("inbox", "failed", self._trouble.text)
+        return ComponentStatus("inbox", "ready", "messages are kept before they are acknowledged")
 
     async def start(self) -> None:
         """Open the inbox. Raises StoreUnavailable, EngineUnavailable unless it is patient."""

@@ -10,7 +10,7 @@ _MARGIN_SECONDS = 2.0
 
 
 class Replicas(Protocol):
-    """Who is alive, in the record. Raises bot.errors.StoreUnavailable."""
+    """Who is alive, in the record. Raises bot.domain.errors.StoreUnavailable."""
 
     async def prolong(self, replica: str, *, seconds: float) -> None: ...
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bot.types import Interaction
+from bot.domain.types import Interaction
 
 _FIRST_LOOK_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0

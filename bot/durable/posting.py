@@ -12,10 +12,10 @@ from typing import Any
 
 import structlog
 
+from bot.domain.errors import ClaimLost, DeliveryFailed, DeliveryRefused
+from bot.domain.ports import Worklist
+from bot.domain.types import Interaction, InteractionId, Outcome, PostedRef
 from bot.durable.delivery import Deliverer
-from bot.errors import ClaimLost, DeliveryFailed, DeliveryRefused
-from bot.ports import Worklist
-from bot.types import Interaction, InteractionId, Outcome, PostedRef
 
 log = structlog.get_logger(__name__)
 

@@ -10,9 +10,9 @@ from typing import Self
 
 import structlog
 
-from bot.errors import BotError, ClaimLost, DeliveryFailed
-from bot.ports import Channel, OpensPlaceholders, Worklist
-from bot.types import Activity, Interaction, PostedRef, Stage
+from bot.domain.errors import BotError, ClaimLost, DeliveryFailed
+from bot.domain.ports import Channel, OpensPlaceholders, Worklist
+from bot.domain.types import Activity, Interaction, PostedRef, Stage
 
 log = structlog.get_logger(__name__)
 
@@ -23,7 +23,7 @@ _GAP_SECONDS = 0.1
 
 
 class Progress:
-    """Implements bot.ports.ReportStage: writes stages behind the back of the one who reports.
+    """Implements bot.domain.ports.ReportStage: writes stages behind the back of the one who reports.
 
     Every stage becomes a row, in order, those that come close together in one transaction; the
     channel is shown the latest only, and never DONE: the reply itself says so. A channel that

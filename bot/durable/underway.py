@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bot.types import Interaction, InteractionId, Outcome
+from bot.domain.types import Interaction, InteractionId, Outcome
 
 GRACE_SECONDS = 15.0
 

@@ -10,17 +10,17 @@ from time import monotonic, perf_counter
 
 import structlog
 
+from bot.domain.errors import AskerUnknown, BotError, ClaimLost, RecordRefused
+from bot.domain.outcomes import busy_outcome, refused_outcome, unavailable_outcome, without_text
+from bot.domain.ports import Worklist
+from bot.domain.types import Interaction, InteractionId, Message, Outcome, Stage
 from bot.durable.answering import Answering
 from bot.durable.delivery import Deliverer
 from bot.durable.order import ThreadOrder
 from bot.durable.posting import Posting, pause_before
-from bot.errors import AskerUnknown, BotError, ClaimLost, RecordRefused
 from bot.introductions import UNSURE
 from bot.observing.audit import Observes
 from bot.observing.tracing.spans import interaction_span
-from bot.outcomes import busy, refused, unavailable, without_text
-from bot.ports import Worklist
-from bot.types import Interaction, InteractionId, Message, Outcome, Stage
 
 log = structlog.get_logger(__name__)
 
@@ -163,9 +163,11 @@ class Work:
     def _said_at_once(self, interaction: Interaction, *, full: bool) -> Outcome | None:
         """Return what is said without the desk: there is no room, or it has failed too often."""
         if full:
-            return busy(interaction.message)
+            return busy_outcome(interaction.message)
         if self._faults.get(interaction.id, 0) >= _MOST_FAULTS:
-            return unavailable(interaction.message, "The work failed again and again; see the log.")
+            return unavailable_outcome(
+                interaction.message, "The work failed again and again; see the log."
+            )
         return None
 
     async def _handled_or_refused(self, interaction: Interaction) -> tuple[Interaction, Outcome]:
@@ -180,7 +182,7 @@ class Work:
             if since is None or monotonic() - since <= self._introduction_seconds:
                 raise
         interaction = await self._current(interaction)
-        outcome = refused(interaction.message, UNSURE)
+        outcome = refused_outcome(interaction.message, UNSURE)
         await self._close(interaction, outcome, last=True)
         return interaction, outcome
 

@@ -1,1 +1,1 @@
-"""The life of a question that went to people: who has it, what was said, who was told."""
+"""Life of a question that went to people: casework, cards, notices and reminders."""

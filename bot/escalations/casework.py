@@ -1,28 +1,29 @@
-"""What those who answer do and see: the one way to an escalation for every platform."""
+"""Act on escalations and show them, for every platform: acts, views, links to the question.
+
+An act that comes from a form is done once, however often the form is sent. A case is shown
+within what its reader may read, and without any page while the index can't be asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 import structlog
 
-from bot.errors import ActRefused, InteractionUnknown
-from bot.escalations.finding import (
-    exchange_of,
-    finding_of,
-    leaned_on,
-    searched,
-)
-from bot.escalations.ports import Cases
+from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep
+from bot.domain.errors import ActRefused, BotError, InteractionUnknown
+from bot.domain.ports import Notes
+from bot.domain.types import Interaction, InteractionId, Platform
+from bot.escalations.case_view import CaseView
+from bot.escalations.finding import exchange_of, finding_of, leaned_on, searched
+from bot.escalations.ports import Cases, LinksBack
 from bot.escalations.reading import Readable, Sight, named_in
-from bot.escalations.types import Act, Actor, Case
-from bot.escalations.view import CaseView
-from bot.types import Interaction, InteractionId
 from rag.errors import RagError
 from rag.types import Principal
-
-__all__ = ["LONGEST_REPLY", "CaseView", "Casework", "Exchanges", "checked"]
 
 LONGEST_REPLY = 4000
 """Characters of what somebody says with an act."""
@@ -35,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 
 class Exchanges(Protocol):
-    """The record of what was asked and answered. Raises bot.errors.StoreUnavailable."""
+    """The record of what was asked and answered. Raises bot.domain.errors.StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
@@ -146,3 +147,138 @@ def checked(act: Act, text: str) -> str:
     if not said and act == "decline":
         raise ActRefused("Say why it is not for you; the asker is told.")
     return said
+
+
+class NotifyingCases:
+    """Implements bot.escalations.ports.Cases over others; ``announce`` is called after an act."""
+
+    def __init__(self, cases: Cases, announce: Callable[[], None]) -> None:
+        self._cases = cases
+        self._announce = announce
+
+    async def act(
+        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+    ) -> Case:
+        changed = await self._cases.act(tenant, case_id, act, actor, text)
+        self._announce()
+        return changed
+
+    async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
+        return await self._cases.get(tenant, case_id)
+
+    async def find(
+        self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
+    ) -> Sequence[Case]:
+        return await self._cases.find(tenant, query, limit=limit, after=after)
+
+    async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
+        return await self._cases.steps(tenant, case_id)
+
+
+_DONE = "done"
+
+
+class Works(Protocol):
+    """What is done to a case, and seen of it: bot.escalations.casework.Casework."""
+
+    async def act(
+        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+    ) -> Case: ...
+
+    async def bare(self, tenant: str, case_id: InteractionId) -> CaseView: ...
+
+
+class IdempotentActs:
+    """Does what a form says unless it was done: the same form sent twice is one reply.
+
+    A note under the form's key says that it was sent. A process that died in between left the note
+    open; then the history says whether it was.
+    """
+
+    def __init__(self, *, tenant: str, works: Works, notes: Notes) -> None:
+        self._tenant = tenant
+        self._works = works
+        self._notes = notes
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def say(
+        self, key: str, case_id: InteractionId, act: Act, actor: Actor, words: str
+    ) -> None:
+        """Act with words, once for a key, which names the form and its platform.
+
+        Raises ActRefused, InteractionUnknown, StoreUnavailable.
+        """
+        # A platform sends a form once, its writer perhaps again.
+        turn = self._turns.setdefault(key, asyncio.Lock())
+        async with turn:
+            said = await self._said(case_id, act, actor, words)
+            if not await self._notes.first(self._tenant, key, str(said), interaction_id=case_id):
+                before = await self._notes.get(self._tenant, key) or ""
+                if before == _DONE or (before.isdecimal() and said > int(before)):
+                    return
+            await self._works.act(self._tenant, case_id, act, actor, words)
+            await self._notes.put(self._tenant, key, _DONE, interaction_id=case_id)
+
+    async def _said(self, case_id: InteractionId, act: Act, actor: Actor, words: str) -> int:
+        """Return how often somebody has said the same of a case."""
+        steps = (await self._works.bare(self._tenant, case_id)).steps
+        same = (act, actor.id, words.strip())
+        return sum(same == (each.step, each.actor and each.actor.id, each.text) for each in steps)
+
+
+LINK_TIMEOUT_SECONDS = 1.0
+"""A page waits so long for a link and is shown without it then."""
+
+_REMEMBERED = 1_000
+
+
+class Recorded(Protocol):
+    """Where a question was asked, in the record."""
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
+
+
+class QuestionLinks:
+    """Asks the platforms that give links; an answer is remembered, for it does not change.
+
+    Args:
+        recorded: where a question was asked.
+        channels: those that give links, by platform.
+        patience_seconds: how long one is waited for.
+    """
+
+    def __init__(
+        self,
+        recorded: Recorded,
+        channels: Mapping[Platform, LinksBack],
+        *,
+        patience_seconds: float = LINK_TIMEOUT_SECONDS,
+    ) -> None:
+        self._recorded = recorded
+        self._channels = channels
+        self._patience = patience_seconds
+        self._known: OrderedDict[InteractionId, str] = OrderedDict()
+
+    async def of(self, case_id: InteractionId) -> str | None:
+        """Return the address of a question's message, None where there is none to be had."""
+        if case_id not in self._known:
+            link = await self._asked(case_id)
+            if link is None:
+                return None
+            self._known[case_id] = link
+            if len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return self._known[case_id]
+
+    async def _asked(self, case_id: InteractionId) -> str | None:
+        asked = await self._recorded.get(case_id)
+        channel = self._channels.get(asked.message.thread.platform) if asked else None
+        if asked is None or channel is None:
+            return None
+        try:
+            async with asyncio.timeout(self._patience):
+                link = await channel.link(asked.message)
+        except (BotError, TimeoutError) as error:
+            log.warning("escalation.no_link", interaction_id=case_id, why=str(error) or "late")
+            return None
+        return link if link and link.startswith("https://") else None

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from bot.domain.types import Escalation, FoundPassage, Interaction, InteractionId, Source
 from bot.escalations.reading import Sight, sources_of
-from bot.types import Escalation, FoundPassage, Interaction, InteractionId, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the life of an escalation needs from outside."""
+"""Protocols of escalations: cases in the record, outbox of notices, channels that show them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, Notice
-from bot.escalations.view import CaseView
-from bot.types import InteractionId, Message, PostedRef
+from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, Notice
+from bot.domain.types import InteractionId, Message, PostedRef
+from bot.escalations.case_view import CaseView
 from rag.types import Principal
 
 
 class Cases(Protocol):
-    """The cases in the record. Raises bot.errors.StoreUnavailable."""
+    """The cases in the record. Raises bot.domain.errors.StoreUnavailable."""
 
     async def act(
         self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
@@ -60,7 +60,7 @@ class SeesCases(Protocol):
 
 
 class Outbox(Protocol):
-    """What is still to be told, and which process tells it. Raises bot.errors.StoreUnavailable."""
+    """What is still to be told, and which process tells it. Raises bot.domain.errors.StoreUnavailable."""
 
     async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
         """Claim notices that are due, oldest first; nobody else gets them for a minute.
@@ -92,7 +92,7 @@ class Tells(Protocol):
     """Optional capability of a channel: tell an asker more, in the thread of the question."""
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
-        """Post a notice. Raises bot.errors.DeliveryFailed, DeliveryRefused."""
+        """Post a notice. Raises bot.domain.errors.DeliveryFailed, DeliveryRefused."""
         ...
 
     async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
@@ -117,7 +117,7 @@ class ShowsCases(Protocol):
         """Bring what is posted about a question up to date; nothing where nothing is posted.
 
         ``view`` holds what everyone may read. Called after every step, once for several that came
-        quickly, and again after a failure. Raises bot.errors.DeliveryFailed, DeliveryRefused.
+        quickly, and again after a failure. Raises bot.domain.errors.DeliveryFailed, DeliveryRefused.
         """
         ...
 
@@ -127,5 +127,5 @@ class LinksBack(Protocol):
     """Optional capability of a channel: the address at which a question can be opened."""
 
     async def link(self, message: Message) -> str | None:
-        """Return it; None for what others can't open. Raises bot.errors.DeliveryFailed."""
+        """Return it; None for what others can't open. Raises bot.domain.errors.DeliveryFailed."""
         ...

@@ -13,17 +13,9 @@ from typing import Protocol, TypeVar
 import structlog
 
 from bot.clarification import option_of
+from bot.domain.types import Escalation, FoundPassage, Interaction, Outcome, Reply, Response, Source
 from bot.readers import Reader
 from bot.rendering.wording import without_missing
-from bot.types import (
-    Escalation,
-    FoundPassage,
-    Interaction,
-    Outcome,
-    Reply,
-    Response,
-    Source,
-)
 from rag.errors import RagError
 from rag.ports import ReadsChunks
 from rag.types import EVERYONE, Chunk, Principal

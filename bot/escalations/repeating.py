@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.escalations.handover import WISH, wished_about
-from bot.outcomes import is_kept_without_text
-from bot.types import Escalation, Interaction, InteractionId, Message
+from bot.domain.handoff import PERSON_REQUEST, requested_question
+from bot.domain.outcomes import is_kept_without_text
+from bot.domain.types import Escalation, Interaction, InteractionId, Message
 
 LOOKED_AT = 20
 """So many messages of a thread are looked at."""
@@ -18,7 +18,7 @@ ASKED_ALREADY = "A person was asked about this already, so I haven't asked a sec
 
 def is_wish(message: Message) -> bool:
     """Tell whether a message is what a button says that asks for a person."""
-    return message.text.startswith(WISH)
+    return message.text.startswith(PERSON_REQUEST)
 
 
 def wish_id(asked_id: str) -> str:
@@ -44,7 +44,7 @@ def asked_already(message: Message, before: Sequence[Interaction]) -> bool:
     ``before`` are those of the same thread, oldest first. A button that names no question is about
     the one that was asked last.
     """
-    question = wished_about(message.text)
+    question = requested_question(message.text)
     handed = [
         each
         for each in before

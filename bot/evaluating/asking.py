@@ -6,13 +6,8 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from bot.evaluating.judging import Verdict, judge
-from bot.evaluating.questions import Kind, Labelled
-from bot.evaluating.recording import RecordingComposer
-from bot.evaluating.retrieving import Rankings, rank_pages
-from bot.gating.gate_file import CAREFUL
-from bot.ports import AnswersInquiries
-from bot.types import (
+from bot.domain.ports import AnswersInquiries
+from bot.domain.types import (
     Audience,
     ConfidenceLevel,
     Inquiry,
@@ -24,6 +19,11 @@ from bot.types import (
     Stage,
     Thread,
 )
+from bot.evaluating.judging import Verdict, judge
+from bot.evaluating.questions import Kind, Labelled
+from bot.evaluating.recording import RecordingComposer
+from bot.evaluating.retrieving import Rankings, rank_pages
+from bot.gating.gate_file import CAREFUL
 from rag.ports import Embedder, Index
 
 _COMPOSES = "answer"

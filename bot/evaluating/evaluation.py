@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
 from bot.evaluating import measuring
 from bot.evaluating.asking import Case, Subject, ask
 from bot.evaluating.gating import gating

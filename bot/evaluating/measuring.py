@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from bot.domain.types import Intent
 from bot.evaluating.asking import Case
 from bot.evaluating.report import Answers, Cost, Figure, Operation
 from bot.evaluating.retrieving import Rankings
 from bot.evaluating.slices import figure, kind_of, rounded, slices
-from bot.types import Intent
 from rag.evaluation import metrics
 from rag.evaluation.metrics import mean, wilson
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
 from rag.evaluation.metrics import Gold
 from rag.types import EVERYONE, Principal, Turn
 

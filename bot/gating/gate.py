@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
+from bot.domain.types import ConfidenceLevel
 from bot.gating.careful import careful_probability, with_careful_rule
 from bot.gating.gate_file import CAREFUL, UNSURE_FROM, Calibration, Feature, GateFile, is_of_model
-from bot.types import ConfidenceLevel
 
 GATE_FILE = Path(__file__).with_name("gate.json")
 

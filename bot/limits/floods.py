@@ -7,11 +7,11 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 
-from bot.errors import RateExceeded
+from bot.domain.errors import RateExceeded
+from bot.domain.types import InteractionId, Message
+from bot.domain.usage import UsageLimits
 from bot.limits.limits import WINDOW
 from bot.limits.notices import Notices
-from bot.limits.usage import UseLimits
-from bot.types import InteractionId, Message
 
 TIMES = 3
 """So many times a rate is kept; the rest of it is refused, and told so."""
@@ -34,7 +34,7 @@ class Floods:
 
     def __init__(
         self,
-        limits: UseLimits,
+        limits: UsageLimits,
         notices: Notices,
         dropped: Callable[[Message], None],
         clock: Callable[[], float] = time.monotonic,

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from bot.escalations.handover import OFFERED
+from bot.domain.handoff import HANDOFF_OFFER
+from bot.domain.ports import Admits
+from bot.domain.text.markdown import clip
+from bot.domain.types import NO_MODEL, Inquiry, Intent, Limit, Message, Refusal, Thread
+from bot.domain.usage import Arrival, Pause, Spent, UsageLimits, day_of
 from bot.limits.notices import AskerNotices, Notices
-from bot.limits.usage import Arrival, Pause, Spent, UseLimits, day_of
-from bot.ports import Admits
-from bot.rendering.markdown import clip
 from bot.routing.intents.rules import Rules
-from bot.types import NO_MODEL, Inquiry, Intent, Limit, Message, Refusal, Thread
 
 WINDOW = timedelta(seconds=60)
 DAY = timedelta(days=1)
@@ -94,7 +94,7 @@ class Exceeded:
 
 
 class LimitedAdmission:
-    """Implements bot.ports.Admits around another, and keeps within the limits.
+    """Implements bot.domain.ports.Admits around another, and keeps within the limits.
 
     Rates hold everyone. A used-up budget does not hold who plainly asks for a person, nor channels
     that are answered without a model: neither takes one. A pause holds everything. Who meets a
@@ -107,7 +107,7 @@ class LimitedAdmission:
         *,
         use: CountsUse,
         pauses: KnowsPause,
-        limits: UseLimits,
+        limits: UsageLimits,
         notices: Notices,
         told: AskerNotices | None = None,
     ) -> None:
@@ -223,7 +223,7 @@ class LimitedAdmission:
         )
 
 
-def _over(limits: UseLimits, spent: Spent) -> tuple[str, Mapping[str, object]] | None:
+def _over(limits: UsageLimits, spent: Spent) -> tuple[str, Mapping[str, object]] | None:
     if 0 < limits.tokens <= spent.tokens:
         return "model_tokens_per_day", {"tokens": spent.tokens, "allowed": limits.tokens}
     if 0 < limits.usd <= spent.usd:
@@ -259,7 +259,7 @@ def _too_many(limit: str, key: str, most: int, where: str, at: datetime, wait: f
 def _nothing_left(said: str, message: Message, at: datetime) -> str:
     minutes = math.ceil((day_of(at) + DAY - at) / timedelta(minutes=1))
     left = f"{minutes} minutes" if minutes <= _FEW_MINUTES else f"{round(minutes / 60)} hours"
-    person = OFFERED if message.private else _IN_CHANNEL
+    person = HANDOFF_OFFER if message.private else _IN_CHANNEL
     return f"{said} I can answer again after midnight UTC, in about {left}. {person}"
 
 

@@ -9,8 +9,8 @@ from datetime import date
 
 import structlog
 
-from bot.ports import Notes
-from bot.types import Message, Platform
+from bot.domain.ports import Notes
+from bot.domain.types import Message, Platform
 
 log = structlog.get_logger(__name__)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from bot.config import Settings
-from bot.doors.naming import short_actor
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings
+from bot.domain.text.markdown import clip
+from bot.domain.usage import Pause, Spent, UsageLimits, day_of, usage_limits
+from bot.domain.users import short_actor_name
 from bot.limits.limits import CountsUse, KnowsPause
-from bot.limits.usage import Pause, Spent, UseLimits, day_of, use_limits
-from bot.rendering.markdown import clip
-from bot.startup import Part
 
 _NAME = "limits"
 _REASON_CHARACTERS = 160
@@ -26,46 +26,46 @@ async def limits_part(
     use: CountsUse,
     pauses: KnowsPause,
     now: Callable[[], datetime] = _now,
-) -> Part:
+) -> ComponentStatus:
     """Say what is limited, used up or paused now; only a record that is away makes it "failed"."""
-    limits = use_limits(settings)
+    limits = usage_limits(settings)
     try:
         pause = await pauses.current(settings.tenant)
         spent = Spent()
         if limits.tokens or limits.usd:
             spent = await use.spent(settings.tenant, day_of(now()), now())
     except StoreUnavailable as error:
-        return Part(_NAME, "failed", str(error))
+        return ComponentStatus(_NAME, "failed", str(error))
     return limits_as(limits, spent, pause)
 
 
-def limits_as(limits: UseLimits, spent: Spent, pause: Pause | None) -> Part:
+def limits_as(limits: UsageLimits, spent: Spent, pause: Pause | None) -> ComponentStatus:
     """Return the part for what is configured and spent."""
     if pause is not None:
         since = pause.since.strftime("%Y-%m-%d %H:%M UTC")
         reason = clip(pause.reason, _REASON_CHARACTERS).rstrip(".")
-        detail = f"paused by {short_actor(pause.by)} since {since}: {reason}."
-        return Part(_NAME, "paused", detail, "Answer again: python -m bot resume")
+        detail = f"paused by {short_actor_name(pause.by)} since {since}: {reason}."
+        return ComponentStatus(_NAME, "paused", detail, "Answer again: python -m bot resume")
     used_up = "; ".join(_used_up(limits, spent))
     if used_up:
         cure = "It starts anew at midnight UTC. Allow more: docs/limits.md"
-        return Part(_NAME, "limited", f"used up: {used_up}.", cure)
+        return ComponentStatus(_NAME, "limited", f"used up: {used_up}.", cure)
     listed = "; ".join(_listed(limits))
     if not listed:
-        return Part(
+        return ComponentStatus(
             _NAME, "absent", "nothing is limited.", "Set a rate or a budget: docs/limits.md"
         )
-    return Part(_NAME, "ready", listed)
+    return ComponentStatus(_NAME, "ready", listed)
 
 
-def _used_up(limits: UseLimits, spent: Spent) -> Iterator[str]:
+def _used_up(limits: UsageLimits, spent: Spent) -> Iterator[str]:
     if 0 < limits.tokens <= spent.tokens:
         yield f"{spent.tokens:,} of {limits.tokens:,} tokens today"
     if 0 < limits.usd <= spent.usd:
         yield f"{spent.usd:.2f} of {limits.usd:.2f} USD today"
 
 
-def _listed(limits: UseLimits) -> Iterator[str]:
+def _listed(limits: UsageLimits) -> Iterator[str]:
     if limits.per_user:
         yield f"{limits.per_user} messages a minute from one person"
     if limits.per_channel:

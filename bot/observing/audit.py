@@ -8,15 +8,15 @@ from typing import Protocol
 
 import structlog
 
-from bot.observing.tracing.context import current_trace_id
-from bot.outcomes import (
+from bot.domain.outcomes import (
     answer_type,
     confidence_level,
     document_ids,
     escalation_reason,
     retrieval_used,
 )
-from bot.types import Message, Outcome
+from bot.domain.types import Message, Outcome
+from bot.observing.tracing.context import current_trace_id
 from rag.types import ModelCall
 
 log = structlog.get_logger(__name__)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from bot.domain.types import ConfidenceLevel, ErrorCode, Route, Trace
 from bot.gating.gate import Judgement
 from bot.rendering.wording import found_passages
-from bot.types import ConfidenceLevel, ErrorCode, Route, Trace
 from rag import telemetry
 from rag.pipeline import Retrieval
 from rag.telemetry import Attributes

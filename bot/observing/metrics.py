@@ -18,13 +18,13 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.outcomes import answer_type, confidence_level
+from bot.domain.types import Message, Outcome
 from bot.escalations.repeating import pressed_below
-from bot.outcomes import answer_type, confidence_level
-from bot.startup import Part
-from bot.types import Message, Outcome
 
-CheckParts = Callable[[], Awaitable[Sequence[Part]]]
+CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 """Looks at every part."""
 
 CountCases = Callable[[], Awaitable[Mapping[str, int]]]
@@ -155,7 +155,7 @@ class Metrics:
             labels.observe(perf_counter() - began)
         return response
 
-    def page(self, parts: Sequence[Part], cases: Mapping[str, int]) -> bytes:
+    def page(self, parts: Sequence[ComponentStatus], cases: Mapping[str, int]) -> bytes:
         """Return everything in Prometheus' text format.
 
         ``cases`` counts the escalations that are not settled, by their state.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import structlog
 
-from bot.errors import BotError
+from bot.domain.errors import BotError
 
 log = structlog.get_logger(__name__)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, groupby
 
-from bot.rendering.markdown import clip, closes
-from bot.types import ConfidenceLevel, FoundPassage, Reply, Source
+from bot.domain.text.markdown import clip, closes
+from bot.domain.types import ConfidenceLevel, FoundPassage, Reply, Source
 from rag.types import Answer, Chunk, Citation, Claim, PartKind, Passage
 
 FOUND = "From the wiki:"

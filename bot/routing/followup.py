@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from bot.domain.types import InteractionId
 from bot.routing.ellipsis import combine, dependence, missing_words
 from bot.routing.question import condense
 from bot.routing.turns import spoken_turns
-from bot.types import InteractionId
 from prompts.files import load_prompt
 from rag.errors import RagError
 from rag.ports import ChatModel, Completion, to_prompt

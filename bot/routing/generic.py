@@ -6,11 +6,11 @@ import re
 
 import structlog
 
-from bot.outcomes import error_code
-from bot.rendering.markdown import disarm, outside_code
+from bot.domain.outcomes import error_code
+from bot.domain.text.markdown import disarm, outside_code
+from bot.domain.types import ErrorCode, Reply, Route
 from bot.routing.smalltalk import JOKE, SmallTalk
 from bot.routing.turns import spoken_turns
-from bot.types import ErrorCode, Reply, Route
 from prompts.files import load_prompt
 from rag.answer.guardrails import is_unsafe_in_small_talk
 from rag.errors import RagError

@@ -7,6 +7,7 @@ from typing import Literal
 
 import structlog
 
+from bot.domain.types import Intent, Route
 from bot.routing.followup import FollowUps, StandAlone, exchanges_of
 from bot.routing.intents.classifier import IntentClassifier
 from bot.routing.intents.rules import Rules, was_asked_for_topic
@@ -14,7 +15,6 @@ from bot.routing.intents.verdict import judge
 from bot.routing.question import condense
 from bot.routing.turns import spoken_turns
 from bot.routing.wishes import wished_turn
-from bot.types import Intent, Route
 from prompts.files import load_prompt
 from rag.errors import RagError
 from rag.ports import ChatModel, Embedder, to_prompt

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bot.domain.types import Interaction
 from bot.escalations.reading import Sight
-from bot.types import Interaction
 from rag.types import Turn
 
 _MOST_TURNS = 6

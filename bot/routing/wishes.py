@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.escalations.handover import wished_about
+from bot.domain.handoff import requested_question
 from bot.routing.ellipsis import leans, telling_words
 from rag.text.words import looks_english
 from rag.types import Turn
@@ -27,7 +27,7 @@ def wished_turn(text: str, history: tuple[Turn, ...]) -> Turn | None:
     It is never another person's: who asks in a group for a person means their own question.
     """
     asked = [turn for turn in history if turn.role == "user" and turn.own]
-    if named := wished_about(text):
+    if named := requested_question(text):
         asked = [turn for turn in asked if turn.text == named]
     elif _says_all(text):
         return None

@@ -7,10 +7,10 @@ from datetime import datetime
 
 from sqlalchemy import Select, func, select
 
-from bot.store.codec import Codec
+from bot.domain.json_codec import Codec
+from bot.domain.types import Message
 from bot.store.tables import InteractionRow
 from bot.store.transactions import Transactions
-from bot.types import Message
 
 
 class StoredAskers:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Insert, Select, func, insert, select
 
-from bot.records.sums import AuditRecord
-from bot.store.codec import storable
+from bot.domain.json_codec import storable
+from bot.domain.record_reports import AuditRecord
 from bot.store.tables import AuditRow, EscalationStepRow
 from bot.store.transactions import Transactions
 

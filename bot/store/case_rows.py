@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 from sqlalchemy import Insert, Row, Select, Update, func, insert, select, tuple_, update
 
-from bot.escalations.types import Actor, Case, CaseQuery, CaseStep, Standing
-from bot.store.codec import storable
+from bot.domain.cases import Actor, Case, CaseQuery, CaseStatus, CaseStep
+from bot.domain.json_codec import storable
+from bot.domain.types import InteractionId, Outsider
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
-from bot.types import InteractionId, Outsider
 
 _MOST_WORDS = 8
 
@@ -135,7 +135,7 @@ def case_of(row: Row[EscalationRow, str, str]) -> Case:
     return Case(
         interaction_id=InteractionId(row.interaction_id),
         tenant=row.tenant,
-        standing=Standing(row.state, row.owner or "", row.owner_name),
+        standing=CaseStatus(row.state, row.owner or "", row.owner_name),
         reason=row.reason,
         question=row.question,
         asker_id=row.asker,

@@ -21,8 +21,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from bot.domain.types import Claim, Interaction
 from bot.store.tables import InteractionRow, ReplicaRow
-from bot.types import Claim, Interaction
 
 HELD_UP = timedelta(minutes=1)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Select, select, tuple_
 
-from bot.records.sums import ConversationRecord
+from bot.domain.record_reports import ConversationRecord
 from bot.store.tables import ConversationRow
 from bot.store.transactions import Transactions
 

@@ -8,12 +8,12 @@ from itertools import takewhile
 
 from sqlalchemy import ColumnElement, Select, func, select
 
-from bot.escalations.life import OWNED, WAITING
-from bot.limits.usage import Arrival, Spent
-from bot.store.codec import Codec, storable
+from bot.domain.json_codec import Codec, storable
+from bot.domain.types import Message, Thread
+from bot.domain.usage import Arrival, Spent
+from bot.escalations.lifecycle import OWNED, WAITING
 from bot.store.tables import EscalationRow, InteractionRow, UsageRow
 from bot.store.transactions import Transactions
-from bot.types import Message, Thread
 
 
 class StoredCounting:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.errors import ActRefused, InteractionUnknown
-from bot.escalations import life
-from bot.escalations.life import Reminders
-from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, Standing
+from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStatus, CaseStep
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.json_codec import storable
+from bot.domain.types import InteractionId
+from bot.escalations import lifecycle
+from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import case_rows, queries
 from bot.store.audits import audited
-from bot.store.codec import storable
 from bot.store.rows import moment
 from bot.store.transactions import Transactions
-from bot.types import InteractionId
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,11 @@ class Taken:
 class StoredEscalations:
     """Implements bot.escalations.ports.Cases; a case is opened when an outcome is recorded."""
 
-    def __init__(self, transactions: Transactions, reminders: Reminders | None = None) -> None:
+    def __init__(
+        self, transactions: Transactions, reminders: ReminderSchedule | None = None
+    ) -> None:
         self._transactions = transactions
-        self._reminders = reminders or Reminders()
+        self._reminders = reminders or ReminderSchedule()
 
     async def act(
         self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
@@ -43,9 +45,9 @@ class StoredEscalations:
         async with self._transactions.writing() as connection:
             case = await _held(connection, tenant, case_id)
             is_asker = who.has(case.asker_id)
-            then = life.after(case.standing, act, who, is_asker=is_asker)
+            then = lifecycle.after(case.standing, act, who, is_asker=is_asker)
             taken = Taken(act, who, storable(text), is_asker=is_asker)
-            if not life.happens(act, case.standing, then):
+            if not lifecycle.is_change(act, case.standing, then):
                 await _refuse_new_words(connection, case, taken)
                 return case
             case = self._changed(case, then)
@@ -73,9 +75,9 @@ class StoredEscalations:
             rows = (await connection.execute(statement)).all()
         return [case_rows.step_of(row) for row in rows]
 
-    def _changed(self, case: Case, then: Standing) -> Case:
+    def _changed(self, case: Case, then: CaseStatus) -> Case:
         now = moment()
-        waits = then.state in life.WAITING
+        waits = then.state in lifecycle.WAITING
         return replace(
             case,
             standing=then,
@@ -118,7 +120,7 @@ async def _note(connection: AsyncConnection, case: Case, taken: Taken) -> None:
     step = CaseStep(key, number, taken.act, taken.actor, taken.text, case.changed_at)
     await connection.execute(case_rows.step_taken(case.tenant, step))
     await connection.execute(case_rows.overtaken(key))
-    for to in life.told_of(taken.act, is_asker=taken.is_asker):
+    for to in lifecycle.recipients_of(taken.act, is_asker=taken.is_asker):
         await connection.execute(case_rows.to_tell(case, number, to, case.changed_at))
     if taken.actor.role == "expert":
         await connection.execute(audited(case.tenant, taken.actor.id, taken.act, key))

@@ -7,8 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Select, and_, case, exists, func, not_, select
 
-from bot.records.statistics import HAND_OVER
-from bot.records.sums import Span
+from bot.domain.record_reports import HAND_OVER, Span
 from bot.store.tables import (
     EscalationRow,
     EscalationStepRow,
@@ -33,7 +32,7 @@ def kinds(
     """How many questions of the newest had which kind of answer and intent, by day.
 
     And whether they went to people themselves, and whether their answer was a guess that nobody
-    found helpful. Presses are none (bot.records.statistics.HAND_OVER).
+    found helpful. Presses are none (bot.domain.record_reports.HAND_OVER).
     """
     asked = (
         select(*_became(dialect))

@@ -7,13 +7,9 @@ from collections.abc import Sequence
 from sqlalchemy import Select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.errors import InteractionUnknown
-from bot.store import queries
-from bot.store.codec import storable
-from bot.store.rows import Rows, feedback_of
-from bot.store.tables import InteractionRow
-from bot.store.transactions import Transactions
-from bot.types import (
+from bot.domain.errors import InteractionUnknown
+from bot.domain.json_codec import storable
+from bot.domain.types import (
     Activity,
     Feedback,
     Interaction,
@@ -24,10 +20,14 @@ from bot.types import (
     Stage,
     Thread,
 )
+from bot.store import queries
+from bot.store.rows import Rows, feedback_of
+from bot.store.tables import InteractionRow
+from bot.store.transactions import Transactions
 
 
 class StoredInteractions:
-    """Implements bot.ports.Interactions."""
+    """Implements bot.domain.ports.Interactions."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions

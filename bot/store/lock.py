@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from bot.errors import DataDirInUse
+from bot.domain.errors import DataDirInUse
 
 
 @contextmanager

@@ -22,12 +22,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
-from bot.escalations.life import OWNED
-from bot.records.searching import FeedbackQuery, Place, QuestionQuery
-from bot.records.statistics import HAND_OVER
-from bot.store.codec import storable
+from bot.domain.json_codec import storable
+from bot.domain.record_reports import HAND_OVER
+from bot.domain.record_search import Cursor, FeedbackQuery, QuestionQuery
+from bot.domain.types import Intent
+from bot.escalations.lifecycle import OWNED
 from bot.store.tables import EscalationRow, FeedbackRow, InteractionRow, TurnRow, Utc
-from bot.types import Intent
 
 MOST_WORDS = 8
 WITHDRAWN = ("cancelling", "cancelled")
@@ -37,7 +37,7 @@ Window = Subquery
 """A run of a tenant's questions, newest first: what the index holds of them."""
 
 
-def window(tenant: str, query: QuestionQuery, size: int, after: Place | None) -> Window:
+def window(tenant: str, query: QuestionQuery, size: int, after: Cursor | None) -> Window:
     """The next questions of the span and the person asked for, whatever else is."""
     row = InteractionRow
     columns = (
@@ -119,7 +119,7 @@ def states(ids: Sequence[str]) -> Select[str, str]:
 
 
 def judgements(
-    tenant: str, query: FeedbackQuery, limit: int, after: Place | None
+    tenant: str, query: FeedbackQuery, limit: int, after: Cursor | None
 ) -> Select[*tuple[Any, ...]]:
     """Judgements with the question they are about, newest first."""
     row = FeedbackRow
@@ -222,7 +222,7 @@ def contains(column: InstrumentedAttribute[str], word: str) -> ColumnElement[boo
 
 
 def _refused(row: Any) -> ColumnElement[bool]:  # noqa: ANN401 - a table's row, or a window's
-    """Whether it was not worked on: as bot.records.statistics.kind_of says."""
+    """Whether it was not worked on: as bot.domain.record_reports.kind_of says."""
     return and_(row.answer_type == "GENERIC", row.intent == Intent.UNKNOWN.value)
 
 

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from sqlalchemy import Insert, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.store.codec import storable
+from bot.domain.json_codec import storable
+from bot.domain.types import InteractionId
 from bot.store.queries import insert_once
 from bot.store.tables import NoteRow
 from bot.store.transactions import Transactions
-from bot.types import InteractionId
 
 
 class StoredNotes:
-    """Implements bot.ports.Notes."""
+    """Implements bot.domain.ports.Notes."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions

@@ -11,13 +11,13 @@ from sqlalchemy import ColumnElement, Row, Select, Update, and_, exists, or_, se
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.orm import aliased
 
-from bot.escalations.life import WAITING, Reminders
-from bot.escalations.types import Case, CaseStep, Notice
+from bot.domain.cases import Case, CaseStep, Notice
+from bot.domain.json_codec import storable
+from bot.domain.types import InteractionId, PostedRef
+from bot.escalations.lifecycle import WAITING, ReminderSchedule
 from bot.store import case_rows
-from bot.store.codec import storable
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
 from bot.store.transactions import Transactions
-from bot.types import InteractionId, PostedRef
 
 HOLD = timedelta(minutes=1)
 """How long a notice is left to who claimed it; then that process is taken for dead."""
@@ -35,9 +35,11 @@ class StoredNotices:
     later one by it.
     """
 
-    def __init__(self, transactions: Transactions, reminders: Reminders | None = None) -> None:
+    def __init__(
+        self, transactions: Transactions, reminders: ReminderSchedule | None = None
+    ) -> None:
         self._transactions = transactions
-        self._reminders = reminders or Reminders()
+        self._reminders = reminders or ReminderSchedule()
 
     async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
         async with self._transactions.reading() as connection:

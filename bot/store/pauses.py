@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from sqlalchemy import Insert, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.limits.usage import Pause
+from bot.domain.json_codec import storable
+from bot.domain.usage import Pause
 from bot.store.audits import audited
-from bot.store.codec import storable
 from bot.store.tables import PauseRow
 from bot.store.transactions import Transactions
 

@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 from sqlalchemy import Delete, Insert, Select, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.records.sums import PolicyRecord
+from bot.domain.json_codec import Codec, storable
+from bot.domain.record_reports import PolicyRecord
+from bot.domain.types import Policy
 from bot.store.audits import audited
-from bot.store.codec import Codec, storable
 from bot.store.tables import PolicyRow
 from bot.store.transactions import Transactions
-from bot.types import Policy
 
 
 class StoredPolicies:
-    """Implements bot.ports.Policies. Each change leaves an audit row in its transaction."""
+    """Implements bot.domain.ports.Policies. Each change leaves an audit row in its transaction."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions

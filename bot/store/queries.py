@@ -22,8 +22,9 @@ from sqlalchemy import (
 from sqlalchemy import update as update_of
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.outcomes import WITHOUT_TEXT
-from bot.store.codec import storable
+from bot.domain.json_codec import storable
+from bot.domain.outcomes import WITHOUT_TEXT
+from bot.domain.types import Intent, Message, PostedRef, Thread
 from bot.store.rows import channel_of
 from bot.store.tables import (
     ConversationRow,
@@ -36,7 +37,6 @@ from bot.store.tables import (
     Table,
     TurnRow,
 )
-from bot.types import Intent, Message, PostedRef, Thread
 
 NOTHING_BEFORE = 2**62
 """Above every number: a message that is not recorded comes after all that are."""
@@ -257,7 +257,7 @@ def history(thread: Thread, before: str, limit: int) -> Select[InteractionRow]:
 
 
 def refused_without_text() -> ColumnElement[bool]:
-    """What was refused for want of room: its words are not kept (bot.outcomes.WITHOUT_TEXT)."""
+    """What was refused for want of room: its words are not kept (bot.domain.outcomes.WITHOUT_TEXT)."""
     row = InteractionRow
     # By the columns first: an outcome is long, and few are of these kinds.
     return and_(

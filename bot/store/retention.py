@@ -24,8 +24,8 @@ from sqlalchemy import (
     update,
 )
 
-from bot.escalations.life import SETTLED
-from bot.records.sums import Swept
+from bot.domain.record_reports import RetentionResult
+from bot.escalations.lifecycle import SETTLED
 from bot.store.claims import UNFINISHED
 from bot.store.queries import refused_without_text
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
@@ -63,7 +63,7 @@ class StoredRetention:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    async def sweep(self, now: datetime, days: int) -> Swept:
+    async def sweep(self, now: datetime, days: int) -> RetentionResult:
         """Remove what ended more than ``days`` before ``now``; 0 days keeps everything.
 
         But what was refused for want of room goes after a day in any case.
@@ -75,9 +75,9 @@ class StoredRetention:
             raise ValueError(f"{now!r} has no zone. Give one, such as datetime.UTC.")
         refused = await self._refused(now - REFUSED_KEPT)
         if days == 0:
-            return Swept(refused=refused)
+            return RetentionResult(refused=refused)
         before = now - timedelta(days=days)
-        return Swept(
+        return RetentionResult(
             refused=refused,
             interactions=await self._interactions(before),
             conversations=await self._conversations(before),

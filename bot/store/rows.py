@@ -8,10 +8,9 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from bot.escalations.life import Reminders
-from bot.outcomes import answer_type, confidence_level, goes_to_people
-from bot.store.codec import Codec, storable
-from bot.types import (
+from bot.domain.json_codec import Codec, storable
+from bot.domain.outcomes import answer_type, confidence_level, goes_to_people
+from bot.domain.types import (
     Activity,
     Claim,
     Escalation,
@@ -24,6 +23,7 @@ from bot.types import (
     PostedRef,
     Thread,
 )
+from bot.escalations.lifecycle import ReminderSchedule
 
 MICRO = 1_000_000
 
@@ -159,7 +159,7 @@ def usage_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
 
 
 def escalation_row(
-    message: Message, outcome: Outcome, reminders: Reminders
+    message: Message, outcome: Outcome, reminders: ReminderSchedule
 ) -> dict[str, object] | None:
     """Return what goes on the people's list; nothing that its asker must agree to first."""
     response = outcome.response
@@ -168,7 +168,7 @@ def escalation_row(
     return _opened_row(message, response.reason, response.question, reminders)
 
 
-def undelivered_row(given_up: Interaction, reminders: Reminders) -> dict[str, object] | None:
+def undelivered_row(given_up: Interaction, reminders: ReminderSchedule) -> dict[str, object] | None:
     """Return what goes on the people's list when an answer can't be shown; None for nothing."""
     message, outcome = given_up.message, given_up.outcome
     if outcome is None or not goes_to_people(message, outcome):
@@ -190,7 +190,7 @@ def opening_notice_row(escalation: Mapping[str, object]) -> dict[str, object]:
 
 
 def _opened_row(
-    message: Message, reason: EscalationReason, question: str, reminders: Reminders
+    message: Message, reason: EscalationReason, question: str, reminders: ReminderSchedule
 ) -> dict[str, object]:
     now = moment()
     return {

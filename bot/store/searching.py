@@ -9,26 +9,26 @@ from typing import Any, cast
 
 from sqlalchemy import Row, Select
 
-from bot.escalations.repeating import wish_below
-from bot.escalations.types import State
-from bot.outcomes import AnswerType, refusal_note
-from bot.records.searching import (
+from bot.domain.cases import State
+from bot.domain.json_codec import Codec, storable
+from bot.domain.outcomes import AnswerType, refusal_note
+from bot.domain.record_reports import HAND_OVER
+from bot.domain.record_search import (
     AskedQuestion,
     CaseCounts,
+    Cursor,
     FeedbackCounts,
     FeedbackQuery,
     GivenFeedback,
-    Listed,
-    Place,
     QuestionQuery,
+    ResultPage,
 )
-from bot.records.statistics import HAND_OVER
+from bot.domain.types import Intent, InteractionId, Message, Outcome
+from bot.escalations.repeating import wish_below
 from bot.store import looking
-from bot.store.codec import Codec, storable
 from bot.store.looking import Window
 from bot.store.rows import feedback_of
 from bot.store.transactions import Transactions
-from bot.types import Intent, InteractionId, Message, Outcome
 
 WINDOW = 2_000
 """Questions that one statement looks at: others wait for it on SQLite."""
@@ -38,7 +38,7 @@ WINDOWS = 25
 
 
 class StoredSearches:
-    """Implements bot.records.searching.Searches."""
+    """Implements bot.domain.record_search.Searches."""
 
     def __init__(
         self, transactions: Transactions, *, window: int = WINDOW, windows: int = WINDOWS
@@ -50,9 +50,9 @@ class StoredSearches:
         self._outcomes = Codec(Outcome)
 
     async def questions(
-        self, tenant: str, query: QuestionQuery, *, limit: int, after: Place | None = None
-    ) -> Listed[AskedQuestion]:
-        found: list[Place] = []
+        self, tenant: str, query: QuestionQuery, *, limit: int, after: Cursor | None = None
+    ) -> ResultPage[AskedQuestion]:
+        found: list[Cursor] = []
         place = after
         for _ in range(self._windows):
             window = looking.window(tenant, query, self._window, place)
@@ -62,14 +62,14 @@ class StoredSearches:
                 place = found[limit - 1]
             if place is None or len(found) > limit:
                 break
-        return Listed(await self._asked(found[:limit]), place)
+        return ResultPage(await self._asked(found[:limit]), place)
 
     async def feedback(
-        self, tenant: str, query: FeedbackQuery, *, limit: int, after: Place | None = None
-    ) -> Listed[GivenFeedback]:
+        self, tenant: str, query: FeedbackQuery, *, limit: int, after: Cursor | None = None
+    ) -> ResultPage[GivenFeedback]:
         found = await self._rows(looking.judgements(tenant, query, limit + 1, after))
         given = tuple(map(self._given, found[:limit]))
-        return Listed(given, _place_of(given[-1]) if len(found) > limit else None)
+        return ResultPage(given, _place_of(given[-1]) if len(found) > limit else None)
 
     async def feedback_counts(self, tenant: str, since: datetime) -> FeedbackCounts:
         counted: Counter[tuple[str, str]] = Counter()
@@ -86,7 +86,7 @@ class StoredSearches:
 
     async def _look(
         self, window: Window, query: QuestionQuery, limit: int
-    ) -> tuple[list[Place], Place | None]:
+    ) -> tuple[list[Cursor], Cursor | None]:
         """Return the matches in a window, and where it ends; None where nothing is beyond."""
         async with self._transactions.reading() as connection:
             matches = (await connection.execute(looking.matches(window, query, limit))).all()
@@ -95,7 +95,7 @@ class StoredSearches:
         end = _place(oldest.created_at, oldest.number) if oldest is not None and more else None
         return [_place(at, number) for number, at in matches], end
 
-    async def _asked(self, places: Sequence[Place]) -> tuple[AskedQuestion, ...]:
+    async def _asked(self, places: Sequence[Cursor]) -> tuple[AskedQuestion, ...]:
         if not places:
             return ()
         rows = await self._rows(looking.asked([int(place.key[0]) for place in places]))
@@ -142,13 +142,13 @@ class StoredSearches:
             return (await connection.execute(statement)).all()
 
 
-def _place(at: datetime, number: int) -> Place:
-    return Place(at, (str(number),))
+def _place(at: datetime, number: int) -> Cursor:
+    return Cursor(at, (str(number),))
 
 
-def _place_of(given: GivenFeedback) -> Place:
+def _place_of(given: GivenFeedback) -> Cursor:
     feedback = given.feedback
-    return Place(feedback.given_at, (feedback.interaction_id, feedback.person_id))
+    return Cursor(feedback.given_at, (feedback.interaction_id, feedback.person_id))
 
 
 def _answer_type(stored: str) -> AnswerType | None:

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from sqlalchemy import Delete, Insert, Select, delete, insert, select
 
-from bot.doors.roles import SignedIn
-from bot.errors import StoreUnavailable
-from bot.store.codec import Codec
+from bot.domain.errors import StoreUnavailable
+from bot.domain.json_codec import Codec
+from bot.domain.users import SignedIn
 from bot.store.tables import SessionRow
 from bot.store.transactions import Transactions
 

@@ -9,31 +9,31 @@ from typing import Any
 
 from sqlalchemy import Executable, Row, Select
 
-from bot.escalations.repeating import pressed_below
-from bot.records.statistics import (
+from bot.domain.json_codec import Codec
+from bot.domain.record_reports import (
     MOST_CASES,
     MOST_QUESTIONS,
+    DeliveryFailures,
     Figures,
-    Kind,
-    Spread,
-    Troubles,
-    Waiting,
+    Percentiles,
+    QuestionKind,
+    Span,
+    WaitingCases,
     by_day,
     kind_of,
-    spread,
+    percentiles_of,
 )
-from bot.records.sums import Span
+from bot.domain.types import Message
+from bot.escalations.repeating import pressed_below
 from bot.store import figures
-from bot.store.codec import Codec
 from bot.store.transactions import Transactions
-from bot.types import Message
 
 _AT_ONCE = 500
 """Ids in one statement."""
 
 
 class StoredStatistics:
-    """Implements bot.records.statistics.Statistics.
+    """Implements bot.domain.record_reports.Statistics.
 
     Each figure is a statement of its own: between two of them others are answered.
     """
@@ -67,31 +67,31 @@ class StoredStatistics:
             shortened=seen >= most or len(lives) >= self._cases,
         )
 
-    async def waiting(self, tenant: str) -> Waiting:
+    async def waiting(self, tenant: str) -> WaitingCases:
         """Return what waits for people now."""
         ((unclaimed, since),) = await self._rows(figures.in_states(tenant, ("open", "reopened")))
         ((claimed, _),) = await self._rows(figures.in_states(tenant, ("claimed", "answered")))
-        return Waiting(unclaimed, since, claimed)
+        return WaitingCases(unclaimed, since, claimed)
 
-    async def troubles(self, tenant: str, span: Span) -> Troubles:
+    async def troubles(self, tenant: str, span: Span) -> DeliveryFailures:
         """Return what could not be delivered."""
         ((answers,),) = await self._rows(figures.undelivered(tenant, span))
         ((news,),) = await self._rows(figures.untold(tenant, span))
-        return Troubles(answers, news)
+        return DeliveryFailures(answers, news)
 
     async def any_question(self, tenant: str) -> bool:
         """Tell whether anything was ever asked."""
         return bool(await self._rows(figures.first(tenant)))
 
-    async def _answering(self, tenant: str, span: Span) -> Spread:
+    async def _answering(self, tenant: str, span: Span) -> Percentiles:
         dialect, most = self._transactions.dialect, self._questions
         ((count, half, most_of),) = await self._rows(figures.answering(dialect, tenant, span, most))
-        return Spread(count, float(half), float(most_of)) if count else Spread()
+        return Percentiles(count, float(half), float(most_of)) if count else Percentiles()
 
-    async def _kinds(self, tenant: str, span: Span) -> Mapping[date, Counter[Kind]]:
+    async def _kinds(self, tenant: str, span: Span) -> Mapping[date, Counter[QuestionKind]]:
         """Count what became of questions; a press counts for the question that it is below."""
         dialect, most = self._transactions.dialect, self._questions
-        counted: defaultdict[date, Counter[Kind]] = defaultdict(Counter)
+        counted: defaultdict[date, Counter[QuestionKind]] = defaultdict(Counter)
         for day, *became, count in await self._rows(figures.kinds(dialect, tenant, span, most)):
             counted[date.fromisoformat(day)][_kind(*became)] += count
         for ids in _some(await self._pressed(tenant, span)):
@@ -117,7 +117,7 @@ class StoredStatistics:
             return (await connection.execute(statement)).all()
 
 
-def _kind(answer_type: str, intent: str, handed: bool, unsure: bool) -> Kind:  # noqa: FBT001 - a row
+def _kind(answer_type: str, intent: str, handed: bool, unsure: bool) -> QuestionKind:  # noqa: FBT001 - a row
     return kind_of(answer_type, intent, handed=bool(handed), unsure=bool(unsure))
 
 
@@ -129,9 +129,9 @@ def _total(counted: Mapping[date, Counter[Any]]) -> int:
     return sum(each.total() for each in counted.values())
 
 
-def _since_opened(rows: Sequence[Any], step: str) -> Spread:
+def _since_opened(rows: Sequence[Any], step: str) -> Percentiles:
     """Return how long it took until a step; clocks of several servers may differ a little."""
     reached: list[tuple[datetime, datetime]] = [
         (row.opened_at, at) for row in rows if (at := getattr(row, step)) is not None
     ]
-    return spread([max(0.0, (at - opened).total_seconds()) for opened, at in reached])
+    return percentiles_of([max(0.0, (at - opened).total_seconds()) for opened, at in reached])

@@ -9,9 +9,9 @@ from pathlib import Path
 from sqlalchemy import Connection, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.config import Settings
-from bot.errors import StoreUnavailable
-from bot.escalations.life import Reminders
+from bot.domain.errors import StoreUnavailable
+from bot.domain.settings import Settings
+from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.askers import StoredAskers
 from bot.store.audits import StoredAudits
 from bot.store.conversations import StoredConversations
@@ -53,7 +53,7 @@ class Store:
         self,
         transactions: Transactions,
         leases: Transactions | None = None,
-        reminders: Reminders | None = None,
+        reminders: ReminderSchedule | None = None,
     ) -> None:
         self.transactions = transactions
         self._leases = leases
@@ -95,20 +95,20 @@ def database_url(settings: Settings) -> str:
     return sqlite_url(settings.data_dir)
 
 
-def reminders_of(settings: Settings) -> Reminders:
+def reminders_of(settings: Settings) -> ReminderSchedule:
     """Return when people are reminded of what waits."""
-    return Reminders(
+    return ReminderSchedule(
         after=timedelta(minutes=settings.escalation_ping_minutes), most=settings.escalation_pings
     )
 
 
-async def open_store(url: str, reminders: Reminders | None = None) -> Store:
+async def open_store(url: str, reminders: ReminderSchedule | None = None) -> Store:
     """Bring the schema up to date and open the record. Raises StoreUnavailable."""
     await prepare(url)
     return unopened(url, reminders)
 
 
-def unopened(url: str, reminders: Reminders | None = None) -> Store:
+def unopened(url: str, reminders: ReminderSchedule | None = None) -> Store:
     """Return a record that is not looked at yet; see prepare."""
     transactions = Transactions(url)
     if transactions.dialect == "sqlite":

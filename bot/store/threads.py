@@ -8,12 +8,12 @@ from urllib.parse import unquote
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
 
-from bot.records.threads import AskedQuestion, ThreadSummary
-from bot.store.codec import Codec, storable
+from bot.domain.json_codec import Codec, storable
+from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.types import InteractionId, Message, Thread
 from bot.store.rows import channel_of
 from bot.store.tables import ConversationRow, InteractionRow, TurnRow
 from bot.store.transactions import Transactions
-from bot.types import InteractionId, Message, Thread
 
 _GONE = ("cancelling", "cancelled")
 _MOST_WORDS = 8
@@ -39,7 +39,7 @@ class StoredThreads:
 
     async def matching(
         self, place: Thread, words: str, limit: int, after: str | None = None
-    ) -> Sequence[AskedQuestion]:
+    ) -> Sequence[FoundQuestion]:
         """Return the questions that have all the words, newest first; after the one with that id.
 
         A question is found once it is answered.
@@ -49,7 +49,7 @@ class StoredThreads:
         async with self._transactions.reading() as connection:
             rows = (await connection.execute(matching(place, words, limit, after))).all()
         return [
-            AskedQuestion(InteractionId(each), _thread_id(key), text, at)
+            FoundQuestion(InteractionId(each), _thread_id(key), text, at)
             for each, key, text, at in rows
         ]
 

@@ -11,8 +11,8 @@ from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from bot.database_url import IDLE_IN_TRANSACTION_SECONDS
-from bot.errors import RecordRefused, StoreUnavailable
+from bot.domain.errors import RecordRefused, StoreUnavailable
+from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
 from bot.store.file_threads import FileThreads
 from bot.store.turns import Turns
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Select, func, select
 
-from bot.records.sums import Dimension, Span, UsageSum
+from bot.domain.record_reports import Dimension, Span, UsageSum
 from bot.store.tables import UsageRow
 from bot.store.transactions import Transactions
 

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from sqlalchemy import Row, Select, func, select
 
-from bot.records.watching import Glance
+from bot.domain.record_search import InteractionGlance
+from bot.domain.types import InteractionId, Stage, Thread
 from bot.store.tables import EscalationRow, InteractionRow, ProgressRow
 from bot.store.transactions import Transactions
-from bot.types import InteractionId, Stage, Thread
 
 
 class StoredWatching:
-    """Implements bot.records.watching.Watches."""
+    """Implements bot.domain.record_search.Watches."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    async def thread(self, thread: Thread, limit: int) -> Sequence[Glance]:
+    async def thread(self, thread: Thread, limit: int) -> Sequence[InteractionGlance]:
         async with self._transactions.reading() as connection:
             newest_first = (await connection.execute(at_a_glance(thread, limit))).all()
         return [_glance(row) for row in reversed(newest_first)]
@@ -57,8 +57,8 @@ def at_a_glance(thread: Thread, limit: int) -> Select[str, str, str, int, str, i
     )
 
 
-def _glance(row: Row[str, str, str, int, str, int]) -> Glance:
-    return Glance(
+def _glance(row: Row[str, str, str, int, str, int]) -> InteractionGlance:
+    return InteractionGlance(
         id=InteractionId(row.id),
         status=row.status,
         stage=None if row.stage is None else Stage(row.stage),

@@ -9,11 +9,23 @@ from typing import Any
 from sqlalchemy import CursorResult, Update, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.errors import ClaimLost, InteractionUnknown
-from bot.escalations.life import Reminders
+from bot.domain.errors import ClaimLost, InteractionUnknown
+from bot.domain.outcomes import is_kept_without_text, without_text
+from bot.domain.record_reports import HAND_OVER
+from bot.domain.types import (
+    Activity,
+    Escalation,
+    Interaction,
+    InteractionId,
+    Message,
+    Outcome,
+    Person,
+    PostedRef,
+    Stage,
+    Unfinished,
+)
+from bot.escalations.lifecycle import ReminderSchedule
 from bot.escalations.repeating import pressed_below
-from bot.outcomes import is_kept_without_text, without_text
-from bot.records.statistics import HAND_OVER
 from bot.store import claims, queries
 from bot.store.rows import (
     Rows,
@@ -39,32 +51,22 @@ from bot.store.tables import (
     UsageRow,
 )
 from bot.store.transactions import Transactions
-from bot.types import (
-    Activity,
-    Escalation,
-    Interaction,
-    InteractionId,
-    Message,
-    Outcome,
-    Person,
-    PostedRef,
-    Stage,
-    Unfinished,
-)
 from rag.text.words import stems
 
 
 class StoredWork:
-    """Implements bot.ports.Worklist.
+    """Implements bot.domain.ports.Worklist.
 
     A conversation's turns are written together when an outcome is recorded: the question as it
     was last edited and the public text of the response. Private replies are never among them, nor
     is anything of what was overheard and left alone, or of what was refused for want of room.
     """
 
-    def __init__(self, transactions: Transactions, reminders: Reminders | None = None) -> None:
+    def __init__(
+        self, transactions: Transactions, reminders: ReminderSchedule | None = None
+    ) -> None:
         self._transactions = transactions
-        self._reminders = reminders or Reminders()
+        self._reminders = reminders or ReminderSchedule()
         self._rows = Rows()
 
     async def open(self, message: Message, owner: str) -> Interaction:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.errors import InteractionUnknown
+from bot.domain.errors import InteractionUnknown
+from bot.domain.text.markdown import clip
+from bot.domain.types import FoundPassage, Interaction, InteractionId, Outcome, Platform
 from bot.escalations.reading import Readable, Sight, sight
 from bot.readers import Reader
-from bot.rendering.markdown import clip
-from bot.types import FoundPassage, Interaction, InteractionId, Outcome, Platform
 from bot.why.pages import PageRead, leaves_out, pages_read
 from bot.why.ports import Recorded, Weighs
 from bot.why.steps import LONGEST_QUESTION, Step, steps_of, title_of

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from bot.domain.types import FoundPassage, Intent, Trace
 from bot.gating.gate import Weight
-from bot.types import FoundPassage, Intent, Trace
 from bot.why.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from rag.types import ModelCall
 

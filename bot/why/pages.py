@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bot.domain.text.source_links import public_link
+from bot.domain.types import FoundPassage
 from bot.escalations.reading import is_open
-from bot.rendering.links import reachable
-from bot.types import FoundPassage
 from rag.types import Chunk
 
 MOST_PAGES = 5
@@ -63,6 +63,6 @@ def _page_read(
     return PageRead(
         title=best.title,
         section=best.section if best.section != best.title else "",
-        url=reachable(best.url, public_url),
+        url=public_link(best.url, public_url),
         found=_FOUND["keyword" in ways, "vector" in ways],
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from bot.domain.types import Interaction, InteractionId, Platform
 from bot.gating.gate import Weight
-from bot.types import Interaction, InteractionId, Platform
 
 
 class Weighs(Protocol):
@@ -16,7 +16,7 @@ class Weighs(Protocol):
 
 
 class Recorded(Protocol):
-    """What was asked and answered. Raises bot.errors.StoreUnavailable."""
+    """What was asked and answered. Raises bot.domain.errors.StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 

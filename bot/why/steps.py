@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bot.domain.text.markdown import clip
+from bot.domain.types import Clarification, Escalation, Intent, Outcome, Reply, Trace
 from bot.gating.gate import Weight
-from bot.rendering.markdown import clip
-from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Trace
 from bot.why.signals import signal_of
 from bot.why.sureness import ruled_out, sure_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.types import Escalation, Outcome, Reply
+from bot.domain.types import Escalation, Outcome, Reply
 
 _QUITE = 0.85
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bot.domain.types import Outcome, Trace
 from bot.gating.gate import Weight
 from bot.gating.gate_file import CAREFUL
-from bot.types import Outcome, Trace
 from bot.why.figures import Group, PassageRow, WeightRow, groups, passage_rows, weight_rows
 from bot.why.ports import Weighs
 from bot.why.signals import FOUND_BY

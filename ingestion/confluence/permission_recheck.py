@@ -29,7 +29,7 @@ def _now() -> datetime:
 
 
 class PermissionRecheck:
-    """Implements bot.ports.StillReadable; what it can't tell in time may not be read.
+    """Implements bot.domain.ports.StillReadable; what it can't tell in time may not be read.
 
     Who may read a page is found out as when it is indexed, from the page, what is above it and
     what it includes; nothing of an earlier look is used.

@@ -26,20 +26,29 @@ from psycopg import sql
 from sqlalchemy import Connection, Engine, event
 
 from bot.admission import Admission, VouchedDirectory
-from bot.config import load_settings
-from bot.database_url import with_driver
 from bot.desk import Desk
+from bot.domain.ports import Channel
+from bot.domain.settings import load_settings
+from bot.domain.types import (
+    Activity,
+    Delivery,
+    InteractionId,
+    Message,
+    Platform,
+    Policy,
+    PostedRef,
+    Stage,
+)
+from bot.domain.urls import with_driver
+from bot.domain.usage import usage_limits
 from bot.durable.engine import DbosEngine
 from bot.durable.inbox import DurableInbox
 from bot.durable.joining import Surroundings, durable_inbox
 from bot.durable.work import Limits
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import Notices
-from bot.limits.usage import use_limits
 from bot.observing.logs import set_up_logs
-from bot.ports import Channel
 from bot.store.store import Store, open_store, sqlite_url
-from bot.types import Activity, Delivery, InteractionId, Message, Platform, Policy, PostedRef, Stage
 from rag.index.embedded.index import open_index
 from rag.index.embedded.schema import SCHEMA
 from rag.types import Fingerprint
@@ -136,7 +145,7 @@ async def serving(
             plain,
             use=store.counting,
             pauses=store.pauses,
-            limits=use_limits(settings),
+            limits=usage_limits(settings),
             notices=Notices(),
         ),
         desk=desk,

@@ -23,15 +23,15 @@ import numpy as np
 
 from bot.admission import Admission, VouchedDirectory
 from bot.desk import Desk
+from bot.domain.handoff import HandoffWording
+from bot.domain.types import Policy
 from bot.durable.inbox import DurableInbox
-from bot.escalations.handover import EscalationWording
 from bot.gating.gate import load_gate
 from bot.observing.logs import set_up_logs
 from bot.routing.generic import GenericAnswers
 from bot.routing.intents.classifier import load_classifier
 from bot.routing.router import Router
 from bot.store.store import open_store, sqlite_url
-from bot.types import Policy
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.index.embedded.schema import SCHEMA
@@ -109,7 +109,7 @@ def desk_over(index: EmbeddedIndex, embedder: FreeEmbedder) -> Desk:
         generic=GenericAnswers(None),
         pipeline=Pipeline(index, embedder, ExtractiveComposer(embedder)),
         gate=load_gate(0.65),
-        wording=EscalationWording(not_found="", uncertain=""),
+        wording=HandoffWording(not_found="", uncertain=""),
     )
 
 

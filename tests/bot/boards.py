@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from bot.types import Delivery, InteractionId, Message, PostedRef, Unfinished
+from bot.domain.types import Delivery, InteractionId, Message, PostedRef, Unfinished
 from tests.bot.fakes import Board, Run
 
 Happening = Exception | Callable[[], Awaitable[object]] | None

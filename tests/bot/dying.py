@@ -25,14 +25,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.database_url import with_driver
+from bot.domain.types import (
+    Activity,
+    Delivery,
+    InteractionId,
+    Message,
+    Outcome,
+    Platform,
+    PostedRef,
+)
+from bot.domain.urls import with_driver
 from bot.durable import keeper
 from bot.durable.engine import DbosEngine
 from bot.durable.joining import Opened
 from bot.durable.work import Limits
 from bot.observing.logs import set_up_logs
 from bot.store.store import Store, open_store, sqlite_url
-from bot.types import Activity, Delivery, InteractionId, Message, Outcome, Platform, PostedRef
 from tests.bot.fakes import EchoDesk, replied
 from tests.bot.inboxes import inbox_over
 from tests.bot.recorded import posted

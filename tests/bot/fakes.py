@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
-from bot.errors import DeliveryFailed, InboxUnavailable
-from bot.ports import ReportStage
-from bot.types import (
+from bot.domain.errors import DeliveryFailed, InboxUnavailable
+from bot.domain.ports import ReportStage
+from bot.domain.types import (
     Activity,
     Audience,
     Delivery,

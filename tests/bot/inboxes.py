@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+from bot.domain.ports import Admits, AnswersInquiries, Channel
+from bot.domain.types import Platform
 from bot.durable.inbox import DurableInbox
 from bot.durable.joining import DurableEngine, Opened, Surroundings, durable_inbox
 from bot.durable.work import Limits
-from bot.ports import Admits, AnswersInquiries, Channel
 from bot.store.store import Store
-from bot.types import Platform
 from tests.bot.fakes import EchoDesk, MemoryEngine, OpenAdmission
 
 SOON = Limits(drain_seconds=0.1)

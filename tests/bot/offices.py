@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bot.admission import VouchedDirectory
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.reindexing import ReindexRuns
+from bot.chat.commands.run_status import RunWatcher
+from bot.chat.messages import ListeningPolicy
+from bot.domain.health import ComponentStatus
+from bot.domain.ports import Inbox
 from bot.escalations.casework import Casework
 from bot.escalations.reading import OnPage, Readable
 from bot.fuller import FullerReplies
 from bot.gating.gate import load_gate
-from bot.hearing import Hearing
-from bot.office import Office
-from bot.orders.orders import Orders
-from bot.orders.reindexing import Reindexing
-from bot.orders.watching import Watch
-from bot.ports import Inbox
-from bot.startup import Part
 from bot.store.store import Store
 from bot.why.explaining import Explaining
 from rag.errors import IndexUnavailable
@@ -64,8 +64,8 @@ class ReadsPages:
         return {each.id: each for each in may if each.id in wanted}
 
 
-async def _all_well() -> Sequence[Part]:
-    return (Part("knowledge", "ready", "12 chunks (IT 12)"),)
+async def _all_well() -> Sequence[ComponentStatus]:
+    return (ComponentStatus("knowledge", "ready", "12 chunks (IT 12)"),)
 
 
 def office_over(
@@ -75,11 +75,11 @@ def office_over(
     tenant: str = "default",
     shelf: Shelf | None = None,
     readable: Readable | None = None,
-) -> Office:
+) -> ChatContext:
     """Join an office; what is indexed is in memory."""
     readable = readable or ReadsNothing()
     shelf = shelf or Shelf()
-    return Office(
+    return ChatContext(
         tenant=tenant,
         directory=VouchedDirectory(),
         inbox=inbox,
@@ -91,7 +91,7 @@ def office_over(
             interactions=store.interactions, gate=load_gate(0.65), readable=readable
         ),
         fuller=FullerReplies(readable),
-        hearing=Hearing(store.policies, store.interactions),
+        hearing=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,
         audits=store.audits,
@@ -102,12 +102,12 @@ def office_over(
     )
 
 
-def _orders(store: Store, shelf: Shelf, tenant: str) -> Orders:
-    reindexing = Reindexing(tenant=tenant, documents=shelf, runs=shelf, audits=store.audits)
-    return Orders(
+def _orders(store: Store, shelf: Shelf, tenant: str) -> CommandExecutor:
+    reindexing = ReindexRuns(tenant=tenant, documents=shelf, runs=shelf, audits=store.audits)
+    return CommandExecutor(
         tenant=tenant,
         reindexing=reindexing,
-        watch=Watch(shelf),
+        watch=RunWatcher(shelf),
         policies=store.policies,
         directory=VouchedDirectory(),
         check_parts=_all_well,

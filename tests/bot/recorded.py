@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from bot.domain.types import Interaction, InteractionId, Message, Outcome
 from bot.store.store import Store
-from bot.types import Interaction, InteractionId, Message, Outcome
 from tests.bot.fakes import replied
 
 OWNER = "an-earlier-server"

@@ -10,13 +10,13 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters import rest
-from bot.config import Settings, load_settings
+from bot.domain.health import ComponentStatus
+from bot.domain.ports import AnswersInquiries, Inbox, Interactions
+from bot.domain.settings import Settings, load_settings
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of, role_of
 from bot.durable.work import Limits
 from bot.escalations.reading import Readable
-from bot.ports import AnswersInquiries, Inbox, Interactions
-from bot.startup import Part
 from bot.store.store import Store
 from tests.bot.inboxes import SOON, inbox_over, running
 from tests.bot.offices import ReadsEverything
@@ -27,7 +27,7 @@ Client = TestClient[web.Request, web.Application]
 TOKEN = "a-token-of-sufficient-length"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 PAGE_VIEW = {"Accept": "text/html,application/xhtml+xml"}
-PARTS = (Part("index", "ready", "25 pages.", ""),)
+PARTS = (ComponentStatus("index", "ready", "25 pages.", ""),)
 
 
 def settings_for(tmp_path: Path, **changes: object) -> Settings:
@@ -53,7 +53,7 @@ async def serving(
     *,
     desk: AnswersInquiries | None = None,
     limits: Limits | None = None,
-    parts: Sequence[Part] = PARTS,
+    parts: Sequence[ComponentStatus] = PARTS,
     ask_seconds: float = 10,
     accepts: Inbox | None = None,
     interactions: Interactions | None = None,
@@ -67,7 +67,7 @@ async def serving(
     mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     opened = inbox_over(store, desk=desk, limits=limits or SOON)
 
-    async def check_parts() -> Sequence[Part]:
+    async def check_parts() -> Sequence[ComponentStatus]:
         return parts
 
     rest.mount(

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from bot.adapters import rest
-from bot.documents.documents import SeenBy
+from bot.chat.documents import SeenBy
+from bot.domain.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
+from bot.domain.ports import Audits
 from bot.doors.receiving import upload_bounds
-from bot.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
-from bot.ports import Audits
 from ingestion.library import Added, LibraryDocument, Space
 from ingestion.records.types import Failure, Run
 from rag.types import EVERYONE

@@ -9,9 +9,8 @@ import pytest
 
 from bot.admission import Admission, VouchedDirectory, audience_of
 from bot.attachments.reading import Attachments
-from bot.escalations.handover import ASK_TOPIC
-from bot.store.store import Store
-from bot.types import (
+from bot.domain.handoff import ASK_TOPIC
+from bot.domain.types import (
     Attached,
     Clarification,
     Inquiry,
@@ -22,6 +21,7 @@ from bot.types import (
     Policy,
     Refusal,
 )
+from bot.store.store import Store
 from rag.types import EVERYONE, Principal, Turn
 from tests.bot.attachments.files import Drive, PdfOfText, with_files
 from tests.bot.fakes import replied

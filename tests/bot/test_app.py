@@ -13,8 +13,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
 
-from bot.config import Settings
-from bot.startup import NOTHING_INDEXED
+from bot.domain.health import NOTHING_INDEXED
+from bot.domain.settings import Settings
 from bot.why.signals import FOUND_BY
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack

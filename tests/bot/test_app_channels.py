@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.slack.wire.actions import ASK_SHORTCUT
-from bot.config import Settings
-from bot.escalations.handover import asks_topic
+from bot.domain.handoff import asks_topic
+from bot.domain.settings import Settings
+from bot.domain.types import NO_MODEL, Clarification, Interaction, Policy
 from bot.store.store import Store, open_store, sqlite_url
-from bot.types import NO_MODEL, Clarification, Interaction, Policy
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor

@@ -11,8 +11,8 @@ import pytest
 
 from bot.app.confluence import confluence_checks, watching
 from bot.app.shelves import REFUSALS, Shelves
-from bot.documents.told import ToldDocuments, ToldReindex
-from bot.startup import Part, Wiki, confluence
+from bot.chat.documents import TranslatedDocuments, TranslatedReindex
+from bot.domain.health import ComponentStatus, ConfluenceState, confluence
 from ingestion.assembly import cadence_of, library_of
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import SourceUnavailable
@@ -54,14 +54,14 @@ def test_without_one_the_start_says_how_to_add_it() -> None:
     ids=["new", "by hand", "well", "due", "many"],
 )
 def test_the_start_says_how_far_it_was_read(known: dict[str, object], said: str) -> None:
-    part = confluence(Wiki(URL, **known), NOW)  # type: ignore[arg-type]
+    part = confluence(ConfluenceState(URL, **known), NOW)  # type: ignore[arg-type]
 
     assert part.state == "ready"
     assert part.detail.startswith(f"acme.atlassian.net: {said}")
 
 
 def test_trouble_is_told_and_takes_no_server_out_of_service() -> None:
-    part = confluence(Wiki(URL, troubles=("IT: a", "HR: b", "OPS: c")), NOW)
+    part = confluence(ConfluenceState(URL, troubles=("IT: a", "HR: b", "OPS: c")), NOW)
 
     assert (part.state, part.vital) == ("limited", False)
     assert part.detail == "acme.atlassian.net: IT: a HR: b And 1 more: see the board."
@@ -113,15 +113,15 @@ class Joined:
         self.scheduler = Scheduler(library.runs, self.records, self._spaces, cadence)
         self.away = ""
         self.shelves = Shelves(
-            ToldDocuments(library, REFUSALS),
-            ToldReindex(library.runs, REFUSALS),
+            TranslatedDocuments(library, REFUSALS),
+            TranslatedReindex(library.runs, REFUSALS),
             library,
             self.scheduler,
             self.records,
             None,
         )
 
-    async def part(self) -> Part:
+    async def part(self) -> ComponentStatus:
         return await watching(self.settings, self.shelves)()
 
     async def read(self, ago: timedelta) -> None:

@@ -13,14 +13,14 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.app import build
 from bot.app.directory import JoinedDirectory, KnownWiki, open_wiki_side
 from bot.desk import Desk
-from bot.errors import SettingInvalid
-from bot.escalations.handover import EscalationWording
+from bot.domain.errors import SettingInvalid
+from bot.domain.handoff import HandoffWording
+from bot.domain.types import Person
 from bot.gating.gate import load_gate
 from bot.parts import Parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
 from bot.store.store import open_store, sqlite_url
-from bot.types import Person
 from ingestion.config import Settings
 from ingestion.confluence.assembly import confluence_site
 from ingestion.confluence.rules import rules_of
@@ -141,7 +141,7 @@ async def served(data_dir: Path, *, last_check: bool) -> AsyncIterator[Served]:
             generic=GenericAnswers(None),
             pipeline=pipeline,
             gate=load_gate(0.0),
-            wording=EscalationWording(not_found="Not found.", uncertain="Not sure."),
+            wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
             still=known.still,
         )
         parts = Parts(index, None, "", None, pipeline, desk, known.still)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bot.commands import pausing
-from bot.config import Settings
+from bot.domain.outcomes import NOT_KEPT
+from bot.domain.settings import Settings
 from bot.limits.floods import TIMES
-from bot.outcomes import NOT_KEPT
 from tests.bot.house import LIKELY, Client, house, write_index
 from tests.bot.server import settings_for
 from tests.rag.models.openai_server import KEY, openai_server, says

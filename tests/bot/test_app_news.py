@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
-from bot.config import Settings
+from bot.domain.settings import Settings
+from bot.domain.types import InteractionId
 from bot.store.store import open_store, sqlite_url
-from bot.types import InteractionId
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bot.app.people import people_checks
-from bot.startup import Part
+from bot.domain.health import ComponentStatus
+from bot.domain.types import Person
 from bot.store.store import open_store, sqlite_url
-from bot.types import Person
 from tests.bot.server import settings_for
 from tests.builders import message
 from tests.confluence.faults import login_page
@@ -38,7 +38,9 @@ def site() -> Site:
     return made
 
 
-async def checked(server: LocalConfluence, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Part:
+async def checked(
+    server: LocalConfluence, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> ComponentStatus:
     person = server.site.people[ADMIN]
     monkeypatch.setenv("CONFLUENCE_URL", server.url)
     monkeypatch.setenv("CONFLUENCE_EMAIL", person.email)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.app.build import STATUS
-from bot.config import Settings
-from bot.startup import Part
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
@@ -50,7 +50,7 @@ async def test_an_app_that_is_removed_is_a_part_that_failed(
         app = client.app
         assert app is not None
 
-        async def part() -> Part:
+        async def part() -> ComponentStatus:
             (found,) = [each for each in await app[STATUS]() if each.name == "Slack"]
             return found
 

@@ -12,16 +12,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.board.record import record_view
 from bot.admission import Admission, VouchedDirectory
 from bot.desk import Desk
-from bot.escalations.finding import exchange_of
-from bot.escalations.reading import CLOSED, IndexReading, Readable, Sight
-from bot.gating.gate import load_gate
-from bot.ports import ReportStage
-from bot.readers import Reader
-from bot.rendering.wording import NOT_SAID
-from bot.routing.generic import GenericAnswers
-from bot.routing.router import Router
-from bot.store.store import Store
-from bot.types import (
+from bot.domain.ports import ReportStage
+from bot.domain.types import (
     Escalation,
     FoundPassage,
     Inquiry,
@@ -37,6 +29,14 @@ from bot.types import (
     Stage,
     Trace,
 )
+from bot.escalations.finding import exchange_of
+from bot.escalations.reading import CLOSED, IndexReading, Readable, Sight
+from bot.gating.gate import load_gate
+from bot.readers import Reader
+from bot.rendering.wording import NOT_SAID
+from bot.routing.generic import GenericAnswers
+from bot.routing.router import Router
+from bot.store.store import Store
 from bot.why.explaining import Explaining
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.pipeline import Pipeline

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import NOT_FOUND, Settings, load_settings
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import NOT_FOUND, Settings, load_settings
 
 
 @pytest.fixture(autouse=True)

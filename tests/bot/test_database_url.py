@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.config import Settings, load_settings
-from bot.database_url import with_driver
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings, load_settings
+from bot.domain.urls import with_driver
 
 SECRET = "s3cret"
 

@@ -8,12 +8,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from bot.desk import Desk
-from bot.escalations.handover import WISH, EscalationWording, wish_about
-from bot.gating.gate import Judgement
-from bot.gating.gate_file import calibration_name
-from bot.rendering.wording import FOUND, NOT_SAID, UNSURE
-from bot.startup import NOTHING_INDEXED
-from bot.types import (
+from bot.domain.handoff import PERSON_REQUEST, HandoffWording, person_request
+from bot.domain.health import NOTHING_INDEXED
+from bot.domain.types import (
     Clarification,
     Escalation,
     Inquiry,
@@ -24,6 +21,9 @@ from bot.types import (
     Route,
     Stage,
 )
+from bot.gating.gate import Judgement
+from bot.gating.gate_file import calibration_name
+from bot.rendering.wording import FOUND, NOT_SAID, UNSURE
 from bot.ways import Way
 from rag.errors import IndexUnavailable, ModelUnavailable
 from rag.pipeline import Pipeline
@@ -42,7 +42,7 @@ from rag.types import (
 from tests.builders import chunk, inquiry, message, passage
 
 HR = Principal("group:hr")
-WORDING = EscalationWording(not_found="Not there.", uncertain="Not sure.")
+WORDING = HandoffWording(not_found="Not there.", uncertain="Not sure.")
 
 
 @dataclass
@@ -371,7 +371,7 @@ async def test_a_person_gets_the_question_before_the_wish_too(bench: Bench) -> N
 async def test_what_a_button_says_is_not_put_to_a_person(bench: Bench) -> None:
     bench.intent, bench.question = Intent.HUMAN, "who fixes error 809?"
 
-    response = (await bench.ask(WISH)).response
+    response = (await bench.ask(PERSON_REQUEST)).response
 
     assert isinstance(response, Escalation)
     assert response.question == "who fixes error 809?"
@@ -380,7 +380,7 @@ async def test_what_a_button_says_is_not_put_to_a_person(bench: Bench) -> None:
 async def test_a_wish_about_an_earlier_question_puts_that_one_to_a_person(bench: Bench) -> None:
     bench.intent, bench.question = Intent.HUMAN, "where is the canteen?"
 
-    response = (await bench.ask(wish_about("who fixes error 809?"))).response
+    response = (await bench.ask(person_request("who fixes error 809?"))).response
 
     assert isinstance(response, Escalation)
     assert response.question == "who fixes error 809?"
@@ -481,7 +481,7 @@ async def test_the_record_says_what_was_read_and_how_sure(bench: Bench) -> None:
     [
         ("human", "", "clarification"),
         ("Can I talk to a real person, please?", "", "clarification"),
-        (WISH, "", "clarification"),
+        (PERSON_REQUEST, "", "clarification"),
         ("a human please, my screen is dark", "", "escalation"),
         ("human", "who fixes error 809?", "escalation"),
         ("who can I call right now", "", "escalation"),

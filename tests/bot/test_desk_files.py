@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from bot.desk import Desk
+from bot.domain.types import Attached, Attachment, Escalation, Inquiry, Intent, Reply, Stage
 from bot.routing.generic import GenericAnswers
-from bot.types import Attached, Attachment, Escalation, Inquiry, Intent, Reply, Stage
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
 from rag.pipeline import Pipeline

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.escalations.handover import EscalationWording
-from bot.types import NO_MODEL, Escalation, Inquiry, Intent, Outcome, Person, Policy, Reply
+from bot.domain.handoff import HandoffWording
+from bot.domain.types import NO_MODEL, Escalation, Inquiry, Intent, Outcome, Person, Policy, Reply
 from rag.types import EVERYONE, ModelCall, Turn
 from tests.bot.test_desk import HR, Bench, FirstLine, ListIndex
 from tests.builders import chunk, inquiry, message
@@ -87,7 +87,7 @@ async def test_people_are_asked_where_the_channel_says(bench: Bench) -> None:
     ],
 )
 def test_nobody_is_said_to_be_asked_where_nobody_is(platform: str, people: str, said: str) -> None:
-    wording = EscalationWording("Not there.", "Not sure.", asks_named=frozenset({"slack"}))
+    wording = HandoffWording("Not there.", "Not sure.", asks_named=frozenset({"slack"}))
 
     text = wording.text("low_confidence", private=False, platform=platform, people=people)
 

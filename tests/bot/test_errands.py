@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from bot import errands as module
-from bot.errands import Errands
+from bot.domain import concurrency as module
+from bot.domain.concurrency import BackgroundTasks
 
 
 async def test_what_is_short_is_finished() -> None:
-    errands, done = Errands(), list[int]()
+    errands, done = BackgroundTasks(), list[int]()
 
     async def short(number: int) -> None:
         await asyncio.sleep(0.01)
@@ -27,7 +27,7 @@ async def test_what_is_late_has_put_things_in_order_when_the_wait_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_STOP_SECONDS", 0.01)
-    errands, ended = Errands(), asyncio.Event()
+    errands, ended = BackgroundTasks(), asyncio.Event()
 
     async def late() -> None:
         try:

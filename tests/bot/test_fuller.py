@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.text.source_links import link_to_quote
+from bot.domain.types import Interaction, Outcome, Reply, Source
 from bot.fuller import CHANGED, NOTHING_MORE, UNSURE, FullerReplies
 from bot.readers import Reader
-from bot.rendering.links import at_quote
-from bot.types import Interaction, Outcome, Reply, Source
 from rag.types import EVERYONE, Chunk, Principal
 from tests.bot.adapters.outcomes import ANSWER, LOCAL, TRACE, VPN
 from tests.bot.offices import ReadsPages
@@ -47,7 +47,7 @@ async def test_what_may_be_read_is_handed_out_with_links_that_open() -> None:
     assert found.reply.text == BOTH.text
     assert [each.url for each in found.reply.sources] == [
         VPN.url,
-        f"https://desk.example{at_quote(LOCAL.url, LOCAL.chunk_id, [LOCAL.quote])}",
+        f"https://desk.example{link_to_quote(LOCAL.url, LOCAL.chunk_id, [LOCAL.quote])}",
     ]
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.hearing import Hearing, reads_like_a_question
+from bot.chat.messages import ListeningPolicy, reads_like_a_question
+from bot.domain.types import Interaction, Message, Outcome, Policy, Thread
 from bot.store.store import Store
-from bot.types import Interaction, Message, Outcome, Policy, Thread
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered
 from tests.builders import NOON, message
@@ -56,7 +56,9 @@ SILENT = replace(replied("nothing sure"), silent=True)
 
 
 async def heard(text: str, policy: Policy | None, *kept: Interaction, begins: bool = True) -> bool:
-    return await Hearing(OnePolicy(policy), OneThread(kept)).hears(said(text), begins=begins)
+    return await ListeningPolicy(OnePolicy(policy), OneThread(kept)).hears(
+        said(text), begins=begins
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,20 +114,24 @@ async def test_a_thread_is_the_bots_only_once_it_has_spoken_or_was_asked(
 async def test_ordinary_talk_does_not_even_read_a_policy() -> None:
     policies = OnePolicy(QUESTIONS)
 
-    assert not await Hearing(policies, OneThread()).hears(said("Lunch is ready."), begins=True)
+    assert not await ListeningPolicy(policies, OneThread()).hears(
+        said("Lunch is ready."), begins=True
+    )
     assert policies.read == []
 
 
 async def test_other_bots_are_heard_only_where_a_policy_says_so() -> None:
     for policy, taken in ((None, False), (Policy(), False), (Policy(other_bots=True), True)):
         policies = OnePolicy(policy)
-        assert await Hearing(policies, OneThread()).hears_bots("default", "slack:C1") is taken
+        assert (
+            await ListeningPolicy(policies, OneThread()).hears_bots("default", "slack:C1") is taken
+        )
         assert policies.read == [("default", "slack:C1")]
 
 
 async def test_a_follow_up_below_an_answer_is_heard_over_the_record(store: Store) -> None:
     await store.policies.set("default", "slack:C1", FOLLOW_UPS, actor="cli:anna")
-    hearing = Hearing(store.policies, store.interactions)
+    hearing = ListeningPolicy(store.policies, store.interactions)
     later = replace(said("and on the phone"), id="m2")
     assert not await hearing.hears(later, begins=False)
 

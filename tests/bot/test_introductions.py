@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bot.errors import AskerUnknown, DeliveryFailed
+from bot.domain.errors import AskerUnknown, DeliveryFailed
+from bot.domain.types import Introduction, Message, Person, Refusal
 from bot.introductions import Introduced, Introductions
 from bot.store.store import Store
-from bot.types import Introduction, Message, Person, Refusal
 from rag.types import EVERYONE, Principal
 from tests.builders import message
 

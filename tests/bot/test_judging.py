@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from bot.errors import FeedbackInvalid, InteractionUnknown
-from bot.feedback import Vote
-from bot.judging import Judging, can_be_judged
+from bot.chat.votes import AnswerVotes, can_be_rated
+from bot.domain.errors import FeedbackInvalid, InteractionUnknown
+from bot.domain.feedback import Vote
+from bot.domain.types import Clarification, Feedback, InteractionId, Outcome, Reply, Response
 from bot.store.store import Store
-from bot.types import Clarification, Feedback, InteractionId, Outcome, Reply, Response
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered
 from tests.builders import message
@@ -25,8 +25,8 @@ NOT_JUDGED: tuple[Response, ...] = (
 
 
 @pytest.fixture
-def judging(store: Store) -> Judging:
-    return Judging(store.interactions)
+def judging(store: Store) -> AnswerVotes:
+    return AnswerVotes(store.interactions)
 
 
 async def _asked(
@@ -40,7 +40,7 @@ async def _given(store: Store, interaction_id: InteractionId) -> dict[str, Feedb
     return {each.person_id: each for each in await store.interactions.feedback(interaction_id)}
 
 
-async def test_a_second_vote_replaces_the_first(store: Store, judging: Judging) -> None:
+async def test_a_second_vote_replaces_the_first(store: Store, judging: AnswerVotes) -> None:
     asked = await _asked(store)
     await judging.vote(TENANT, asked, "ben", "up")
     await judging.vote(TENANT, asked, "ben", "down")
@@ -49,7 +49,7 @@ async def test_a_second_vote_replaces_the_first(store: Store, judging: Judging) 
     assert {person: each.vote for person, each in given.items()} == {"ben": "down", "cleo": "up"}
 
 
-async def test_the_same_vote_again_keeps_what_was_said(store: Store, judging: Judging) -> None:
+async def test_the_same_vote_again_keeps_what_was_said(store: Store, judging: AnswerVotes) -> None:
     asked = await _asked(store)
     await judging.say_why(TENANT, asked, "ben", reason="outdated", comment="see the new page")
     await judging.vote(TENANT, asked, "ben", "down")
@@ -58,7 +58,7 @@ async def test_the_same_vote_again_keeps_what_was_said(store: Store, judging: Ju
 
 
 async def test_words_with_the_same_vote_again_replace_the_words_alone(
-    store: Store, judging: Judging
+    store: Store, judging: AnswerVotes
 ) -> None:
     asked = await _asked(store)
     assert await judging.vote(TENANT, asked, "ben", "down", comment="too old")
@@ -68,7 +68,7 @@ async def test_words_with_the_same_vote_again_replace_the_words_alone(
     assert (given.vote, given.reason, given.comment) == ("down", "outdated", "see the new page")
 
 
-async def test_another_vote_drops_what_was_said(store: Store, judging: Judging) -> None:
+async def test_another_vote_drops_what_was_said(store: Store, judging: AnswerVotes) -> None:
     asked = await _asked(store)
     await judging.say_why(TENANT, asked, "ben", reason="outdated")
     await judging.vote(TENANT, asked, "ben", "up")
@@ -76,7 +76,7 @@ async def test_another_vote_drops_what_was_said(store: Store, judging: Judging) 
     assert (given.vote, given.reason) == ("up", None)
 
 
-async def test_a_comment_is_added_to_a_reason(store: Store, judging: Judging) -> None:
+async def test_a_comment_is_added_to_a_reason(store: Store, judging: AnswerVotes) -> None:
     asked = await _asked(store)
     await judging.vote(TENANT, asked, "ben", "down")
     await judging.say_why(TENANT, asked, "ben", reason="wrong")
@@ -90,7 +90,7 @@ async def test_a_comment_is_added_to_a_reason(store: Store, judging: Judging) ->
     [("up", "up", None), ("up", "down", "up"), ("down", "up", "down"), (None, "up", None)],
 )
 async def test_only_the_vote_that_counts_is_taken_back(
-    store: Store, judging: Judging, now: Vote | None, withdrawn: Vote, left: Vote | None
+    store: Store, judging: AnswerVotes, now: Vote | None, withdrawn: Vote, left: Vote | None
 ) -> None:
     asked = await _asked(store)
     if now is not None:
@@ -103,22 +103,22 @@ async def test_only_the_vote_that_counts_is_taken_back(
 
 @pytest.mark.parametrize("response", NOT_JUDGED, ids=lambda each: each.kind)
 async def test_what_has_no_sources_is_not_judged(
-    store: Store, judging: Judging, response: Response
+    store: Store, judging: AnswerVotes, response: Response
 ) -> None:
     asked = await _asked(store, response)
-    assert not can_be_judged(Outcome(response, TRACE))
+    assert not can_be_rated(Outcome(response, TRACE))
     with pytest.raises(FeedbackInvalid, match="nothing to judge"):
         await judging.vote(TENANT, asked, "ben", "up")
 
 
-async def test_a_withdrawn_answer_is_not_judged(store: Store, judging: Judging) -> None:
+async def test_a_withdrawn_answer_is_not_judged(store: Store, judging: AnswerVotes) -> None:
     asked = await _asked(store)
     await store.work.cancel(asked)
     with pytest.raises(FeedbackInvalid):
         await judging.vote(TENANT, asked, "ben", "up")
 
 
-async def test_nothing_of_another_tenant_is_judged(store: Store, judging: Judging) -> None:
+async def test_nothing_of_another_tenant_is_judged(store: Store, judging: AnswerVotes) -> None:
     asked = await _asked(store)
     with pytest.raises(InteractionUnknown):
         await judging.vote("other", asked, "ben", "up")
@@ -129,7 +129,7 @@ async def test_nothing_of_another_tenant_is_judged(store: Store, judging: Judgin
 
 
 async def test_a_private_answer_is_judged_by_its_asker_alone(
-    store: Store, judging: Judging
+    store: Store, judging: AnswerVotes
 ) -> None:
     asked = await _asked(store, private=True)
     with pytest.raises(InteractionUnknown):
@@ -138,12 +138,12 @@ async def test_a_private_answer_is_judged_by_its_asker_alone(
     assert set(await _given(store, asked)) == {"anna"}
 
 
-async def test_what_was_never_asked_is_unknown(judging: Judging) -> None:
+async def test_what_was_never_asked_is_unknown(judging: AnswerVotes) -> None:
     with pytest.raises(InteractionUnknown, match="'nothing'"):
         await judging.vote(TENANT, InteractionId("nothing"), "ben", "up")
 
 
-async def test_an_unknown_reason_is_refused(store: Store, judging: Judging) -> None:
+async def test_an_unknown_reason_is_refused(store: Store, judging: AnswerVotes) -> None:
     asked = await _asked(store)
     with pytest.raises(FeedbackInvalid, match="boring"):
         await judging.say_why(TENANT, asked, "ben", reason="boring")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from bot.desk import Desk
+from bot.domain.types import Clarification, Escalation, Intent, Interaction, Outcome, Reply, Stage
 from bot.fuller import CHANGED, FullerReplies
 from bot.readers import Reader
-from bot.types import Clarification, Escalation, Intent, Interaction, Outcome, Reply, Stage
 from rag.errors import IndexUnavailable
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Chunk, ModelCall, Passage, Principal, Question

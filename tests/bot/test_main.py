@@ -10,7 +10,7 @@ import pytest
 import structlog
 
 from bot.__main__ import main
-from bot.config import Settings
+from bot.domain.settings import Settings
 
 COMMANDS = (["ask", "hello"], ["serve"], ["escalations"], ["channels"])
 

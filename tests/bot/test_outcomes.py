@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from bot.outcomes import (
+from bot.domain.outcomes import (
     answer_type,
-    busy,
+    busy_outcome,
     document_ids,
     escalation_reason,
-    refused,
+    is_unfinished,
+    refused_outcome,
     retrieval_used,
-    unavailable,
-    unfinished,
+    unavailable_outcome,
 )
-from bot.types import (
+from bot.domain.types import (
     Clarification,
     Escalation,
     FoundPassage,
@@ -76,10 +76,14 @@ def test_troubles_are_told_to_who_asked_and_to_nobody_else(*, overheard: bool) -
     asked = replace(message("hi", private=False), overheard=overheard)
     limit = Refusal("Later.", "rate")
 
-    troubles = (busy(asked), unavailable(asked, "note"), refused(asked, limit))
+    troubles = (
+        busy_outcome(asked),
+        unavailable_outcome(asked, "note"),
+        refused_outcome(asked, limit),
+    )
 
     assert [each.silent for each in troubles] == [overheard] * 3
-    assert refused(asked, replace(limit, silent=True)).silent
+    assert refused_outcome(asked, replace(limit, silent=True)).silent
 
 
 def test_the_index_was_asked_when_there_is_a_confidence_or_a_passage() -> None:
@@ -93,8 +97,8 @@ def test_documents_are_listed_once_in_order() -> None:
 
 
 def test_what_is_unavailable_is_handed_over_only_with_consent_in_private() -> None:
-    private = unavailable(message("hi", private=True), "note").response
-    public = unavailable(message("hi", private=False), "note").response
+    private = unavailable_outcome(message("hi", private=True), "note").response
+    public = unavailable_outcome(message("hi", private=False), "note").response
 
     assert isinstance(private, Escalation)
     assert private.consent_needed
@@ -108,7 +112,7 @@ def test_what_is_not_answered_posted_or_taken_back_is_unfinished() -> None:
     answered = Interaction(asked.interaction_id, asked, "done", NOON)
     posted = Interaction(asked.interaction_id, asked, "done", NOON, posted=PostedRef("a", "b"))
 
-    assert [unfinished(item) for item in (working, answered, posted)] == [True, True, False]
-    assert not unfinished(Interaction(asked.interaction_id, asked, "failed", NOON))
-    assert unfinished(Interaction(asked.interaction_id, asked, "cancelling", NOON))
-    assert not unfinished(Interaction(asked.interaction_id, asked, "cancelled", NOON))
+    assert [is_unfinished(item) for item in (working, answered, posted)] == [True, True, False]
+    assert not is_unfinished(Interaction(asked.interaction_id, asked, "failed", NOON))
+    assert is_unfinished(Interaction(asked.interaction_id, asked, "cancelling", NOON))
+    assert not is_unfinished(Interaction(asked.interaction_id, asked, "cancelled", NOON))

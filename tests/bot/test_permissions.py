@@ -14,13 +14,13 @@ from structlog.testing import capture_logs
 
 from bot.app import build
 from bot.desk import Desk
-from bot.escalations.handover import EscalationWording
+from bot.domain.handoff import HandoffWording
+from bot.domain.types import Audience, Inquiry, Outcome, Stage
 from bot.gating.gate import load_gate
 from bot.parts import Parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
 from bot.store.store import open_store, sqlite_url
-from bot.types import Audience, Inquiry, Outcome, Stage
 from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import fingerprint_of, open_index
@@ -130,7 +130,7 @@ async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
         generic=GenericAnswers(None),
         pipeline=pipeline,
         gate=load_gate(0.0),
-        wording=EscalationWording(not_found="Not found.", uncertain="Not sure."),
+        wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )
     yield Parts(index, None, "", None, pipeline, desk)
     await index.close()

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import SettingInvalid
-from bot.notes import Forgetful
-from bot.platforms import adapters, is_endpoint
+from bot.chat.adapters import NullNotes, is_platform_endpoint, load_adapters
+from bot.domain.errors import SettingInvalid
 from tests.bot.house import LIKELY, LOW, house, until, write_index
 from tests.bot.server import TOKEN, settings_for
 from tests.conformance.example_platform.double import SECRET, FakePigeon
@@ -49,10 +48,10 @@ async def test_its_missing_settings_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PIGEON_URL", raising=False)
-    (pigeon,) = adapters(settings_for(tmp_path, adapters=(PIGEON,)))
+    (pigeon,) = load_adapters(settings_for(tmp_path, adapters=(PIGEON,)))
 
     with pytest.raises(SettingInvalid, match="PIGEON_URL"):
-        pigeon.connect(settings_for(tmp_path), Forgetful())
+        pigeon.connect(settings_for(tmp_path), NullNotes())
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ async def test_its_missing_settings_are_named(
 )
 def test_what_is_no_adapter_is_named_with_the_cure(tmp_path: Path, name: str, cure: str) -> None:
     with pytest.raises(SettingInvalid, match=cure) as refused:
-        list(adapters(settings_for(tmp_path, adapters=(name,))))
+        list(load_adapters(settings_for(tmp_path, adapters=(name,))))
 
     assert repr(name) in str(refused.value)
 
@@ -81,4 +80,4 @@ def test_adapters_are_named_by_comma(tmp_path: Path) -> None:
     ],
 )
 def test_only_the_platforms_own_paths_pass_the_doors(path: str, *, passes: bool) -> None:
-    assert is_endpoint(path) is passes
+    assert is_platform_endpoint(path) is passes

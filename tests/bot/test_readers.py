@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from bot.admission import VouchedDirectory
-from bot.errors import DeliveryFailed
-from bot.ports import Directory
+from bot.domain.errors import DeliveryFailed
+from bot.domain.ports import Directory
+from bot.domain.types import Introduction, Message, Person
 from bot.readers import EVERYBODY, NOTHING, Reader, Readers
-from bot.types import Introduction, Message, Person
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.slack.questions import question
 

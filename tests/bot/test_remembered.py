@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bot.remembered import Remembered
+from bot.domain.concurrency import TtlCache
 
 
 class Oracle:
@@ -24,8 +24,8 @@ class Oracle:
             raise self.error
         return key.upper()
 
-    def remembered(self, most: int = 2) -> Remembered[str]:
-        return Remembered(self.answer, seconds=10.0, most=most, clock=lambda: self.now)
+    def remembered(self, most: int = 2) -> TtlCache[str]:
+        return TtlCache(self.answer, seconds=10.0, most=most, clock=lambda: self.now)
 
 
 async def test_an_answer_is_kept_for_its_time() -> None:

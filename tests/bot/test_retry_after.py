@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.retry_after import retry_after_seconds
+from bot.domain.errors import retry_after_seconds
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings
-from bot.startup import Part, azure_search, doors, embedder, merged, slack, teams
+from bot.domain.health import (
+    ComponentStatus,
+    azure_search,
+    embedder,
+    merge_statuses,
+    slack,
+    teams,
+    web_access,
+)
+from bot.domain.settings import Settings
 from tests.bot.server import TOKEN, settings_for
 
 PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs somebody to be let in
@@ -31,7 +39,7 @@ OIDC = {
 def test_the_start_says_how_people_get_in(
     tmp_path: Path, changes: dict[str, object], state: str, said: str
 ) -> None:
-    part = doors(settings_for(tmp_path, **changes))
+    part = web_access(settings_for(tmp_path, **changes))
 
     assert part.state == state
     assert said in part.detail
@@ -131,7 +139,7 @@ def test_the_start_says_what_of_teams_is_left_out(
     ("platform", "line"), [("slack", slack), ("teams", teams)], ids=["slack", "teams"]
 )
 def test_the_start_says_what_outsiders_get(
-    tmp_path: Path, platform: str, line: Callable[[Settings], Part]
+    tmp_path: Path, platform: str, line: Callable[[Settings], ComponentStatus]
 ) -> None:
     def told(**changes: object) -> str:
         named = {f"{platform}_{name}": value for name, value in changes.items()}
@@ -146,11 +154,16 @@ def test_the_start_says_what_outsiders_get(
 
 
 def test_lines_that_are_merged_tell_what_is_broken_or_else_all() -> None:
-    well = [Part("Teams", "ready", "signed in"), Part("Teams people", "absent", "none.", "Set it.")]
-    broken = Part("Teams admins", "failed", "nobody.", "Correct it.")
+    well = [
+        ComponentStatus("Teams", "ready", "signed in"),
+        ComponentStatus("Teams people", "absent", "none.", "Set it."),
+    ]
+    broken = ComponentStatus("Teams admins", "failed", "nobody.", "Correct it.")
 
-    assert merged(well) == Part("Teams", "ready", "signed in. none.", "Set it.")
-    assert merged([*well, broken]) == Part("Teams", "failed", "nobody.", "Correct it.")
+    assert merge_statuses(well) == ComponentStatus("Teams", "ready", "signed in. none.", "Set it.")
+    assert merge_statuses([*well, broken]) == ComponentStatus(
+        "Teams", "failed", "nobody.", "Correct it."
+    )
 
 
 REMOTE = {"embedding_model": "small", "embedding_base_url": "https://vectors.example/v1/"}

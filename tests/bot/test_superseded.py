@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.domain.types import Inquiry, Outcome, Response, Source, Stage
 from bot.superseded import MarksSuperseded
-from bot.types import Inquiry, Outcome, Response, Source, Stage
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE, VPN
 from tests.builders import inquiry, message
 

@@ -11,9 +11,9 @@ from typing import Any
 from aiohttp import web
 
 from bot.adapters import rest
-from bot.config import Settings, load_settings
-from bot.ports import Inbox, Notes
-from bot.startup import Part
+from bot.domain.health import ComponentStatus
+from bot.domain.ports import Inbox, Notes
+from bot.domain.settings import Settings, load_settings
 from bot.store.store import Store
 from tests.bot.offices import ReadsEverything
 from tests.bot.server import record_api
@@ -50,7 +50,7 @@ class OnRest:
         """Nothing is posted."""
 
     def mount(self, app: web.Application, inbox: Inbox, store: Store) -> None:
-        async def parts() -> Sequence[Part]:
+        async def parts() -> Sequence[ComponentStatus]:
             return ()
 
         rest.mount(

@@ -12,8 +12,8 @@ from aiohttp import web
 
 from bot.adapters import slack
 from bot.adapters.slack.wire.actions import MORE
-from bot.config import Settings, load_settings
-from bot.ports import Inbox, Notes
+from bot.domain.ports import Inbox, Notes
+from bot.domain.settings import Settings, load_settings
 from bot.store.store import Store
 from tests.bot.adapters.saying import PAGE
 from tests.bot.adapters.slack import events, server

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from bot.adapters import teams
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.said.files import Files
-from bot.config import Settings, load_settings
-from bot.ports import Inbox, Notes
+from bot.domain.ports import Inbox, Notes
+from bot.domain.settings import Settings, load_settings
 from bot.store.store import Store
 from tests.bot.adapters.saying import PAGE
 from tests.bot.adapters.teams.server import FakeTeams

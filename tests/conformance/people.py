@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.adapters.board.work import work_view
 from bot.adapters.rest.record import _case
-from bot.escalations.types import Act
+from bot.domain.cases import Act
 from tests.conformance.platforms import Missing, Question
 from tests.conformance.plays import FIRST
 from tests.conformance.scene import Scene, Words

@@ -11,8 +11,8 @@ from typing import Any, Literal, Protocol
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
-from bot.config import Settings
-from bot.ports import Channel, Inbox, Notes
+from bot.domain.ports import Channel, Inbox, Notes
+from bot.domain.settings import Settings
 from bot.store.store import Store
 from tests.conformance.shelf import SlowShelf
 

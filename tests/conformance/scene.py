@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bot.errors import InboxFull
-from bot.escalations.types import Case
-from bot.ports import Inbox, Interactions
-from bot.types import Interaction, InteractionId, Message, Outcome, Policy
+from bot.domain.cases import Case
+from bot.domain.errors import InboxFull
+from bot.domain.ports import Inbox, Interactions
+from bot.domain.types import Interaction, InteractionId, Message, Outcome, Policy
 from tests.bot.house import until
 from tests.conformance.desks import HeldDesk
 from tests.conformance.platforms import Platform, Question, Receipt

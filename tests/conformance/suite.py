@@ -13,12 +13,12 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.admission import Admission, VouchedDirectory
 from bot.attachments.reading import Attachments
-from bot.capabilities import Fetches, Introduces
+from bot.domain.capabilities import Fetches, Introduces
+from bot.domain.ports import Admits, AnswersInquiries, Channel, Inbox
+from bot.domain.types import Message, Policy, Refusal
 from bot.doors.doors import mount_doors
 from bot.introductions import Introductions
-from bot.ports import Admits, AnswersInquiries, Channel, Inbox
 from bot.store.store import Store, migrate, open_store, sqlite_url
-from bot.types import Message, Policy, Refusal
 from tests.bot.attachments.files import PdfOfText
 from tests.bot.inboxes import inbox_over, running
 from tests.conformance.case import Case

@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from bot.errors import StoreUnavailable
+from bot.domain.cases import Act, Actor, Notice
+from bot.domain.errors import StoreUnavailable
+from bot.domain.ports import Channel
+from bot.domain.types import InteractionId, PostedRef
+from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
-from bot.escalations.news import News
+from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.escalations.ports import Outbox
-from bot.escalations.telling import Teller
-from bot.escalations.types import Act, Actor, Notice
-from bot.escalations.view import CaseView
-from bot.ports import Channel
 from bot.store.store import Store
-from bot.types import InteractionId, PostedRef
 from rag.types import EVERYONE
 from tests.bot.offices import ReadsPages
 from tests.conformance.desks import PAGE_809
@@ -95,9 +94,9 @@ class People:
             readable=ReadsPages(PAGE_809),
         )
 
-    def _news(self, owner: str, outbox: Outbox) -> News:
+    def _news(self, owner: str, outbox: Outbox) -> NoticeLoop:
         channel = self.channel()
-        teller = Teller(
+        teller = NoticeDelivery(
             outbox=outbox,
             cases=self.store.escalations,
             works=self._works(),
@@ -105,7 +104,7 @@ class People:
             channels={} if channel is None else {channel.platform: channel},
             now=self.now,
         )
-        return News(
+        return NoticeLoop(
             owner=owner,
             outbox=outbox,
             teller=teller,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bot.domain.types import Interaction, Message, Person, Platform, Thread
 from bot.store.store import open_store, sqlite_url
-from bot.types import Interaction, Message, Person, Platform, Thread
 from tests.delivering.post import Asked, Post, Sending
 
 PATIENCE_SECONDS = 120.0

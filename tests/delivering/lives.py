@@ -22,11 +22,11 @@ import aiohttp
 from aiohttp import web
 
 from bot.app import build
-from bot.config import Settings
 from bot.desk import Desk
+from bot.domain.settings import Settings
+from bot.domain.types import Message, Outcome
 from bot.parts import open_parts
 from bot.store.store import open_store, sqlite_url
-from bot.types import Message, Outcome
 from tests.bot.fakes import EchoDesk, MemoryEngine, replied
 
 _START_SECONDS = 60.0

@@ -10,10 +10,10 @@ import pytest_asyncio
 from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, Page, expect
 
-from bot.escalations.types import Actor
-from bot.feedback import judgement
+from bot.domain.cases import Actor
+from bot.domain.feedback import new_feedback
+from bot.domain.types import Interaction, Reply
 from bot.store.store import Store, open_store, sqlite_url
-from bot.types import Interaction, Reply
 from tests.bot.adapters.board.work_app import OPEN, SURE, TOLD_ALL, ask, board_app, source
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, Visit, visiting
 
@@ -193,7 +193,7 @@ async def filled(record: Store, waiting: Interaction) -> dict[str, str]:
     await ask(record, "long", long, response=SURE, private=private)
     answered = await ask(record, "answered", "who approves travel?", response=SURE)
     await record.interactions.rate(
-        judgement(answered.id, "mika", "down", reason="outdated", comment="It says 2019. " * 30)
+        new_feedback(answered.id, "mika", "down", reason="outdated", comment="It says 2019. " * 30)
     )
     for act, text in (("claim", ""), ("reply", "See https://wiki.example/vpn\n\nand call us.")):
         await record.escalations.act("default", waiting.id, act, BEN, text)  # type: ignore[arg-type]  # an act

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 from playwright.async_api import Browser, expect
 
-from bot.startup import Part
+from bot.domain.health import ComponentStatus
 from bot.store.store import Store, open_store, sqlite_url
 from tests.bot.adapters.board.state_app import Told, state_app
 from tests.bot.server import settings_for
@@ -21,10 +21,12 @@ pytestmark = [NEEDS_CHROMIUM, pytest.mark.browser]
 
 PATHS = ("/board", "/board?days=90", "/board/usage?by=model", "/board/parts", "/board/settings")
 PARTS = (
-    Part("index", "failed", "the disk is full.", "Make room."),
-    Part("knowledge", "absent", "nothing yet.", "Add: python -m ingestion folder P --space K"),
-    Part("limits", "paused", "paused by anna.", "Answer again: python -m bot resume"),
-    Part("doors", "ready", "open on this machine only"),
+    ComponentStatus("index", "failed", "the disk is full.", "Make room."),
+    ComponentStatus(
+        "knowledge", "absent", "nothing yet.", "Add: python -m ingestion folder P --space K"
+    ),
+    ComponentStatus("limits", "paused", "paused by anna.", "Answer again: python -m bot resume"),
+    ComponentStatus("doors", "ready", "open on this machine only"),
 )
 
 

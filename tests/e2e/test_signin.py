@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
 from playwright.async_api import Browser, Page, expect
 
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.doors.doors import mount_doors
 from bot.pages import frame
 from bot.store.store import Store, open_store, sqlite_url

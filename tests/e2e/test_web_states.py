@@ -14,9 +14,8 @@ import pytest_asyncio
 from aiohttp.test_utils import TestServer
 from playwright.async_api import Browser, expect
 
-from bot.ports import ReportStage
-from bot.store.store import open_store, sqlite_url
-from bot.types import (
+from bot.domain.ports import ReportStage
+from bot.domain.types import (
     Clarification,
     Escalation,
     Inquiry,
@@ -27,6 +26,7 @@ from bot.types import (
     Stage,
     Trace,
 )
+from bot.store.store import open_store, sqlite_url
 from tests.bot.adapters.web.stand_in import QUOTE, SOURCE, OnePage, chat_app
 from tests.builders import route
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting

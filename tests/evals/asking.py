@@ -13,9 +13,10 @@ from pydantic import SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from tqdm import tqdm
 
-from bot.config import Settings
 from bot.desk import Desk
-from bot.escalations.handover import EscalationWording
+from bot.domain.handoff import HandoffWording
+from bot.domain.settings import Settings
+from bot.domain.types import Intent, Route
 from bot.evaluating.asking import Case, Subject
 from bot.evaluating.evaluation import Progress, ask_all, everything, report_of, run_of
 from bot.evaluating.questions import load_questions
@@ -25,7 +26,6 @@ from bot.gating.gate import load_gate
 from bot.parts import Parts, open_parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.question import condense
-from bot.types import Intent, Route
 from ingestion.chunking.chunker import CHUNKER
 from ingestion.config import Settings as IngestionSettings
 from ingestion.documents.convert import CONVERTER
@@ -152,7 +152,7 @@ def _desk(pipeline: Pipeline) -> Desk:
         generic=GenericAnswers(None),
         pipeline=pipeline,
         gate=load_gate(settings.confidence_threshold),
-        wording=EscalationWording(
+        wording=HandoffWording(
             not_found=settings.not_found_message, uncertain=settings.escalation_message
         ),
     )

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.domain.types import Intent, Route
 from bot.routing.intents.classifier import load_classifier
 from bot.routing.intents.plain import plain
 from bot.routing.intents.seeds import load_seeds, spoken
 from bot.routing.router import Router
-from bot.types import Intent, Route
 from rag.models.embedding.local import open_local_embedder
 from rag.ports import Embedder
 from rag.types import Turn, Vectors

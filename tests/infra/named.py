@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic_settings import BaseSettings
 
-from bot.config import Settings as BotSettings
+from bot.domain.settings import Settings as BotSettings
 from ingestion.config import Settings as IngestionSettings
 
 

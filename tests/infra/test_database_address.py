@@ -12,9 +12,9 @@ from pydantic import SecretStr
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from bot.config import Settings
+from bot.domain.errors import StoreUnavailable
+from bot.domain.settings import Settings
 from bot.durable.engine import engine_url
-from bot.errors import StoreUnavailable
 from bot.store.store import database_url, prepare
 from ingestion.errors import LedgerUnavailable
 from ingestion.records.assembly import records_at

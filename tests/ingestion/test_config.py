@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings as BotSettings
+from bot.domain.settings import Settings as BotSettings
 from ingestion.config import Settings, load_settings
 from ingestion.errors import SettingInvalid
 from rag.config import SearchSettings

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.slack.wire import actions
-from bot.config import Settings
+from bot.domain.settings import Settings
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor

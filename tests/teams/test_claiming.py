@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bot.pressing.declining import LATER
+from bot.chat.actions import LATER
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack import server as slack_server
 from tests.bot.adapters.slack.server import FakeSlack

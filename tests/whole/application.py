@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.app import build
-from bot.config import Settings
 from bot.desk import Desk
-from bot.escalations.handover import EscalationWording
+from bot.domain.handoff import HandoffWording
+from bot.domain.settings import Settings
 from bot.gating.gate import load_gate
 from bot.parts import Parts
 from bot.routing.generic import GenericAnswers
@@ -42,7 +42,7 @@ async def over_marked_pages(settings: Settings) -> AsyncIterator[Client]:
         generic=GenericAnswers(None),
         pipeline=pipeline,
         gate=load_gate(0.0),
-        wording=EscalationWording(not_found="Not found.", uncertain="Not sure."),
+        wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )
     store = await open_store(sqlite_url(folder))
     parts = Parts(index, None, "", None, pipeline, desk)

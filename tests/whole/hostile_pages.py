@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.parts import open_parts
 from ingestion.sync.sync import Folder, sync_folder
 

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import fields, replace
 
-from bot.config import Settings
+from bot.domain.settings import Settings
+from bot.domain.types import Escalation, Interaction, Response, Trace
 from bot.parts import open_parts
 from bot.store.store import Store, open_store, sqlite_url
-from bot.types import Escalation, Interaction, Response, Trace
 from ingestion.sync.sync import Folder, sync_folder
 from tests.bot.house import house
 from tests.conformance.on_web import OnWeb

@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.app import build
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.parts import open_parts
 from bot.store.store import open_store, sqlite_url
 from ingestion.config import load_settings

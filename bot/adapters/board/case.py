@@ -14,15 +14,15 @@ from bot.adapters.board import words
 from bot.adapters.board.escalations import PATH
 from bot.adapters.board.frame import show
 from bot.adapters.board.work import ACTS, Draft, work_view
+from bot.domain import cases as case_values
+from bot.domain.cases import Act, Actor, Case
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.types import InteractionId, Person
 from bot.doors.identity import needs
 from bot.doors.reading import reads
-from bot.errors import ActRefused, InteractionUnknown
-from bot.escalations import actors
+from bot.escalations.case_view import CaseView
 from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.ports import Cases
-from bot.escalations.types import Act, Actor, Case
-from bot.escalations.view import CaseView
-from bot.types import InteractionId, Person
 from rag.errors import RagError
 from rag.types import Principal
 
@@ -48,7 +48,7 @@ class Works(Protocol):
 
 
 class FindsOrigin(Protocol):
-    """Where a question can be opened on its platform: bot.escalations.origin.Origins."""
+    """Where a question can be opened on its platform: bot.escalations.casework.QuestionLinks."""
 
     async def of(self, case_id: InteractionId) -> str | None: ...
 
@@ -187,7 +187,7 @@ class CasePage:
 
 def actor_of(person: Person) -> Actor:
     """Return somebody as one of those who answer."""
-    return actors.actor_of(person, "expert", name=person.name or NAMELESS)
+    return case_values.actor_of(person, "expert", name=person.name or NAMELESS)
 
 
 def _left(draft: Draft, act: Act) -> Draft:

@@ -14,12 +14,11 @@ from bot.adapters.board import paging, words
 from bot.adapters.board.frame import show
 from bot.adapters.board.ports import Record
 from bot.adapters.board.spans import DAYS, choices
-from bot.documents.quotes import Fate, HoldsPages, QuoteCheck, Quoted
+from bot.domain.record_search import AskedQuestion, Cursor, QuestionQuery, Searches, decode_cursor
+from bot.domain.types import Interaction, Reply
 from bot.doors.identity import needs
 from bot.doors.reading import reads
-from bot.records.places import read
-from bot.records.searching import AskedQuestion, Place, QuestionQuery, Searches
-from bot.types import Interaction, Reply
+from bot.escalations.quote_check import CitedQuote, HoldsPages, QuoteCheck, QuoteState
 from rag.errors import RagError
 
 PATH = "/board/questions/changed"
@@ -51,7 +50,7 @@ class Changed:
 class _Found:
     changed: Sequence[Changed]
     looked_at: int
-    next: Place | None
+    next: Cursor | None
 
 
 class ChangedPage:
@@ -91,7 +90,7 @@ class ChangedPage:
         """List them, newest first, of the days that are chosen."""
         needs(request, "expert")
         days = _days_of(request)
-        after = read(request.query.get("after", ""), parts=1, numbered=True)
+        after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
         check = QuoteCheck(self._index, self._tenant, await reads(request, self._tenant))
         trouble, found = "", _Found((), 0, None)
         try:
@@ -110,7 +109,7 @@ class ChangedPage:
         }
         return show(request, "board/changed.html", context)
 
-    async def _look(self, check: QuoteCheck, since: datetime, after: Place | None) -> _Found:
+    async def _look(self, check: QuoteCheck, since: datetime, after: Cursor | None) -> _Found:
         """Look at answers until a page is full, or at as many as one view may."""
         changed: list[Changed] = []
         looked_at, place = 0, after
@@ -134,18 +133,18 @@ class ChangedPage:
         return [Changed(each, why) for each, why in told.items() if why]
 
 
-def _quoted(asked: Interaction | None) -> Sequence[Quoted]:
+def _quoted(asked: Interaction | None) -> Sequence[CitedQuote]:
     """Return what an answer cites."""
     if asked is None or asked.outcome is None or not isinstance(asked.outcome.response, Reply):
         return ()
     public = not asked.message.private
     return [
-        Quoted(each.space, each.page_id, each.chunk_id, each.quote, public)
+        CitedQuote(each.space, each.page_id, each.chunk_id, each.quote, public)
         for each in asked.outcome.response.sources
     ]
 
 
-def _told(fates: Sequence[Fate]) -> tuple[str, ...]:
+def _told(fates: Sequence[QuoteState]) -> tuple[str, ...]:
     return tuple(why for bad, why in _WHY.items() if bad in fates)
 
 

@@ -14,14 +14,14 @@ from aiohttp import web
 
 from bot.adapters.board import runs, words
 from bot.adapters.board.frame import show
-from bot.documents.documents import Document, Documents, Reindex, Run, Schedule, SeenBy, Space
+from bot.chat.documents import Document, Documents, Reindex, Run, Schedule, SeenBy, Space
+from bot.domain.errors import DocumentRefused, StoreUnavailable
+from bot.domain.ports import Audits
+from bot.domain.types import Person
 from bot.doors.identity import needs, role_of
 from bot.doors.problems import problem, refusal, take_larger
 from bot.doors.reading import reads
 from bot.doors.receiving import Bounds, ReceivedForm, received
-from bot.errors import DocumentRefused, StoreUnavailable
-from bot.ports import Audits
-from bot.types import Person
 from rag.types import EVERYONE
 
 PATH = "/board/documents"

@@ -12,20 +12,12 @@ from aiohttp import web
 from bot.adapters.board import paging
 from bot.adapters.board.filters import Fields
 from bot.adapters.board.frame import show
-from bot.adapters.board.queue import (
-    Queue,
-    case_lines,
-    empty,
-    queue_query,
-    tab_of,
-    tab_views,
-)
+from bot.adapters.board.queue import Queue, case_lines, empty, queue_query, tab_of, tab_views
+from bot.domain.cases import Case, actor_of
+from bot.domain.record_search import Searches
+from bot.domain.types import InteractionId, Person
 from bot.doors.identity import needs
-from bot.escalations.actors import actor_of
 from bot.escalations.ports import Cases
-from bot.escalations.types import Case
-from bot.records.searching import Searches
-from bot.types import InteractionId, Person
 
 PATH = "/board/escalations"
 LIST = "/board/escalations/list"

@@ -10,9 +10,8 @@ from aiohttp import web
 from bot.adapters.board import paging, words
 from bot.adapters.board.filters import Fields, feedback_query
 from bot.adapters.board.frame import show
+from bot.domain.record_search import FeedbackCounts, Searches, decode_cursor
 from bot.doors.identity import needs
-from bot.records.places import read
-from bot.records.searching import FeedbackCounts, Searches
 
 PATH = "/board/feedback"
 SPAN = timedelta(days=30)
@@ -37,7 +36,7 @@ class FeedbackPage:
         """List judgements, narrowed by the address, with the counts of the last days."""
         needs(request, "expert")
         fields = Fields(request.query)
-        after = read(request.query.get("after", ""), parts=2)
+        after = decode_cursor(request.query.get("after", ""), parts=2)
         found = await self._searches.feedback(
             self._tenant, feedback_query(fields), limit=paging.SIZE, after=after
         )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bot.adapters.board.amounts import several, usd
+from bot.domain.types import Trace
 from bot.escalations.reading import Sight
-from bot.types import Trace
 from bot.why.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from rag.types import FilterVerdict, ModelCall
 

@@ -8,10 +8,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Literal, TypeVar, get_args
 
 from bot.adapters.board.words import PARTLY, REFUSED_KIND
-from bot.feedback import REASONS, Reason, Vote
-from bot.outcomes import AnswerType
-from bot.records.searching import FeedbackQuery, QuestionQuery
-from bot.types import Intent
+from bot.domain.feedback import REASONS, Reason, Vote
+from bot.domain.outcomes import AnswerType
+from bot.domain.record_search import FeedbackQuery, QuestionQuery
+from bot.domain.types import Intent
 
 LONGEST = 200
 """Characters of a field."""

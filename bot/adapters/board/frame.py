@@ -10,9 +10,9 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from bot.adapters.board.trouble import told_as_page
+from bot.domain.users import ROLES, Role
 from bot.doors.demo import names_of
 from bot.doors.identity import needs, role_of
-from bot.doors.roles import ROLES, Role
 from bot.pages.frame import add_pages
 
 HERE = Path(__file__).parent

@@ -8,15 +8,21 @@ from datetime import date
 
 from bot.adapters.board.amounts import change, count, duration, percent, several, usd
 from bot.adapters.board.charts import Chart, Series, stacked
-from bot.records.statistics import MOST_CASES, MOST_QUESTIONS, Figures, Kind, Spread
-from bot.records.sums import UsageSum
+from bot.domain.record_reports import (
+    MOST_CASES,
+    MOST_QUESTIONS,
+    Figures,
+    Percentiles,
+    QuestionKind,
+    UsageSum,
+)
 
 SHORTENED = (
     f"There is more than is counted: of a span only the newest {MOST_QUESTIONS:,} questions, as "
     f"many votes, and {MOST_CASES:,} escalations are."
 )
 
-ASKED: Mapping[Kind, str] = {
+ASKED: Mapping[QuestionKind, str] = {
     "answered": "Answered from the wiki",
     "unsure": "A guess, no thumb up",
     "generic": "General",
@@ -139,11 +145,11 @@ def _cost(sums: Sequence[UsageSum]) -> float:
     return sum(each.cost_usd for each in sums)
 
 
-def _half(spread: Spread) -> str:
+def _half(spread: Percentiles) -> str:
     return duration(spread.p50) if spread.count else percent(None)
 
 
-def _most(spread: Spread) -> str:
+def _most(spread: Percentiles) -> str:
     return f"95 % within {duration(spread.p95)}" if spread.count else "nothing to time"
 
 

@@ -12,12 +12,18 @@ from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.frame import show
 from bot.adapters.board.glance import Looked, told
 from bot.adapters.board.spans import choices, days_of, now
+from bot.domain.health import ComponentStatus
+from bot.domain.record_reports import (
+    DeliveryFailures,
+    Statistics,
+    SumsUsage,
+    WaitingCases,
+    earlier_span,
+    last_days,
+)
 from bot.doors.identity import needs
-from bot.records.statistics import Statistics, Troubles, Waiting, before, last_days
-from bot.records.sums import SumsUsage
-from bot.startup import Part
 
-CheckParts = Callable[[], Awaitable[Sequence[Part]]]
+CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 """Looks at every part."""
 
 PATH = "/board"
@@ -68,7 +74,7 @@ class Overview:
 
     async def _look(self, days: int, at: datetime) -> Looked:
         span = last_days(at, days)
-        earlier = before(span, days)
+        earlier = earlier_span(span, days)
         return Looked(
             days=days,
             now=await self._statistics.figures(self._tenant, span),
@@ -84,7 +90,7 @@ class Overview:
         return [*_of_cases(waiting, at), *_of_parts(parts), *_of_deliveries(troubles)]
 
 
-def _of_cases(waiting: Waiting, at: datetime) -> Iterator[Concern]:
+def _of_cases(waiting: WaitingCases, at: datetime) -> Iterator[Concern]:
     if waiting.unclaimed and waiting.since is not None:
         wait = "waits" if waiting.unclaimed == 1 else "wait"
         age = duration(max(0.0, (at - waiting.since).total_seconds()))
@@ -93,7 +99,7 @@ def _of_cases(waiting: Waiting, at: datetime) -> Iterator[Concern]:
         yield Concern(text, "/board/escalations", "See what waits")
 
 
-def _of_parts(parts: Sequence[Part]) -> Iterator[Concern]:
+def _of_parts(parts: Sequence[ComponentStatus]) -> Iterator[Concern]:
     for part in parts:
         if part.state == "failed":
             yield Concern(f"{part.name} is broken: {part.detail}", "/board/parts", "See the cure")
@@ -107,7 +113,7 @@ def _of_parts(parts: Sequence[Part]) -> Iterator[Concern]:
             yield Concern(text, "/board/parts", "See the limits", urgent=False)
 
 
-def _of_deliveries(troubles: Troubles) -> Iterator[Concern]:
+def _of_deliveries(troubles: DeliveryFailures) -> Iterator[Concern]:
     if troubles.answers:
         text = f"{several(troubles.answers, 'answer')} could not be delivered in the last 7 days."
         yield Concern(text, "/board/questions", "Look among the questions", urgent=False)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from bot.records.places import written
-from bot.records.searching import Place
+from bot.domain.record_search import Cursor, encode_cursor
 
 SIZE = 25
 """Entries a page."""
@@ -18,6 +17,6 @@ def link(path: str, fields: Mapping[str, str], **changes: str) -> str:
     return f"{path}?{urlencode(kept)}" if kept else path
 
 
-def further(path: str, fields: Mapping[str, str], place: Place | None) -> str:
+def further(path: str, fields: Mapping[str, str], place: Cursor | None) -> str:
     """Return the address of the next page of a list, "" where there is none."""
-    return link(path, fields, after=written(place)) if place else ""
+    return link(path, fields, after=encode_cursor(place)) if place else ""

@@ -17,11 +17,11 @@ from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.frame import show
 from bot.adapters.board.overview import CheckParts
 from bot.adapters.board.spans import now
-from bot.config import Settings
+from bot.domain.errors import BotError
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings
 from bot.doors.identity import needs
 from bot.doors.signin.flow import CALLBACK
-from bot.errors import BotError
-from bot.startup import Part
 
 PATH = "/board/parts"
 _CHECK_SECONDS = 15.0
@@ -43,8 +43,8 @@ _STATES: Mapping[str, str] = {
 class Checks(Protocol):
     """Optional capability of a channel: call its platform, and say whether all is well."""
 
-    async def check(self) -> Part:
-        """Raises bot.errors.BotError."""
+    async def check(self) -> ComponentStatus:
+        """Raises bot.domain.errors.BotError."""
         ...
 
 
@@ -99,7 +99,9 @@ class PartsPage:
         seen = [fresh.pop(part.name, part) for part in parts]
         return self._shown(request, [*seen, *fresh.values()], asked=True)
 
-    def _shown(self, request: web.Request, parts: Sequence[Part], *, asked: bool) -> web.Response:
+    def _shown(
+        self, request: web.Request, parts: Sequence[ComponentStatus], *, asked: bool
+    ) -> web.Response:
         at = self._clock()
         context = {
             "parts": [part_view(part) for part in _worst_first(parts)],
@@ -114,7 +116,7 @@ class PartsPage:
         return show(request, "board/parts.html", context)
 
 
-def part_view(part: Part) -> PartView:
+def part_view(part: ComponentStatus) -> PartView:
     """Return a part in words; a command at the end of its cure stands apart."""
     found = _COMMAND.search(part.cure)
     command = found.group() if found else ""
@@ -128,24 +130,26 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] if _WORD.match(text) else text
 
 
-async def _checked(platform: Checks) -> Part:
+async def _checked(platform: Checks) -> ComponentStatus:
     name = str(getattr(platform, "platform", "platform")).capitalize()
     try:
         async with asyncio.timeout(_CHECK_SECONDS):
             return await platform.check()
     except BotError as error:
-        return Part(name, "failed", str(error))
+        return ComponentStatus(name, "failed", str(error))
     except TimeoutError:
         late = f"it did not answer within {_CHECK_SECONDS:.0f} seconds."
-        return Part(name, "failed", late, "See that this server may call it, and check again.")
+        return ComponentStatus(
+            name, "failed", late, "See that this server may call it, and check again."
+        )
 
 
-def _worst_first(parts: Sequence[Part]) -> Sequence[Part]:
+def _worst_first(parts: Sequence[ComponentStatus]) -> Sequence[ComponentStatus]:
     order = list(_STATES)
     return sorted(parts, key=lambda part: order.index(part.state))
 
 
-def _words(parts: Sequence[Part]) -> str:
+def _words(parts: Sequence[ComponentStatus]) -> str:
     broken = [part.name for part in parts if part.state == "failed"]
     if broken:
         return f"{several(len(broken), 'part is', 'parts are')} broken: {', '.join(broken)}."

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from bot.types import Feedback, Interaction, InteractionId, Thread
+from bot.domain.types import Feedback, Interaction, InteractionId, Thread
 
 
 class Record(Protocol):
-    """What was asked and what hangs on it. Raises bot.errors.StoreUnavailable."""
+    """What was asked and what hangs on it. Raises bot.domain.errors.StoreUnavailable."""
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 

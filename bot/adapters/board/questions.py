@@ -11,15 +11,14 @@ from bot.adapters.board.filters import Fields, question_query
 from bot.adapters.board.frame import show
 from bot.adapters.board.ports import Record
 from bot.adapters.board.record import record_view
+from bot.domain.record_search import Searches, decode_cursor
+from bot.domain.types import Interaction, InteractionId
 from bot.doors.identity import needs, role_of
 from bot.doors.reading import reads
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable, sight
 from bot.escalations.repeating import wish_below
 from bot.readers import Reader
-from bot.records.places import read
-from bot.records.searching import Searches
-from bot.types import Interaction, InteractionId
 
 PATH = "/board/questions"
 EARLIER = 5
@@ -67,7 +66,7 @@ class Questions:
         needs(request, "expert")
         fields = Fields(request.query)
         query = question_query(fields)
-        after = read(request.query.get("after", ""), parts=1, numbered=True)
+        after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
         found = await self._searches.questions(self._tenant, query, limit=paging.SIZE, after=after)
         kept = {name: fields.text(name) for name in _FIELDS}
         context: Mapping[str, object] = {

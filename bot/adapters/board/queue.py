@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.adapters.board import paging, words
-from bot.escalations.life import OWNED, SETTLED, WAITING, called
-from bot.escalations.types import Case, CaseQuery, State
-from bot.records.searching import CaseCounts
+from bot.domain.cases import Case, CaseQuery, State
+from bot.domain.record_search import CaseCounts
+from bot.escalations.lifecycle import OWNED, SETTLED, WAITING, display_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def state_words(case: Case, now: datetime) -> str:
         return f"{words.STATES[state]}, {words.age(now - case.opened_at)}"
     if not case.standing.owner_id:
         return words.STATES[state]
-    return f"{words.STATES[state]} by {called(case.standing.owner_name)}"
+    return f"{words.STATES[state]} by {display_name(case.standing.owner_name)}"
 
 
 def since(case: Case, now: datetime) -> str:

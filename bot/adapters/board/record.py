@@ -10,11 +10,11 @@ from bot.adapters.board import words
 from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.figures import Table, tables
 from bot.adapters.board.shown import ExchangeView, ResponseView, exchange_views, response_view, said
+from bot.domain.outcomes import confidence_level
+from bot.domain.types import Feedback, Interaction, Outcome, PostedRef
 from bot.escalations.reading import Sight
 from bot.gating.gate_file import judged_by
-from bot.outcomes import confidence_level
 from bot.rendering.wording import without_missing
-from bot.types import Feedback, Interaction, Outcome, PostedRef
 
 Facts = tuple[tuple[str, str], ...]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from bot.documents.documents import NextPass, Run
-from bot.doors.naming import short_actor
-from bot.orders import progress
-from bot.orders.progress import changes, pace
-from bot.orders.telling import told_of
-from bot.rendering.amounts import about, counted
+from bot.chat.commands import run_progress
+from bot.chat.commands.run_progress import change_counts, pace
+from bot.chat.commands.run_status import run_status_of
+from bot.chat.documents import NextPass, Run
+from bot.domain.text.formatting import counted, rough_duration
+from bot.domain.users import short_actor_name
 
 SOURCES: Mapping[str, str] = {
     "upload": "Uploaded documents",
@@ -37,7 +37,7 @@ def source(kind: str) -> str:
 
 def over(run: Run) -> str:
     """Return what a run is over."""
-    named = progress.over(run)
+    named = run_progress.run_scope(run)
     # A space is called as it is written.
     return named if named == run.space else f"{named[:1].upper()}{named[1:]}"
 
@@ -46,7 +46,7 @@ def began(run: Run, names: Mapping[str, str], *, named: bool) -> str:
     """Return who began a run; people only where ``named``, by ``names`` where these know them."""
     if run.by in _OWN:
         return _OWN[run.by]
-    return f"by {short_actor(run.by, names)}" if named else ""
+    return f"by {short_actor_name(run.by, names)}" if named else ""
 
 
 def upcoming(each: NextPass | None, now: datetime) -> str:
@@ -54,7 +54,7 @@ def upcoming(each: NextPass | None, now: datetime) -> str:
     if each is None:
         return ""
     seconds = (each.at - now).total_seconds()
-    when = f"in {about(seconds)}" if seconds > 0 else "now"
+    when = f"in {rough_duration(seconds)}" if seconds > 0 else "now"
     return f"{_NEXT[each.extent]} {when}"
 
 
@@ -75,14 +75,14 @@ def _progress(run: Run) -> str:
     place = f"{run.at_space}: " if run.space is None and run.at_space else ""
     if not run.total:
         return f"{place}Looking for what changed \u2026"
-    told = told_of(run.id, (run,))
+    told = run_status_of(run.id, (run,))
     left = f", {told.remaining} left" if told.remaining else ""
     return f"{place}{pace(told)}{left}"
 
 
 def _report(run: Run) -> str:
     unread = (f"{run.failed:,} could not be read",) if run.failed else ()
-    found = (*changes(told_of(run.id, (run,))), *unread)
+    found = (*change_counts(run_status_of(run.id, (run,))), *unread)
     if not found:
         return f"Nothing to do: {counted(run.unchanged, 'page')} up to date"
     listed = ", ".join(found)

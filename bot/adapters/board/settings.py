@@ -13,24 +13,23 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
 from bot.adapters.board.frame import show
-from bot.config import Settings
+from bot.chat.commands.channel_settings import audited_policy_in_words, policy_in_words
+from bot.domain.cases import Act
+from bot.domain.record_reports import AuditRecord, PolicyRecord
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import SettingOrigin, variable
+from bot.domain.types import Person
+from bot.domain.usage import Pause
+from bot.domain.users import short_actor_name
 from bot.doors.demo import names_of
 from bot.doors.identity import needs
-from bot.doors.naming import short_actor
-from bot.escalations.types import Act
-from bot.limits.usage import Pause
 from bot.observing.audit import masked
-from bot.records.sums import AuditRecord, PolicyRecord
-from bot.settings.channels import in_words, kept_in_words
-from bot.settings.page import variable
-from bot.settings.source import Source
-from bot.types import Person
 
 PATH = "/board/settings"
 LONGEST_REASON = 300
 ACTS = 50
 
-_SOURCES: Mapping[Source, str] = {
+_SOURCES: Mapping[SettingOrigin, str] = {
     "environment": "environment",
     ".env": ".env",
     "command": "the command that started this server",
@@ -39,7 +38,7 @@ _SOURCES: Mapping[Source, str] = {
 
 
 class Pauses(Protocol):
-    """The pause of a tenant. Raises bot.errors.StoreUnavailable."""
+    """The pause of a tenant. Raises bot.domain.errors.StoreUnavailable."""
 
     async def pause(self, tenant: str, reason: str, by: str) -> Pause: ...
 
@@ -49,7 +48,7 @@ class Pauses(Protocol):
 
 
 class Acts(Protocol):
-    """What admins did. Raises bot.errors.StoreUnavailable."""
+    """What admins did. Raises bot.domain.errors.StoreUnavailable."""
 
     async def newest(
         self, tenant: str, limit: int, before: int | None = None
@@ -57,7 +56,7 @@ class Acts(Protocol):
 
 
 class ChannelPolicies(Protocol):
-    """What single channels allow. Raises bot.errors.StoreUnavailable."""
+    """What single channels allow. Raises bot.domain.errors.StoreUnavailable."""
 
     async def all(self, tenant: str) -> Sequence[PolicyRecord]: ...
 
@@ -106,7 +105,7 @@ class SettingsPage:
         self,
         *,
         settings: Settings,
-        sources: Mapping[str, Source],
+        sources: Mapping[str, SettingOrigin],
         pauses: Pauses,
         acts: Acts,
         policies: ChannelPolicies,
@@ -153,7 +152,7 @@ class SettingsPage:
             "defaults": [each for each in views if not each.own],
             "channels": [_channel(each, names) for each in channels],
             "paused": paused,
-            "paused_by": short_actor(paused.by, names) if paused else "",
+            "paused_by": short_actor_name(paused.by, names) if paused else "",
             "longest": LONGEST_REASON,
             "wrong": wrong,
             "reason": reason,
@@ -166,7 +165,7 @@ class SettingsPage:
 
 
 def setting_views(
-    read: Sequence[BaseSettings], sources: Mapping[str, Source]
+    read: Sequence[BaseSettings], sources: Mapping[str, SettingOrigin]
 ) -> Sequence[SettingView]:
     """Return every setting once, in its order, without a secret's value."""
     views: dict[str, SettingView] = {}
@@ -177,7 +176,7 @@ def setting_views(
     return list(views.values())
 
 
-def _view(name: str, field: FieldInfo, value: object, source: Source | None) -> SettingView:
+def _view(name: str, field: FieldInfo, value: object, source: SettingOrigin | None) -> SettingView:
     return SettingView(
         variable=variable(name, field),
         meaning=field.description or "",
@@ -203,8 +202,8 @@ def _shown_value(value: object, field: FieldInfo) -> str:
 
 
 def _channel(kept: PolicyRecord, names: Mapping[str, str]) -> ChannelView:
-    who = short_actor(kept.changed_by, names)
-    return ChannelView(kept.channel, in_words(kept.policy), who, kept.changed_at)
+    who = short_actor_name(kept.changed_by, names)
+    return ChannelView(kept.channel, policy_in_words(kept.policy), who, kept.changed_at)
 
 
 def _act(record: AuditRecord, names: Mapping[str, str]) -> ActView:
@@ -212,10 +211,12 @@ def _act(record: AuditRecord, names: Mapping[str, str]) -> ActView:
     return ActView(
         at=record.at,
         actor=record.actor,
-        who=record.name or short_actor(record.actor, names),
+        who=record.name or short_actor_name(record.actor, names),
         act=record.act.replace("_", " "),
         subject=record.subject,
-        detail=kept_in_words(record.detail) if record.act == "set policy" else record.detail,
+        detail=audited_policy_in_words(record.detail)
+        if record.act == "set policy"
+        else record.detail,
         case=case,
     )
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from bot.adapters.board import words
+from bot.domain.text.formatting import freshness
+from bot.domain.types import Clarification, Interaction, Response, Source
 from bot.escalations.reading import Sight, sources_of
 from bot.pages.markup import answer_html, quote_html
-from bot.rendering.ages import freshness
-from bot.types import Clarification, Interaction, Response, Source
 
 
 @dataclass(frozen=True, slots=True)

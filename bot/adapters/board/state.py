@@ -12,10 +12,9 @@ from bot.adapters.board import overview, parts, usage
 from bot.adapters.board import settings as setting
 from bot.adapters.board.overview import CheckParts
 from bot.adapters.board.settings import Acts, ChannelPolicies, Pauses
-from bot.config import Settings
-from bot.records.statistics import Statistics
-from bot.records.sums import SumsUsage
-from bot.settings.source import Source
+from bot.domain.record_reports import Statistics, SumsUsage
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import SettingOrigin
 
 
 class Record(Protocol):
@@ -42,7 +41,7 @@ def mount_state(
     *,
     record: Record,
     settings: Settings,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, SettingOrigin],
     check_parts: CheckParts,
     platforms: Sequence[object],
     further: Sequence[BaseSettings] = (),

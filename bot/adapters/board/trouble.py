@@ -7,8 +7,8 @@ import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from bot.domain.errors import StoreUnavailable
 from bot.doors.problems import Problem, problem
-from bot.errors import StoreUnavailable
 
 _TITLES = {
     403: "This is not for you",

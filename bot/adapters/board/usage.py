@@ -16,9 +16,8 @@ from bot.adapters.board.charts import Chart, Series, stacked
 from bot.adapters.board.frame import show
 from bot.adapters.board.glance import cost_chart, daily
 from bot.adapters.board.spans import Choice, choices, days_of, now
+from bot.domain.record_reports import SumsUsage, UsageSum, days_in, last_days
 from bot.doors.identity import needs
-from bot.records.statistics import dates, last_days
-from bot.records.sums import SumsUsage, UsageSum
 
 PATH = "/board/usage"
 CSV = "/board/usage.csv"
@@ -65,7 +64,7 @@ class Usage:
             "dimensions": [Choice(f"By {each}", _href(days, each), each == by) for each in BY],
             "by": by,
             "words": _words(days, per_day),
-            "charts": _charts(dates(span), per_day) if per_day else (),
+            "charts": _charts(days_in(span), per_day) if per_day else (),
             "rows": [_row(each, by) for each in shown],
             "left_out": len(sums) - len(shown),
             "csv": f"{CSV}?days={days}&by={by}",

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 from bot.adapters.board.amounts import duration
-from bot.doors.naming import short_id
-from bot.escalations.types import Case, State
-from bot.feedback import Reason
-from bot.outcomes import AnswerType, answer_type, confidence_level, refusal_note
-from bot.records.searching import AskedQuestion
-from bot.rendering.markdown import clip
-from bot.types import ConfidenceLevel, EscalationReason, Intent, Interaction, Status
+from bot.domain.cases import Case, State
+from bot.domain.feedback import Reason
+from bot.domain.outcomes import AnswerType, answer_type, confidence_level, refusal_note
+from bot.domain.record_search import AskedQuestion
+from bot.domain.text.markdown import clip
+from bot.domain.types import ConfidenceLevel, EscalationReason, Intent, Interaction, Status
+from bot.domain.users import short_user_name
 
 STATES: Mapping[State, str] = {
     "open": "Waiting",
@@ -152,7 +152,7 @@ def who(name: str, person_id: str) -> str:
 
     Browsers without a sign-in are told apart by the beginning of their id.
     """
-    return name or short_id(person_id)
+    return name or short_user_name(person_id)
 
 
 def asker(case: Case) -> str:

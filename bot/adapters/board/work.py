@@ -11,16 +11,15 @@ from markupsafe import Markup
 from bot.adapters.board import words
 from bot.adapters.board.queue import is_late, since, state_words
 from bot.adapters.board.shown import PageView, quoted_page
-from bot.errors import ActRefused
+from bot.domain.cases import Act, Actor, Case, CaseStep, State
+from bot.domain.errors import ActRefused
+from bot.domain.types import Source
+from bot.escalations.case_view import STEP_LABELS, CaseView
 from bot.escalations.finding import Exchange, Finding
-from bot.escalations.life import OWNED, SETTLED, after, called, happens
-from bot.escalations.offering import HISTORY
-from bot.escalations.types import Act, Actor, Case, CaseStep, State
-from bot.escalations.view import CaseView
+from bot.escalations.lifecycle import OWNED, SETTLED, after, display_name, is_change
 from bot.pages.markup import answer_html
 from bot.pages.plain import plain_html
 from bot.rendering.wording import NOT_SAID
-from bot.types import Source
 
 ACTS: tuple[Act, ...] = get_args(Act)
 
@@ -112,7 +111,7 @@ def work_view(view: CaseView, actor: Actor, now: datetime, patience: timedelta) 
         reason=words.REASONS[case.reason],
         opened_at=case.opened_at,
         mine=mine,
-        others=called(standing.owner_name) if owned and not mine else "",
+        others=display_name(standing.owner_name) if owned and not mine else "",
         acts=allowed(case, actor),
         steps=tuple(_step(step, case) for step in view.steps),
         before=tuple(map(_exchange, view.before)),
@@ -137,14 +136,14 @@ def _changes(case: Case, act: Act, actor: Actor) -> bool:
         then = after(case.standing, act, actor, is_asker=is_asker)
     except ActRefused:
         return False
-    return happens(act, case.standing, then)
+    return is_change(act, case.standing, then)
 
 
 def _step(step: CaseStep, case: Case) -> StepView:
     return StepView(
         who=_who(step, case),
         asker=step.actor is not None and step.actor.role == "asker",
-        did=HISTORY[step.step],
+        did=STEP_LABELS[step.step],
         words=plain_html(step.text) if step.text else Markup(),
         at=step.at,
     )
@@ -155,7 +154,7 @@ def _who(step: CaseStep, case: Case) -> str:
         return ""
     if step.actor.id == case.asker_id:
         return words.who(step.actor.name or case.asker_name, step.actor.id)
-    return called(step.actor.name)
+    return display_name(step.actor.name)
 
 
 def _exchange(exchange: Exchange) -> ExchangeView:

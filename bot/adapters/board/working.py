@@ -13,10 +13,10 @@ from bot.adapters.board.escalations import Escalations
 from bot.adapters.board.feedback import FeedbackPage
 from bot.adapters.board.ports import Record
 from bot.adapters.board.questions import Questions
-from bot.documents.quotes import HoldsPages
+from bot.domain.record_search import Searches
 from bot.escalations.ports import Cases
+from bot.escalations.quote_check import HoldsPages
 from bot.escalations.reading import Readable
-from bot.records.searching import Searches
 
 
 def now() -> datetime:

@@ -13,10 +13,10 @@ from bot.adapters.rest.handlers import CheckParts, Rest, first_version, second_v
 from bot.adapters.rest.openapi import OPERATIONS, document
 from bot.adapters.rest.operations import V1, V2
 from bot.adapters.rest.record import RecordApi
-from bot.config import Settings
+from bot.domain.ports import Audits, Inbox, Interactions
+from bot.domain.settings import Settings
 from bot.doors.problems import take_larger
 from bot.escalations.reading import Readable
-from bot.ports import Audits, Inbox, Interactions
 
 __all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
 

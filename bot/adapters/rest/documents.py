@@ -10,12 +10,12 @@ from aiohttp import web
 from bot.adapters.rest import wire_documents as wire
 from bot.adapters.rest.reading import body_of, invalid, query_of
 from bot.adapters.rest.replies import as_json
-from bot.documents.documents import Document, Documents, Reindex, Run, Space
+from bot.chat.documents import Document, Documents, Reindex, Run, Space
+from bot.domain.errors import DocumentUnknown
+from bot.domain.ports import Audits
 from bot.doors.identity import needs
 from bot.doors.problems import problem
 from bot.doors.receiving import Bounds, received
-from bot.errors import DocumentUnknown
-from bot.ports import Audits
 
 _FIELDS = {"readers"}
 

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 
 from aiohttp import web
 
-from bot import feedback as judging
 from bot.adapters.rest import wire
 from bot.adapters.rest.mapping import (
     NOT_FOUND_V1,
@@ -32,17 +31,13 @@ from bot.adapters.rest.reading import (
     user_of_query,
 )
 from bot.adapters.rest.replies import as_json
-from bot.config import Settings
-from bot.doors.identity import is_admin, may_see, person_of, role_of, sees_all
-from bot.doors.problems import problem
-from bot.doors.reading import reads_for
-from bot.errors import InboxUnavailable
-from bot.escalations.reading import Readable, sight
-from bot.outcomes import NOT_KEPT, unavailable
-from bot.ports import Audits, Inbox, Interactions
-from bot.readers import Reader
-from bot.startup import Part
-from bot.types import (
+from bot.domain import feedback as judging
+from bot.domain.errors import InboxUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.outcomes import NOT_KEPT, unavailable_outcome
+from bot.domain.ports import Audits, Inbox, Interactions
+from bot.domain.settings import Settings
+from bot.domain.types import (
     Activity,
     Feedback,
     Interaction,
@@ -53,10 +48,15 @@ from bot.types import (
     Stage,
     Thread,
 )
+from bot.doors.identity import is_admin, may_see, person_of, role_of, sees_all
+from bot.doors.problems import problem
+from bot.doors.reading import reads_for
+from bot.escalations.reading import Readable, sight
+from bot.readers import Reader
 
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-CheckParts = Callable[[], Awaitable[Sequence[Part]]]
+CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 """Looks at every part; quick, because it is asked every few seconds."""
 
 
@@ -160,7 +160,7 @@ class Rest:
         interaction = await self._visible(request)
         if interaction.outcome is None and interaction.status == "working":
             return as_json(await self._working(interaction), 202, {"Retry-After": "1"})
-        given_up = unavailable(interaction.message, "The work on it was given up.")
+        given_up = unavailable_outcome(interaction.message, "The work on it was given up.")
         outcome = interaction.outcome or given_up
         thread = interaction.message.thread
         answer = self._answer(
@@ -211,7 +211,7 @@ class Rest:
         interaction = await self._visible(request)
         if interaction.outcome is None:
             raise problem(409, "There is no answer to judge yet.", cure="Wait for the answer.")
-        kept = judging.judgement(
+        kept = judging.new_feedback(
             interaction.id,
             person_of(request, claimed(given.user)).id,
             given.vote,

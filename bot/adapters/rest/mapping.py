@@ -10,12 +10,10 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from bot.adapters.rest import wire
-from bot.doors.problems import Problem, problem
-from bot.escalations.reading import Sight
-from bot.outcomes import AnswerType, answer_type, confidence_level
-from bot.rendering.ages import warnings_of
-from bot.rendering.links import OWN_PAGES
-from bot.types import (
+from bot.domain.outcomes import AnswerType, answer_type, confidence_level
+from bot.domain.text.formatting import superseded_warnings
+from bot.domain.text.source_links import OWN_PAGES
+from bot.domain.types import (
     Clarification,
     ErrorCode,
     Escalation,
@@ -27,6 +25,8 @@ from bot.types import (
     Source,
     Trace,
 )
+from bot.doors.problems import Problem, problem
+from bot.escalations.reading import Sight
 
 Status = Literal["answered", "unknown", "error"]
 StatusV2 = Literal[Status, "refused"]
@@ -258,7 +258,7 @@ def _common(outcome: Outcome, *, scored: bool) -> dict[str, Any]:
             () if isinstance(response, Reply) else response.suggestions, digits
         ),
         "remarks": list(outcome.remarks),
-        "warnings": list(warnings_of(cited)),
+        "warnings": list(superseded_warnings(cited)),
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel
 
 from bot.adapters.rest import wire, wire_record
-from bot.escalations.types import Act
+from bot.domain.cases import Act
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Handler = Literal[

@@ -11,18 +11,24 @@ from aiohttp import web
 from bot.adapters.rest import wire_record as wire
 from bot.adapters.rest.reading import body_of, claimed, invalid, query_of
 from bot.adapters.rest.replies import as_json
+from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, actor_of
+from bot.domain.errors import ActRefused
+from bot.domain.ports import Interactions
+from bot.domain.record_reports import Span, SumsUsage
+from bot.domain.record_search import (
+    AskedQuestion,
+    Cursor,
+    QuestionQuery,
+    ResultPage,
+    Searches,
+    decode_cursor,
+    encode_cursor,
+)
+from bot.domain.types import ConfidenceLevel, InteractionId, Person
 from bot.doors.identity import may_see, needs, person_of, role_of, signed_in_of
 from bot.doors.problems import problem
-from bot.errors import ActRefused
-from bot.escalations.actors import actor_of
 from bot.escalations.casework import checked
 from bot.escalations.ports import Cases
-from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep
-from bot.ports import Interactions
-from bot.records.places import read, written
-from bot.records.searching import AskedQuestion, Listed, Place, QuestionQuery, Searches
-from bot.records.sums import Span, SumsUsage
-from bot.types import ConfidenceLevel, InteractionId, Person
 
 _USUAL_SPAN = timedelta(days=30)
 _LONGEST_SPAN = timedelta(days=400)
@@ -67,7 +73,7 @@ class RecordApi:
 
     async def _found(
         self, asked: wire.QuestionSearch, level: ConfidenceLevel | None = None
-    ) -> Listed[AskedQuestion]:
+    ) -> ResultPage[AskedQuestion]:
         query = QuestionQuery(
             words=asked.q,
             answer_type=asked.answer_type,
@@ -94,7 +100,7 @@ class RecordApi:
         )
         shown = found[: asked.limit]
         last = shown[-1] if len(found) > asked.limit else None
-        place = None if last is None else Place(last.opened_at, (last.interaction_id,))
+        place = None if last is None else Cursor(last.opened_at, (last.interaction_id,))
         listed = [wire.Escalation(**_case(each)) for each in shown]
         return as_json(wire.Escalations(escalations=listed, next=_cursor(place)))
 
@@ -160,13 +166,13 @@ class RecordApi:
         return wire.EscalationHistory(**_case(case), history=[_step(each) for each in steps])
 
 
-def _cursor(place: Place | None) -> str | None:
-    return None if place is None else written(place)
+def _cursor(place: Cursor | None) -> str | None:
+    return None if place is None else encode_cursor(place)
 
 
-def _place(cursor: str | None, *, numbered: bool = False) -> Place | None:
+def _place(cursor: str | None, *, numbered: bool = False) -> Cursor | None:
     """Return where a page ended, None for the beginning. Raises Problem (422)."""
-    place = None if cursor is None else read(cursor, parts=1, numbered=numbered)
+    place = None if cursor is None else decode_cursor(cursor, parts=1, numbered=numbered)
     if cursor is not None and place is None:
         cure = "Send the `next` of the page before, as it came."
         raise invalid("cursor", cursor, "is no place in this list", cure)

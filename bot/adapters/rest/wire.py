@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from bot.feedback import LONGEST_COMMENT, Reason
-from bot.outcomes import AnswerType
-from bot.types import ErrorCode
+from bot.domain.feedback import LONGEST_COMMENT, Reason
+from bot.domain.outcomes import AnswerType
+from bot.domain.types import ErrorCode
 
 VERSION = "2"
 

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from bot.adapters.rest.wire import Name, Sent, User
+from bot.domain.cases import State, Step
+from bot.domain.outcomes import AnswerType
+from bot.domain.types import ConfidenceLevel, Intent
 from bot.escalations.casework import LONGEST_REPLY
-from bot.escalations.types import State, Step
-from bot.outcomes import AnswerType
-from bot.types import ConfidenceLevel, Intent
 
 Words = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")]
 Cursor = Annotated[str, StringConstraints(max_length=400, pattern=r"^[A-Za-z0-9_-]+$")]

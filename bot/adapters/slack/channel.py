@@ -9,7 +9,6 @@ from typing import Literal
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot import startup
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.cases.people import People
 from bot.adapters.slack.cases.telling import Telling
@@ -29,16 +28,15 @@ from bot.adapters.slack.showing.turns import Turns
 from bot.adapters.slack.showing.whispers import Whispers
 from bot.adapters.slack.wire.labels import ts_of
 from bot.adapters.slack.wire.reply_to import response_url_of
-from bot.config import Settings
-from bot.errands import Errands
-from bot.errors import DeliveryRefused, SettingInvalid
-from bot.escalations.ports import SeesCases
-from bot.escalations.types import Case, Notice
-from bot.escalations.view import CaseView
-from bot.notes import Forgetful
-from bot.ports import Notes
-from bot.startup import Part, merged
-from bot.types import (
+from bot.chat.adapters import NullNotes
+from bot.domain import health
+from bot.domain.cases import Case, Notice
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import DeliveryRefused, SettingInvalid
+from bot.domain.health import ComponentStatus, merge_statuses
+from bot.domain.ports import Notes
+from bot.domain.settings import Settings
+from bot.domain.types import (
     Activity,
     Attachment,
     Delivery,
@@ -48,6 +46,8 @@ from bot.types import (
     Reply,
     Stage,
 )
+from bot.escalations.case_view import CaseView
+from bot.escalations.ports import SeesCases
 
 _TIMEOUT_SECONDS = 15
 
@@ -73,13 +73,13 @@ def connect(
         timeout=_TIMEOUT_SECONDS,
         retry_handlers=[],
     )
-    return SlackChannel(client, settings, caller or Caller(), notes or Forgetful())
+    return SlackChannel(client, settings, caller or Caller(), notes or NullNotes())
 
 
 class SlackChannel:
-    """Implements bot.ports.Channel and Withdraws.
+    """Implements bot.domain.ports.Channel and Withdraws.
 
-    Besides, all of bot.capabilities (TakesTurns, Introduces, Fetches, TellsState) and of
+    Besides, all of bot.domain.capabilities (TakesTurns, Introduces, Fetches, TellsState) and of
     bot.escalations.ports what a platform may do: Tells, AsksPeople, ShowsCases and LinksBack. What
     each does is in a file of its own.
     """
@@ -90,14 +90,14 @@ class SlackChannel:
         self.client = client
         self.settings = settings
         self.caller = caller
-        self.standing = Standing(startup.slack(settings))
+        self.standing = Standing(health.slack(settings))
         self.own = Own(client, caller, self.standing)
         self.colleagues = Colleagues(client, caller, self.own, settings)
         self._checking = Checking(client, caller, self.own, self.colleagues, settings)
         self.introducer = Introducer(client, caller, self.colleagues)
         self.names = Names(client, caller, self.colleagues)
         self._files = Files(client)
-        self.errands = Errands()
+        self.errands = BackgroundTasks()
         # What only one person sees takes fewer kinds of blocks: each learns for itself.
         aside = Poster(client, caller)
         self._people = People(
@@ -132,18 +132,18 @@ class SlackChannel:
                 await self.errands.finish()
                 self.client.session = None
 
-    async def check(self) -> Part:
+    async def check(self) -> ComponentStatus:
         """Ask Slack whether all that is configured works, as one line; nothing is posted."""
-        return merged(await self.checks())
+        return merge_statuses(await self.checks())
 
-    async def checks(self) -> Sequence[Part]:
+    async def checks(self) -> Sequence[ComponentStatus]:
         """Ask Slack about everything that is configured, a line for each; nothing is posted."""
         parts = await self._checking.parts()
         if any(part.name == PEOPLE and part.state == "ready" for part in parts):
             self.standing.reached_people(self.settings.slack_escalation_channel)
         return parts
 
-    def part(self) -> Part:
+    def part(self) -> ComponentStatus:
         """Return how it stands, without asking anybody."""
         return self.standing.part()
 

@@ -19,7 +19,7 @@ from bot.adapters.slack.commands.ordering import followers_of
 from bot.adapters.slack.joining import listeners
 from bot.adapters.slack.wire.requests import Malformed, bolt_request
 from bot.adapters.slack.wire.signing import read_signed
-from bot.office import Office
+from bot.chat.adapters import ChatContext
 
 PATH = "/slack/events"
 
@@ -27,7 +27,7 @@ PATH = "/slack/events"
 def mount(
     app: web.Application,
     channel: SlackChannel,
-    office: Office,
+    office: ChatContext,
     *,
     patience: Patience = Patience(),  # noqa: B008 - it is frozen
 ) -> None:

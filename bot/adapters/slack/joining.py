@@ -15,13 +15,18 @@ from bot.adapters.slack.said.arrivals import Arrivals
 from bot.adapters.slack.said.changes import Changes
 from bot.adapters.slack.said.messages import Messages
 from bot.adapters.slack.said.stopping import Stopping
-from bot.errands import Errands
-from bot.office import Office
-from bot.orders.following.followers import Followers
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.run_followers import RunFollowers
+from bot.domain.concurrency import BackgroundTasks
 
 
 def listeners(
-    channel: SlackChannel, office: Office, *, own: Own, errands: Errands, followers: Followers
+    channel: SlackChannel,
+    office: ChatContext,
+    *,
+    own: Own,
+    errands: BackgroundTasks,
+    followers: RunFollowers,
 ) -> Sequence[Registers]:
     """Return who takes what, most particular first."""
     messages = Messages(own, office, channel.names)

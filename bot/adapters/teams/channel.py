@@ -28,15 +28,15 @@ from bot.adapters.teams.showing.sensitivity import sensitivity_of
 from bot.adapters.teams.showing.status import Status
 from bot.adapters.teams.showing.streams import Stopped, Streams
 from bot.adapters.teams.showing.whispers import Whispers
-from bot.config import Settings
-from bot.errands import Errands
+from bot.chat.adapters import NullNotes
+from bot.domain.cases import Case, Notice
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.health import ComponentStatus, merge_statuses
+from bot.domain.ports import Notes
+from bot.domain.settings import Settings
+from bot.domain.types import Activity, Attachment, Delivery, Introduction, Message, PostedRef
+from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
-from bot.escalations.types import Case, Notice
-from bot.escalations.view import CaseView
-from bot.notes import Forgetful
-from bot.ports import Notes
-from bot.startup import Part, merged
-from bot.types import Activity, Attachment, Delivery, Introduction, Message, PostedRef
 
 
 def connect(
@@ -54,7 +54,7 @@ def connect(
 
     Raises SettingInvalid.
     """
-    cloud, notes = cloud or Cloud(), notes or Forgetful()
+    cloud, notes = cloud or Cloud(), notes or NullNotes()
     presence = Presence(notes, settings.tenant)
     timing = Timing(pause, clock, jitter)
     line = line_of(settings, cloud, presence, credentials=credentials, timing=timing)
@@ -62,9 +62,9 @@ def connect(
 
 
 class TeamsChannel:
-    """Implements bot.ports.Channel, OpensPlaceholders and Withdraws.
+    """Implements bot.domain.ports.Channel, OpensPlaceholders and Withdraws.
 
-    Besides, of bot.capabilities Introduces and Fetches, and all of bot.escalations.ports that a
+    Besides, of bot.domain.capabilities Introduces and Fetches, and all of bot.escalations.ports that a
     platform may do: Tells, AsksPeople, ShowsCases and LinksBack. What each does is in a file of
     its own.
     """
@@ -81,7 +81,7 @@ class TeamsChannel:
         files: Files | None = None,
     ) -> None:
         self.settings = settings
-        self.errands = Errands()
+        self.errands = BackgroundTasks()
         self.connector = connector = line.connector
         self.door = door = line.door
         self.places = Places(connector, notes, settings)
@@ -120,25 +120,25 @@ class TeamsChannel:
     def platform(self) -> Literal["teams"]:
         return "teams"
 
-    async def check(self) -> Part:
+    async def check(self) -> ComponentStatus:
         """Ask Microsoft whether all that is configured works, as one line; nothing is posted."""
-        return merged(await self.checks())
+        return merge_statuses(await self.checks())
 
-    async def checks(self) -> Sequence[Part]:
+    async def checks(self) -> Sequence[ComponentStatus]:
         """Ask Microsoft about everything that is configured, a line for each; nothing is posted."""
         parts = await self._checking.parts()
         if any(part.name == PEOPLE and part.state == "ready" for part in parts):
             self.people.trouble = None
         return parts
 
-    def part(self) -> Part:
+    def part(self) -> ComponentStatus:
         """Return how it stands, without asking anybody."""
         now = standing(self.door.keys, self.connector.trouble, self.settings)
         missed = self.people.trouble
         if now.state == "failed" or missed is None:
             return now
         told = f"People can't be asked in {missed.channel}: the board alone has it."
-        return Part(now.name, "failed", told, f"{missed.why} {REACH_PEOPLE}")
+        return ComponentStatus(now.name, "failed", told, f"{missed.why} {REACH_PEOPLE}")
 
     async def introduce(self, message: Message) -> Introduction:
         """Tell who asks and who reads along, as Teams vouches for it. Raises DeliveryFailed."""

@@ -20,9 +20,9 @@ from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.commands.ordering import followers_of
 from bot.adapters.teams.joining import dispatch_to, listeners
 from bot.adapters.teams.wire.body import Body, Json, text_at
+from bot.chat.adapters import ChatContext
+from bot.domain.errors import BotError, RateExceeded
 from bot.doors.origins import check_host
-from bot.errors import BotError, RateExceeded
-from bot.office import Office
 
 PATH = "/api/messages"
 
@@ -39,7 +39,7 @@ _LONGEST_PAUSE_SECONDS = 60.0
 log = structlog.get_logger(__name__)
 
 
-def mount(app: web.Application, channel: TeamsChannel, office: Office) -> None:
+def mount(app: web.Application, channel: TeamsChannel, office: ChatContext) -> None:
     """Take what Teams sends."""
     channel.on_stopped(office.inbox.cancel)
     followers = followers_of(channel, office)

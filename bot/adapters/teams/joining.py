@@ -13,8 +13,8 @@ from bot.adapters.teams.pressed.presses import presses
 from bot.adapters.teams.said.arrivals import Arrivals
 from bot.adapters.teams.said.changes import Changes
 from bot.adapters.teams.said.messages import Messages
-from bot.office import Office
-from bot.orders.following.followers import Followers
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.run_followers import RunFollowers
 
 
 def dispatch_to(takers: Sequence[Registers]) -> Dispatch:
@@ -26,7 +26,7 @@ def dispatch_to(takers: Sequence[Registers]) -> Dispatch:
 
 
 def listeners(
-    channel: TeamsChannel, office: Office, *, followers: Followers
+    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Registers]:
     """Return who takes what, most particular first."""
     messages = Messages(office)

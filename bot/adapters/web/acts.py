@@ -10,10 +10,10 @@ from aiohttp import web
 from bot.adapters.web.cases import CaseView
 from bot.adapters.web.exchanges import Exchanges, wants_fragment
 from bot.adapters.web.ports import Identify
-from bot.errors import ActRefused
+from bot.domain.cases import Act, Actor
+from bot.domain.errors import ActRefused
+from bot.domain.types import Interaction
 from bot.escalations.ports import Cases
-from bot.escalations.types import Act, Actor
-from bot.types import Interaction
 
 LONGEST_WORDS = 1000
 """Characters an asker may add when they ask again."""

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from markupsafe import Markup
 
-from bot.escalations.life import UNSETTLED, WAITING, called
-from bot.escalations.types import Case, CaseStep, State
+from bot.domain.cases import Case, CaseStep, State
+from bot.domain.types import InteractionId
+from bot.escalations.lifecycle import UNSETTLED, WAITING, display_name
 from bot.pages.plain import plain_html
-from bot.types import InteractionId
 
 _HEADLINES: Mapping[State, str] = {
     "open": "Waiting for a person",
@@ -76,7 +76,7 @@ def case_view(case: Case, steps: Sequence[CaseStep]) -> CaseView:
     """Return what the page shows of a case."""
     state = case.standing.state
     last = _last(steps, state)
-    name = called(case.standing.owner_name) if last is None else _name(last)
+    name = display_name(case.standing.owner_name) if last is None else _name(last)
     return CaseView(
         id=case.interaction_id,
         version=case.version,
@@ -124,7 +124,7 @@ def _words(step: CaseStep, *, note: str = "") -> SaidView:
 
 
 def _name(step: CaseStep) -> str:
-    return "You" if _is_asker(step) else called(step.actor.name if step.actor else "")
+    return "You" if _is_asker(step) else display_name(step.actor.name if step.actor else "")
 
 
 def _is_asker(step: CaseStep) -> bool:

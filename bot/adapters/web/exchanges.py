@@ -13,16 +13,16 @@ from aiohttp import web
 from bot.adapters.web.cases import CaseView, case_view
 from bot.adapters.web.ports import Identify
 from bot.adapters.web.view import ExchangeView, exchange_view
+from bot.chat.votes import can_be_rated
+from bot.domain.ports import Interactions
+from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.types import Escalation, Feedback, Interaction, InteractionId, Person, Thread
 from bot.doors.reading import reads
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable, Sight, offered_as, sight
-from bot.judging import can_be_judged
-from bot.ports import Interactions
 from bot.readers import Reader
-from bot.records.threads import AskedQuestion, ThreadSummary
-from bot.types import Escalation, Feedback, Interaction, InteractionId, Person, Thread
 
-Listed = TypeVar("Listed", ThreadSummary, AskedQuestion)
+Listed = TypeVar("Listed", ThreadSummary, FoundQuestion)
 
 
 class Exchanges:
@@ -88,7 +88,7 @@ class Exchanges:
         ``seen`` is what they may read, where it was asked for several exchanges at once.
         """
         seen = seen or await self.seen(request, [interaction])
-        if can_be_judged(interaction.outcome):
+        if can_be_rated(interaction.outcome):
             given = await self.feedback_of(interaction.id, self._identify(request))
             return exchange_view(interaction, seen, given=given)
         if interaction.status == "working":

@@ -12,8 +12,8 @@ from bot.adapters.web.days import zone_of
 from bot.adapters.web.exchanges import Exchanges, known_uuid, wants_fragment
 from bot.adapters.web.listing import LISTED, Asked, Listing, listing_of
 from bot.adapters.web.ports import Identify, Threads
-from bot.ports import Inbox
-from bot.types import Thread
+from bot.domain.ports import Inbox
+from bot.domain.types import Thread
 
 COOKIE = "frontdesk_conversation"
 """The conversation that a browser has open."""

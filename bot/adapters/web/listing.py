@@ -9,8 +9,8 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from bot.adapters.web.days import Day, Entry, by_day
-from bot.records.threads import AskedQuestion, ThreadSummary
-from bot.rendering.markdown import clip
+from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.text.markdown import clip
 
 LISTED = 30
 """Lines a page."""
@@ -46,7 +46,7 @@ class Listing:
 
 
 def listing_of(
-    found: Sequence[ThreadSummary] | Sequence[AskedQuestion], asked: Asked, now: datetime
+    found: Sequence[ThreadSummary] | Sequence[FoundQuestion], asked: Asked, now: datetime
 ) -> Listing:
     """Return a page of what was found; it is one line longer than a page when there is more."""
     entries = [_entry(each, asked) for each in found[:LISTED]]
@@ -59,8 +59,8 @@ def listing_of(
     )
 
 
-def _entry(found: ThreadSummary | AskedQuestion, asked: Asked) -> Entry:
-    if isinstance(found, AskedQuestion):
+def _entry(found: ThreadSummary | FoundQuestion, asked: Asked) -> Entry:
+    if isinstance(found, FoundQuestion):
         href = f"/c/{found.thread}#x-{found.id}"
         return Entry(href, _around(found.question, asked.query), found.asked_at)
     here = found.id == asked.open

@@ -20,10 +20,10 @@ from aiohttp import web
 from bot.adapters.web.exchanges import Exchanges
 from bot.adapters.web.ports import Identify
 from bot.adapters.web.view import doing
+from bot.domain.errors import StoreUnavailable
+from bot.domain.record_search import InteractionGlance, Watches
+from bot.domain.types import Activity, InteractionId, Stage, Thread
 from bot.doors.problems import problem
-from bot.errors import StoreUnavailable
-from bot.records.watching import Glance, Watches
-from bot.types import Activity, InteractionId, Stage, Thread
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +53,7 @@ class Tempo:
     heartbeat: float = 15.0
     longest: float = 600.0
 
-    def pause(self, now: Sequence[Glance]) -> float | None:
+    def pause(self, now: Sequence[InteractionGlance]) -> float | None:
         """Return how long to wait before the next look; None when nothing can change."""
         if any(each.status == "working" for each in now):
             return self.working
@@ -106,7 +106,7 @@ class Live:
         request: web.Request,
         stream: web.StreamResponse,
         thread: Thread,
-        now: Sequence[Glance],
+        now: Sequence[InteractionGlance],
     ) -> None:
         """Look again and again, and send the difference. Raises StoreUnavailable."""
         started = told = time.monotonic()
@@ -153,7 +153,9 @@ class Live:
                 del self._open[person_id]
 
 
-def news(before: Mapping[InteractionId, Glance], now: Sequence[Glance]) -> Iterator[bytes]:
+def news(
+    before: Mapping[InteractionId, InteractionGlance], now: Sequence[InteractionGlance]
+) -> Iterator[bytes]:
     """Yield an event for each difference; ``before`` is empty for one who knows nothing yet."""
     for glance in now:
         old = before.get(glance.id)
@@ -176,17 +178,17 @@ def event(name: str, **data: str | int) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def _stage_event(glance: Glance) -> bytes:
+def _stage_event(glance: InteractionGlance) -> bytes:
     now = _activity(glance)
     step = now.stage.value
     return event("stage", id=glance.id, step=step, pages=now.pages, text=doing(now))
 
 
-def _activity(glance: Glance) -> Activity:
+def _activity(glance: InteractionGlance) -> Activity:
     return Activity(glance.stage or Stage.RECEIVED, glance.pages)
 
 
-def _case(glance: Glance) -> tuple[str | None, int]:
+def _case(glance: InteractionGlance) -> tuple[str | None, int]:
     return glance.case_state, glance.case_version
 
 

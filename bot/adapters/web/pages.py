@@ -18,16 +18,16 @@ from bot.adapters.web.live import Live
 from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
+from bot.domain.handoff import person_request
+from bot.domain.health import NOTHING_INDEXED
+from bot.domain.ports import Inbox, Interactions
+from bot.domain.record_search import Watches
+from bot.domain.types import Interaction, Message
 from bot.doors.identity import role_of
-from bot.escalations.handover import wish_about
 from bot.escalations.ports import Cases
 from bot.escalations.reading import Readable
 from bot.escalations.repeating import wish_id
 from bot.pages.frame import add_pages
-from bot.ports import Inbox, Interactions
-from bot.records.watching import Watches
-from bot.startup import NOTHING_INDEXED
-from bot.types import Interaction, Message
 from bot.why.ports import Weighs
 from bot.why.view import why_view
 from rag.errors import RagError
@@ -170,7 +170,7 @@ class WebChat:
             raise web.HTTPConflict(text=seen.why_closed)
         last = await self._conversations.in_thread(asked.message.thread, 1)
         is_last = [each.id for each in last] == [asked.id]
-        return wish_about("" if is_last else asked.message.text)
+        return person_request("" if is_last else asked.message.text)
 
     async def answer(self, request: web.Request) -> web.Response:
         """Return the answer or the state of the work; nothing (204) if that is known already."""

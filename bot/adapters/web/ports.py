@@ -7,8 +7,8 @@ from typing import Protocol
 
 from aiohttp import web
 
-from bot.records.threads import AskedQuestion, ThreadSummary
-from bot.types import Interaction, InteractionId, Person, Thread
+from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.types import Interaction, InteractionId, Person, Thread
 from rag.types import Chunk, Principal
 
 Identify = Callable[[web.Request], Person]
@@ -26,7 +26,7 @@ class Conversations(Protocol):
 class Threads(Protocol):
     """What one person asked before. ``place`` is any thread of theirs; withdrawn ones are left out.
 
-    Raises bot.errors.StoreUnavailable.
+    Raises bot.domain.errors.StoreUnavailable.
     """
 
     async def newest(
@@ -37,7 +37,7 @@ class Threads(Protocol):
 
     async def matching(
         self, place: Thread, words: str, limit: int, after: str | None = None
-    ) -> Sequence[AskedQuestion]:
+    ) -> Sequence[FoundQuestion]:
         """Return the questions that have all the words, newest first; after the one with that id.
 
         A question is found once it is answered.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bot.feedback import REASONS, Reason
-from bot.types import Feedback
+from bot.domain.feedback import REASONS, Reason
+from bot.domain.types import Feedback
 
 WORDS: Mapping[Reason, str] = {
     "wrong": "Wrong",

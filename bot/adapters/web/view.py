@@ -12,15 +12,11 @@ from markupsafe import Markup
 
 from bot.adapters.web.cases import CaseView
 from bot.adapters.web.thumbs import VotesView, votes_view
-from bot.escalations.reading import Sight
-from bot.judging import can_be_judged
-from bot.outcomes import confidence_level
-from bot.pages.markup import answer_html, quote_html
-from bot.rendering.ages import freshness, warnings_of
-from bot.rendering.amounts import counted
-from bot.rendering.links import QUOTE_MARK, quotes_of
-from bot.rendering.wording import FOUND, UNSURE
-from bot.types import (
+from bot.chat.votes import can_be_rated
+from bot.domain.outcomes import confidence_level
+from bot.domain.text.formatting import counted, freshness, superseded_warnings
+from bot.domain.text.source_links import QUOTE_MARK, quotes_of
+from bot.domain.types import (
     Activity,
     Clarification,
     Escalation,
@@ -32,6 +28,9 @@ from bot.types import (
     Source,
     Stage,
 )
+from bot.escalations.reading import Sight
+from bot.pages.markup import answer_html, quote_html
+from bot.rendering.wording import FOUND, UNSURE
 from bot.why.steps import title_of
 
 _DOING: Mapping[Stage, str] = {
@@ -151,9 +150,9 @@ def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> E
         sources=_source_views(response, shown),
         numbered=cited,
         sources_label=_sources_label(response, shown),
-        warnings=warnings_of(shown) if cited else (),
+        warnings=superseded_warnings(shown) if cited else (),
         remarks=outcome.remarks,
-        rateable=can_be_judged(outcome),
+        rateable=can_be_rated(outcome),
         can_ask_person=_can_ask_person(response),
         why_label=title_of(outcome),
         votes=votes,

@@ -6,11 +6,11 @@ from aiohttp import web
 
 from bot.adapters.web.exchanges import Exchanges, wants_fragment
 from bot.adapters.web.ports import Identify
-from bot.errors import FeedbackInvalid, InteractionUnknown
-from bot.feedback import Vote, judgement
-from bot.judging import Judging, can_be_judged
-from bot.ports import Interactions
-from bot.types import Interaction
+from bot.chat.votes import AnswerVotes, can_be_rated
+from bot.domain.errors import FeedbackInvalid, InteractionUnknown
+from bot.domain.feedback import Vote, new_feedback
+from bot.domain.ports import Interactions
+from bot.domain.types import Interaction
 
 LONGEST_COMMENT = 500
 """Characters; the API takes more."""
@@ -26,7 +26,7 @@ class Voting:
     ) -> None:
         self._exchanges = exchanges
         self._interactions = interactions
-        self._judging = Judging(interactions)
+        self._judging = AnswerVotes(interactions)
         self._identify = identify
 
     def mount(self, app: web.Application) -> None:
@@ -56,7 +56,7 @@ class Voting:
                 text=f"That is {len(comment):,} characters; say it in {LONGEST_COMMENT:,}."
             )
         try:
-            said = judgement(
+            said = new_feedback(
                 interaction.id,
                 self._identify(request).id,
                 "down",
@@ -70,7 +70,7 @@ class Voting:
 
     async def _judged(self, request: web.Request) -> Interaction:
         interaction = await self._exchanges.own(request)
-        if not can_be_judged(interaction.outcome):
+        if not can_be_rated(interaction.outcome):
             raise web.HTTPNotFound(text=_NOTHING_TO_JUDGE)
         return interaction
 

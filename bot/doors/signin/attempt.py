@@ -8,7 +8,7 @@ import re
 import secrets
 from dataclasses import dataclass
 
-from bot.doors.addresses import local_path
+from bot.domain.urls import safe_redirect_path
 
 ATTEMPT_SECONDS = 600
 _BYTES = 32
@@ -53,7 +53,7 @@ class Attempt:
 
 def new_attempt(wanted: str | None) -> Attempt:
     """Begin to sign in, to go on to a path of this server."""
-    return Attempt(secrets.token_urlsafe(_BYTES), local_path(wanted))
+    return Attempt(secrets.token_urlsafe(_BYTES), safe_redirect_path(wanted))
 
 
 def attempt_of(cookie: str) -> Attempt | None:
@@ -66,7 +66,7 @@ def attempt_of(cookie: str) -> Attempt | None:
         path = base64.urlsafe_b64decode(wanted + "=" * (-len(wanted) % 4)).decode()
     except ValueError:
         return None
-    return Attempt(secret, local_path(path))
+    return Attempt(secret, safe_redirect_path(path))
 
 
 def _base64(raw: bytes) -> str:

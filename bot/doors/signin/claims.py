@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bot.config import Settings
-from bot.doors.roles import Role, SignedIn
+from bot.domain.settings import Settings
+from bot.domain.types import Person
+from bot.domain.users import Role, SignedIn
 from bot.doors.signin.errors import SignInRefused
-from bot.types import Person
 from rag.types import EVERYONE, Principal
 
 Claims = Mapping[str, object]

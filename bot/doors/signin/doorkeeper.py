@@ -5,11 +5,11 @@ from __future__ import annotations
 import structlog
 from aiohttp import web
 
+from bot.domain.ports import Audits
+from bot.domain.users import SignedIn
 from bot.doors.identity import Identities, bearer
 from bot.doors.problems import problem
-from bot.doors.roles import SignedIn
 from bot.doors.signin.attempts import WrongTokens
-from bot.ports import Audits
 
 log = structlog.get_logger(__name__)
 

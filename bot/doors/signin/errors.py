@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from bot.errors import BotError
+from bot.domain.errors import BotError
 
 
 class SignInFailed(BotError):

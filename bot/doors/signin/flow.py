@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import structlog
 
-from bot.config import Settings
-from bot.doors.roles import SignedIn
+from bot.domain.settings import Settings
+from bot.domain.users import SignedIn
 from bot.doors.signin.attempt import Attempt
 from bot.doors.signin.claims import Claims, admittance, colleague, groups_left_out
 from bot.doors.signin.errors import IssuerUnavailable, SignInFailed, SignInRefused

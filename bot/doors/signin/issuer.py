@@ -13,7 +13,7 @@ from urllib.parse import quote_plus, urlencode
 
 import aiohttp
 
-from bot.doors.addresses import confidential
+from bot.domain.urls import is_confidential
 from bot.doors.signin.attempt import Attempt
 from bot.doors.signin.errors import IssuerUnavailable, SignInRefused
 from bot.doors.signin.tokens import Key, keys_of
@@ -220,7 +220,7 @@ def _pick(keys: Sequence[Key], kid: str | None) -> Key | None:
 
 def _endpoint(document: Mapping[str, object], name: str) -> str:
     address = document.get(name)
-    if not isinstance(address, str) or not confidential(address):
+    if not isinstance(address, str) or not is_confidential(address):
         raise IssuerUnavailable(f"The issuer's {name} {address!r} is no https address.")
     return address
 

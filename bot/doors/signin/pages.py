@@ -11,10 +11,10 @@ import aiohttp_jinja2
 import structlog
 from aiohttp import web
 
-from bot.doors.addresses import local_path
+from bot.domain.urls import safe_redirect_path
+from bot.domain.users import SignedIn
 from bot.doors.identity import cookie_name, is_admin, over_tls, signed_in_of
 from bot.doors.problems import Problem, problem
-from bot.doors.roles import SignedIn
 from bot.doors.sessions import Sessions
 from bot.doors.signin.attempt import ATTEMPT_SECONDS, attempt_of, new_attempt
 from bot.doors.signin.doorkeeper import WRONG, Doorkeeper
@@ -75,7 +75,7 @@ class SignInPages:
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         """Show the sign-in page; one who is signed in goes on."""
-        wanted = local_path(request.query.get("next"))
+        wanted = safe_redirect_path(request.query.get("next"))
         if signed_in_of(request) is not None or is_admin(request):
             raise web.HTTPSeeOther(wanted)
         closed = self._flow is None and self._token_cure
@@ -192,7 +192,7 @@ def _to(place: str) -> web.Response:
 
 async def _form(request: web.Request) -> tuple[str, str]:
     form = await request.post()
-    return str(form.get("token", "")), local_path(str(form.get("next", "/")))
+    return str(form.get("token", "")), safe_redirect_path(str(form.get("next", "/")))
 
 
 async def _body(request: web.Request) -> tuple[str, str]:

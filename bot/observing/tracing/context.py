@@ -13,8 +13,8 @@ from aiohttp.typedefs import Handler
 from opentelemetry import context, trace
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from bot.chat.adapters import is_platform_endpoint
 from bot.doors.doors import is_open
-from bot.platforms import is_endpoint
 
 TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
@@ -65,7 +65,7 @@ async def continue_trace(request: web.Request, handler: Handler) -> web.StreamRe
     platform's endpoint, decide what is recorded.
     """
     headers = request.headers.getall(TRACEPARENT, [])
-    if len(headers) != 1 or is_open(request.path) or is_endpoint(request.path):
+    if len(headers) != 1 or is_open(request.path) or is_platform_endpoint(request.path):
         return await handler(request)
     state = ",".join(request.headers.getall(TRACESTATE, []))
     with continued(headers[0], state):

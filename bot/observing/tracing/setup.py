@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
+from bot.domain.health import ComponentStatus
 from bot.observing.tracing.variables import Wanted, wanted
-from bot.startup import Part
 
 ENV_FILE = Path(".env")
 _PREFIX = "OTEL_"
@@ -34,13 +34,13 @@ def set_up_tracing(env_file: Path = ENV_FILE) -> Callable[[], None]:
     return _start(asked) if asked.exporters else _nothing
 
 
-def tracing_part(variables: Mapping[str, str] | None = None) -> Part:
+def tracing_part(variables: Mapping[str, str] | None = None) -> ComponentStatus:
     """Say for the start, and for readiness, whether spans are sent and where to."""
     asked = wanted(os.environ if variables is None else variables)
     if asked.exporters:
-        return Part("tracing", "ready", asked.where)
+        return ComponentStatus("tracing", "ready", asked.where)
     cure = "Set OTEL_EXPORTER_OTLP_ENDPOINT to a collector: docs/observability.md"
-    return Part("tracing", "absent", f"{asked.where}.", cure)
+    return ComponentStatus("tracing", "absent", f"{asked.where}.", cure)
 
 
 def _start(asked: Wanted) -> Callable[[], None]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from opentelemetry.trace import Span
 
+from bot.domain.outcomes import answer_type, confidence_level, escalation_reason
+from bot.domain.types import Delivery, Message, Outcome, Thread
 from bot.observing.tracing.context import continued, current_trace_id
-from bot.outcomes import answer_type, confidence_level, escalation_reason
-from bot.types import Delivery, Message, Outcome, Thread
 from rag import telemetry
 from rag.telemetry import Attributes, describe, span
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
 
 EXPORTERS = ("otlp", "console", "none")
 PROTOCOL = "http/protobuf"

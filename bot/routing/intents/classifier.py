@@ -13,7 +13,7 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from bot.types import Intent
+from bot.domain.types import Intent
 from rag.types import Vectors
 
 WEIGHTS = "weights.json"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bot.escalations.handover import OFFER, asks_topic
+from bot.domain.handoff import HANDOFF_QUESTION, asks_topic
+from bot.domain.types import Intent
 from bot.routing.intents.human import HumanRequests
 from bot.routing.question import is_log
 from bot.routing.smalltalk import ACKNOWLEDGEMENT, NOTHING_SAID, SmallTalk
-from bot.types import Intent
 from rag.types import Turn
 
 _READ_CHARACTERS = 3000
@@ -68,7 +68,9 @@ def was_asked_for_topic(history: tuple[Turn, ...]) -> bool:
 
 def _was_offered(history: tuple[Turn, ...]) -> bool:
     """Whether our last turn offered to ask a person: then "yes" is what they want."""
-    return bool(history) and history[-1].role == "assistant" and OFFER in history[-1].text
+    return (
+        bool(history) and history[-1].role == "assistant" and HANDOFF_QUESTION in history[-1].text
+    )
 
 
 def _was_asked(history: tuple[Turn, ...]) -> bool:

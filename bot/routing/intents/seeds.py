@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from importlib import resources
 
+from bot.domain.types import Intent
 from bot.routing.intents.plain import plain
-from bot.types import Intent
 
 LEARNT = (Intent.DOMAIN, Intent.GENERIC, Intent.HUMAN)
 

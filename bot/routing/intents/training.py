@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from bot.domain.types import Intent
 from bot.routing.intents.classifier import WEIGHTS, IntentClassifier, Thresholds, Training
 from bot.routing.intents.seeds import LEARNT, Seed, fingerprint, load_seeds
 from bot.routing.intents.verdict import judge
-from bot.types import Intent
 from rag.models.embedding.local import open_local_embedder
 from rag.types import Vectors
 

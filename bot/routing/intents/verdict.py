@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bot.domain.types import Intent
 from bot.routing.intents.classifier import Thresholds
 from bot.routing.intents.english import QUESTION
 from bot.routing.intents.plain import plain
@@ -13,7 +14,6 @@ from bot.routing.intents.workplace import (
     is_asked_in_general,
     names_a_helper,
 )
-from bot.types import Intent
 
 
 @dataclass(frozen=True, slots=True)

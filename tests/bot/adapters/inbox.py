@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from bot.errors import InteractionUnknown
-from bot.types import InteractionId, Message, Outcome
+from bot.domain.errors import InteractionUnknown
+from bot.domain.types import InteractionId, Message, Outcome
 
 
 class KeepingInbox:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.durable.delivery import delivery_id
-from bot.types import (
+from bot.domain.types import (
     Delivery,
     Escalation,
     Intent,
@@ -17,6 +16,7 @@ from bot.types import (
     Source,
     Trace,
 )
+from bot.durable.delivery import delivery_id
 
 TRACE = Trace(route=Route(Intent.DOMAIN, 1.0, "rule", "vpn down?"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bot.ports import ReportStage
-from bot.types import Inquiry, Message, Outcome
+from bot.domain.ports import ReportStage
+from bot.domain.types import Inquiry, Message, Outcome
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.builders import chunk
 

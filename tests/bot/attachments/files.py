@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from bot.attachments.text import NotText
-from bot.errors import DeliveryFailed
-from bot.types import Attachment, Message
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Attachment, Message
 from tests.builders import message
 
 

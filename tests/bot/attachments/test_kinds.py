@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.attachments.kinds import kind_of
-from bot.types import Attachment
+from bot.domain.types import Attachment
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.attachments.reading import MOST_BYTES, MOST_CHARACTERS, Attachments, Read
-from bot.types import Attached
+from bot.domain.types import Attached
 from tests.bot.attachments.files import Drive, PdfOfText, with_files
 
 

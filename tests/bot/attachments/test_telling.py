@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.attachments.telling import LONGEST_LINE, MOST_LINES, searched, stable, telling
-from bot.types import Attached
+from bot.domain.types import Attached
 from rag.text.words import identifiers
 
 LOG = Attached(

@@ -11,8 +11,8 @@ import pytest
 from bot.__main__ import main
 from bot.commands import pausing
 from bot.commands.channels import channels
-from bot.config import Settings
-from bot.records.sums import AuditRecord
+from bot.domain.record_reports import AuditRecord
+from bot.domain.settings import Settings
 from bot.store.store import open_store, sqlite_url
 
 NOTHING = dict.fromkeys(["spaces", "answers", "follow_ups", "people", "model", "other_bots"])

@@ -11,8 +11,8 @@ import pytest
 
 from bot.commands.ask import ask
 from bot.commands.doctor import doctor
-from bot.config import Settings
-from bot.startup import NOTHING_INDEXED
+from bot.domain.health import NOTHING_INDEXED
+from bot.domain.settings import Settings
 from rag.factory import open_embedder
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace import names

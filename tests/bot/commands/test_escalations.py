@@ -9,11 +9,11 @@ import pytest
 
 from bot.commands import pausing
 from bot.commands.escalations import escalations
-from bot.config import Settings
-from bot.errors import EscalationTaken, InteractionUnknown
-from bot.escalations.types import Actor
+from bot.domain.cases import Actor
+from bot.domain.errors import EscalationTaken, InteractionUnknown
+from bot.domain.settings import Settings
+from bot.domain.types import InteractionId
 from bot.store.store import Store
-from bot.types import InteractionId
 from tests.bot.store.filled import add_escalation, add_interaction
 
 

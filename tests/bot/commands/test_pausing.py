@@ -7,8 +7,8 @@ import pytest
 
 from bot.__main__ import main
 from bot.commands import pausing
-from bot.config import Settings, load_settings
-from bot.limits.usage import Pause
+from bot.domain.settings import Settings, load_settings
+from bot.domain.usage import Pause
 from bot.store.store import open_store, sqlite_url
 
 

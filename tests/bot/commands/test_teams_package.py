@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from bot.__main__ import main
-from bot.config import Settings
+from bot.domain.settings import Settings
 
 APP_ID = "12345678-1234-1234-1234-123456789abc"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import FormData
 
-from bot.config import Settings
+from bot.domain.settings import Settings
 from ingestion.sources.uploads import ReceivedFile, Uploads
 from ingestion.validation import parse_readers
 from tests.bot.house import LOW, Client, house, write_index

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.documents.held_back import HeldBackNews
-from bot.errors import DeliveryFailed
+from bot.chat.commands.reindexing import MassDeleteAlert
+from bot.domain.errors import DeliveryFailed
 from bot.store.store import Store
 
 WHY = "41 of 50 pages would be removed."
@@ -36,7 +36,7 @@ async def test_each_platform_is_told_once_a_space_and_day_by_all_processes(store
     slack, teams, clock = Place("slack"), Place("teams"), Clock()
     for _ in range(3):
         channels = (slack, object(), teams)
-        news = HeldBackNews(tenant="acme", notes=store.notes, channels=channels, now=clock)
+        news = MassDeleteAlert(tenant="acme", notes=store.notes, channels=channels, now=clock)
         await news("HR", WHY)
 
     assert len(slack.told) == len(teams.told) == 1
@@ -51,7 +51,7 @@ async def test_each_platform_is_told_once_a_space_and_day_by_all_processes(store
 
 async def test_what_did_not_get_through_is_told_by_the_next_run(store: Store) -> None:
     slack, teams = Place("slack"), Place("teams")
-    news = HeldBackNews(tenant="acme", notes=store.notes, channels=(slack, teams), now=Clock())
+    news = MassDeleteAlert(tenant="acme", notes=store.notes, channels=(slack, teams), now=Clock())
     slack.away = True
     await news("HR", WHY)
     slack.away = False

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.documents.quotes import QuoteCheck, Quoted
+from bot.escalations.quote_check import CitedQuote, QuoteCheck
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Chunk, Page, Principal, Readers
 from tests.builders import ALL, chunk
@@ -16,9 +16,9 @@ from tests.builders import ALL, chunk
 HR: Readers = (frozenset({Principal("group:hr")}),)
 IN_HR = frozenset({EVERYONE, Principal("group:hr")})
 COLLEAGUE = frozenset({EVERYONE})
-QUOTE = Quoted("IT", "vpn.md", "vpn-0", "UDP 500 is blocked.", public=True)
+QUOTE = CitedQuote("IT", "vpn.md", "vpn-0", "UDP 500 is blocked.", public=True)
 OLDER = replace(QUOTE, space="")
-PAY = Quoted("HR", "pay.md", "pay-0", "Pay rises in May.", public=False)
+PAY = CitedQuote("HR", "pay.md", "pay-0", "Pay rises in May.", public=False)
 
 
 class Counting:
@@ -37,7 +37,7 @@ class Counting:
         return await self._index.page(tenant, space, page_id, readers)
 
 
-async def put(index: EmbeddedIndex, quoted: Quoted, text: str, readers: Readers) -> None:
+async def put(index: EmbeddedIndex, quoted: CitedQuote, text: str, readers: Readers) -> None:
     page = Page("default", quoted.space, quoted.page_id, text, readers)
     part = chunk(
         text,
@@ -59,7 +59,7 @@ async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
 
 
 async def fate(
-    index: EmbeddedIndex, quoted: Quoted, reader: frozenset[Principal] = COLLEAGUE
+    index: EmbeddedIndex, quoted: CitedQuote, reader: frozenset[Principal] = COLLEAGUE
 ) -> str:
     by_chunk = await QuoteCheck(index, "default", reader).fates([quoted])
     by_page = await QuoteCheck(Counting(index), "default", reader).fates([quoted])
@@ -69,7 +69,7 @@ async def fate(
 
 @pytest.mark.parametrize("quoted", [QUOTE, OLDER])
 async def test_a_public_quote_is_there_changed_restricted_or_gone(
-    index: EmbeddedIndex, quoted: Quoted
+    index: EmbeddedIndex, quoted: CitedQuote
 ) -> None:
     assert await fate(index, quoted) == "there"
     await put(index, QUOTE, "In another chunk now: UDP 500 is blocked. More.", ALL)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from yarl import URL
 
-from bot.doors.addresses import confidential, local_path, origin_of, path_of
+from bot.domain.urls import is_confidential, origin_of, path_of, safe_redirect_path
 
 HERE = "https://desk.example/session"
 ODD = st.text(st.sampled_from("/\\.:@?#&=%09aA évil\t\n\r\x00\x0b\u2028[]"), max_size=12)
@@ -22,7 +22,7 @@ ODD = st.text(st.sampled_from("/\\.:@?#&=%09aA évil\t\n\r\x00\x0b\u2028[]"), ma
 @example("javascript:alert(1)")
 @example("/%0d%0aSet-Cookie: a=b")
 def test_wherever_one_wants_to_go_it_is_this_server(wanted: str) -> None:
-    place = local_path(wanted)
+    place = safe_redirect_path(wanted)
     # Browsers drop these, and read a backslash as a slash.
     as_browsers = "".join(each for each in place if each not in "\t\n\r").replace("\\", "/")
 
@@ -36,7 +36,7 @@ def test_wherever_one_wants_to_go_it_is_this_server(wanted: str) -> None:
     "path", ["/", "/board", "/board/questions?text=a%20b&x=[1]", "/a#b", "/~c"]
 )
 def test_a_path_of_ours_is_kept(path: str) -> None:
-    assert local_path(path) == path
+    assert safe_redirect_path(path) == path
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_path_of_ours_is_kept(path: str) -> None:
      "/session?next=/session", "/session#x", "/" + "a" * 1000],
 )  # fmt: skip
 def test_whatever_else_is_the_chat(wanted: str | None) -> None:
-    assert local_path(wanted) == "/"
+    assert safe_redirect_path(wanted) == "/"
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_the_path_of_an_address_has_its_query(url: str, path: str) -> None:
     ],
 )
 def test_plain_http_is_for_this_machine(url: str, *, expected: bool) -> None:
-    assert confidential(url) is expected
+    assert is_confidential(url) is expected

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientResponse, web
 
+from bot.domain.errors import SettingInvalid
 from bot.doors.doors import mount_doors
-from bot.errors import SettingInvalid
 from bot.store.store import Store
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
+from bot.domain.types import Interaction, Person
 from bot.doors.identity import VISITOR, ClaimedUser, Identities
 from bot.doors.problems import Problem
 from bot.doors.signing import Signer, signing_key
-from bot.types import Interaction, Person
 from tests.bot.server import BEARER, TOKEN, settings_for
 from tests.builders import NOON, message
 

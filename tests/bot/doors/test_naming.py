@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.doors.naming import short_actor, short_id
+from bot.domain.users import short_actor_name, short_user_name
 
 
 @pytest.mark.parametrize(
@@ -17,9 +17,9 @@ from bot.doors.naming import short_actor, short_id
     ],
 )
 def test_who_did_an_act_is_short_enough_to_read(actor: str, shown: str) -> None:
-    assert short_actor(actor) == shown
+    assert short_actor_name(actor) == shown
 
 
 def test_a_visitor_is_told_apart_by_the_beginning_of_the_id() -> None:
-    assert short_id("visitor-325aee8b5014c3252413fe35") == "Visitor 325aee"
-    assert short_id("U123") == "U123"
+    assert short_user_name("visitor-325aee8b5014c3252413fe35") == "Visitor 325aee"
+    assert short_user_name("U123") == "U123"

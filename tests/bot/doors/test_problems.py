@@ -7,14 +7,14 @@ from aiohttp import ClientResponse, web
 from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
-from bot.doors.problems import problem, problems
-from bot.errors import (
+from bot.domain.errors import (
     InboxFull,
     InboxUnavailable,
     InteractionUnknown,
     NotAllowed,
     StoreUnavailable,
 )
+from bot.doors.problems import problem, problems
 
 
 async def answer(error: Exception) -> tuple[ClientResponse, dict[str, object]]:

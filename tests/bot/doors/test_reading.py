@@ -9,10 +9,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.typedefs import Handler
 
+from bot.domain.types import Person
+from bot.domain.users import SignedIn
 from bot.doors.identity import IDENTITIES, SIGNED_IN, Identities
 from bot.doors.reading import DIRECTORY, reads
-from bot.doors.roles import SignedIn
-from bot.types import Person
 from rag.types import EVERYONE, Principal
 from tests.bot.server import settings_for
 

@@ -10,9 +10,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
-from bot.doors.roles import SignedIn
+from bot.domain.text.source_links import link_to_quote
+from bot.domain.users import SignedIn
 from bot.doors.sessions import SESSION_SECONDS, KeepsSessions, Sessions
-from bot.rendering.links import at_quote
 from bot.store.store import Store
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 
@@ -320,7 +320,7 @@ async def test_who_signs_in_goes_on_to_where_they_wanted(store: Store, tmp_path:
 async def test_signing_in_goes_on_to_the_quoted_lines_of_a_page(
     store: Store, tmp_path: Path
 ) -> None:
-    page = at_quote("/pages/IT/vpn.md", "c1", ["Open it, & wait: 50 % #1", "\u00e4 " * 70])
+    page = link_to_quote("/pages/IT/vpn.md", "c1", ["Open it, & wait: 50 % #1", "\u00e4 " * 70])
     wanted, _, place = page.partition("#")
     async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
         sent = await client.get(wanted, headers=PAGE_VIEW, allow_redirects=False)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.errors import SettingInvalid
 from bot.doors.signing import KEY_BYTES, Signer, same_secret, signing_key
-from bot.errors import SettingInvalid
 
 KEY = b"k" * KEY_BYTES
 

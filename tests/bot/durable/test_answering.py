@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
+from bot.domain.errors import StoreUnavailable
+from bot.domain.types import Escalation, Inquiry, Message, Outcome, Person, Refusal, Reply, Stage
 from bot.durable.answering import Answering
-from bot.errors import StoreUnavailable
-from bot.types import Escalation, Inquiry, Message, Outcome, Person, Refusal, Reply, Stage
 from tests.bot.fakes import EchoDesk, OpenAdmission, replied
 from tests.builders import message
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from bot.domain.errors import InteractionUnknown
+from bot.domain.types import Message
 from bot.durable.work import Limits
-from bot.errors import InteractionUnknown
 from bot.store.store import Store
-from bot.types import Message
 from tests.bot.fakes import Board, EchoDesk, Gate, replied
 from tests.bot.inboxes import inbox_over, running
 from tests.bot.recorded import becomes, posted, recorded, spoken

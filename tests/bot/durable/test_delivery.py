@@ -5,10 +5,18 @@ from dataclasses import replace
 
 import pytest
 
+from bot.domain.errors import ClaimLost, DeliveryFailed
+from bot.domain.types import (
+    Activity,
+    Delivery,
+    Interaction,
+    InteractionId,
+    Message,
+    PostedRef,
+    Stage,
+)
 from bot.durable.delivery import Deliverer, delivery_id
-from bot.errors import ClaimLost, DeliveryFailed
 from bot.store.store import Store
-from bot.types import Activity, Delivery, Interaction, InteractionId, Message, PostedRef, Stage
 from tests.bot.fakes import Board, replied
 from tests.bot.recorded import answered
 from tests.builders import message

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bot.config import load_settings
+from bot.domain.errors import EngineUnavailable, InboxUnavailable
+from bot.domain.settings import load_settings
+from bot.domain.types import InteractionId, Unfinished
 from bot.durable.engine import DbosEngine, Run, engine_url
 from bot.durable.work import Limits
-from bot.errors import EngineUnavailable, InboxUnavailable
 from bot.store.store import Store
-from bot.types import InteractionId, Unfinished
 from tests.bot.boards import EventfulBoard
 from tests.bot.fakes import Board, EchoDesk, Gate, replied
 from tests.bot.house import until

@@ -5,13 +5,13 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
+from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
+from bot.domain.handoff import HANDOFF_OFFER
+from bot.domain.outcomes import UNAVAILABLE
+from bot.domain.types import Escalation, Interaction, InteractionId, Message, Outcome, Stage
 from bot.durable.work import Limits
-from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
-from bot.escalations.handover import OFFERED
-from bot.outcomes import UNAVAILABLE
 from bot.store.store import Store
 from bot.store.work import StoredWork
-from bot.types import Escalation, Interaction, InteractionId, Message, Outcome, Stage
 from tests.bot.fakes import Board, EchoDesk, Gate, replied
 from tests.bot.inboxes import inbox_over, running
 from tests.bot.recorded import answered, becomes, posted, recorded, spoken
@@ -260,7 +260,7 @@ async def test_a_desk_that_breaks_becomes_an_escalation_without_the_exceptions_t
 
     assert isinstance(outcome.response, Escalation)
     assert outcome.response.reason == "unavailable"
-    assert outcome.response.text == f"{UNAVAILABLE} {OFFERED}"
+    assert outcome.response.text == f"{UNAVAILABLE} {HANDOFF_OFFER}"
     assert "hunter2" not in repr(outcome)
     assert any(line["event"] == "desk.failed" and line["exc_info"] for line in logs)
     assert (await recorded(store, message("hello").interaction_id)).status == "done"

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
+from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown
+from bot.domain.types import InteractionId, Message
 from bot.durable.joining import Opened
 from bot.durable.work import Limits
-from bot.errors import InboxFull, InboxUnavailable, InteractionUnknown
 from bot.store.store import Store
-from bot.types import InteractionId, Message
 from tests.bot.boards import EventfulBoard, IdleEngine
 from tests.bot.fakes import Board, EchoDesk, Gate, MemoryEngine, replied
 from tests.bot.inboxes import SOON, inbox_over, running

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from structlog.testing import capture_logs
 
+from bot.domain.errors import EngineUnavailable, InboxUnavailable, StoreUnavailable
 from bot.durable.joining import Opened, Surroundings, durable_inbox
 from bot.durable.work import Limits
-from bot.errors import EngineUnavailable, InboxUnavailable, StoreUnavailable
 from bot.store.store import Store
 from tests.bot.fakes import EchoDesk, Gate, MemoryEngine, OpenAdmission, Run, replied
 from tests.bot.house import until

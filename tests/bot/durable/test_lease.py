@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from bot.domain.errors import StoreUnavailable
 from bot.durable.lease import Lease
-from bot.errors import StoreUnavailable
 
 
 @dataclass

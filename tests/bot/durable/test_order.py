@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from bot.domain.types import Interaction, Message
 from bot.durable.order import ThreadOrder
 from bot.store.store import Store
-from bot.types import Interaction, Message
 from tests.bot.fakes import EchoDesk, MemoryEngine
 from tests.bot.inboxes import inbox_over, running
 from tests.builders import NOON, message

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Activity, Message, PostedRef, Stage
 from bot.durable.progress import Progress
-from bot.errors import DeliveryFailed
 from bot.store.store import Store
-from bot.types import Activity, Message, PostedRef, Stage
 from tests.bot.fakes import Board
 from tests.builders import activities, message
 

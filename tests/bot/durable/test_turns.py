@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import InteractionId, Message, Outcome
 from bot.durable.inbox import DurableInbox
-from bot.errors import DeliveryFailed
 from bot.store.store import Store
-from bot.types import InteractionId, Message, Outcome
 from tests.bot.boards import IdleEngine, QueueingBoard
 from tests.bot.durable.test_lease import Clock
 from tests.bot.fakes import EchoDesk, replied

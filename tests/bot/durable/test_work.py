@@ -12,16 +12,16 @@ import pytest
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
-from bot.durable.inbox import DurableInbox
-from bot.durable.work import Limits
-from bot.errors import AskerUnknown, ClaimLost, DeliveryFailed, DeliveryRefused, StoreUnavailable
-from bot.introductions import UNSURE
-from bot.outcomes import UNAVAILABLE
-from bot.ports import Admits
-from bot.store.store import Store
-from bot.store.tables import InteractionRow
-from bot.store.work import StoredWork
-from bot.types import (
+from bot.domain.errors import (
+    AskerUnknown,
+    ClaimLost,
+    DeliveryFailed,
+    DeliveryRefused,
+    StoreUnavailable,
+)
+from bot.domain.outcomes import UNAVAILABLE
+from bot.domain.ports import Admits
+from bot.domain.types import (
     Activity,
     Inquiry,
     Interaction,
@@ -31,6 +31,12 @@ from bot.types import (
     PostedRef,
     Stage,
 )
+from bot.durable.inbox import DurableInbox
+from bot.durable.work import Limits
+from bot.introductions import UNSURE
+from bot.store.store import Store
+from bot.store.tables import InteractionRow
+from bot.store.work import StoredWork
 from tests.bot.boards import EventfulBoard, Happening, IdleEngine
 from tests.bot.durable.test_lease import Clock
 from tests.bot.fakes import EchoDesk, Gate, OpenAdmission, replied

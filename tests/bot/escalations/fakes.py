@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from bot.errors import StoreUnavailable
-from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, Notice, Standing
-from bot.escalations.view import CaseView
-from bot.types import (
+from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStatus, CaseStep, Notice
+from bot.domain.errors import StoreUnavailable
+from bot.domain.types import (
     Activity,
     Delivery,
     Interaction,
@@ -20,6 +19,7 @@ from bot.types import (
     PostedRef,
     Thread,
 )
+from bot.escalations.case_view import CaseView
 from tests.builders import NOON
 
 ANNA = Actor("anna.lopez", "Anna Lopez", "expert")
@@ -255,7 +255,7 @@ def case_of(message: Message, **changes: object) -> Case:
     made = Case(
         interaction_id=message.interaction_id,
         tenant=message.thread.tenant,
-        standing=Standing("open"),
+        standing=CaseStatus("open"),
         reason="asked_for_human",
         question=message.text,
         asker_id=message.author.id,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.escalations.actors import actor_of, expert_of
-from bot.types import Person
+from bot.domain.cases import actor_of, expert_of
+from bot.domain.types import Person
 
 
 def test_who_has_a_verified_address_is_known_by_it_and_keeps_their_id_here() -> None:

@@ -8,14 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import ActRefused, EscalationTaken, InteractionUnknown
-from bot.escalations.casework import LONGEST_REPLY, Casework
-from bot.escalations.reading import IndexReading
-from bot.escalations.types import Act, Actor
-from bot.escalations.view import CaseView
-from bot.rendering.wording import NOT_SAID
-from bot.store.store import Store, sqlite_url
-from bot.types import (
+from bot.domain.cases import Act, Actor
+from bot.domain.errors import ActRefused, EscalationTaken, InteractionUnknown
+from bot.domain.types import (
     Clarification,
     Escalation,
     EscalationReason,
@@ -30,6 +25,11 @@ from bot.types import (
     Source,
     Trace,
 )
+from bot.escalations.case_view import CaseView
+from bot.escalations.casework import LONGEST_REPLY, Casework
+from bot.escalations.reading import IndexReading
+from bot.rendering.wording import NOT_SAID
+from bot.store.store import Store, sqlite_url
 from rag.errors import IndexUnavailable
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Chunk, ModelCall, Page, Principal, Readers

@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.escalations.handover import (
-    OFFER,
-    EscalationWording,
-    aside,
-    asked_in,
-    wish_about,
-    wished_about,
+from bot.domain.handoff import (
+    HANDOFF_QUESTION,
+    HandoffWording,
+    as_ephemeral,
+    people_channel,
+    person_request,
+    requested_question,
 )
-from bot.routing.intents.rules import Rules, Ruling
-from bot.types import (
+from bot.domain.types import (
     Escalation,
     EscalationReason,
     Intent,
@@ -29,9 +28,10 @@ from bot.types import (
     Response,
     Thread,
 )
+from bot.routing.intents.rules import Rules, Ruling
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED, delivery
 
-WORDING = EscalationWording(
+WORDING = HandoffWording(
     not_found="Not there.", uncertain="Not sure.", asks_people=frozenset({"slack"})
 )
 ASKED = Message(
@@ -59,7 +59,7 @@ def test_people_have_been_asked_only_where_a_channel_shows_it_to_them(
 def test_in_private_a_person_is_offered_and_not_promised(reason: EscalationReason) -> None:
     text = WORDING.text(reason, private=True, platform="slack")
 
-    assert OFFER in text
+    assert HANDOFF_QUESTION in text
     assert "I've asked" not in text
 
 
@@ -69,7 +69,7 @@ def test_what_one_person_alone_sees_asks_for_no_reply_and_promises_none_there(
     reason: EscalationReason, *, private: bool
 ) -> None:
     said = WORDING.text(reason, private=private, platform="slack")
-    text = aside(Escalation(said, reason=reason, question="vpn down?")).text
+    text = as_ephemeral(Escalation(said, reason=reason, question="vpn down?")).text
 
     assert "Reply" not in text
     assert "answer here" not in text
@@ -78,14 +78,14 @@ def test_what_one_person_alone_sees_asks_for_no_reply_and_promises_none_there(
 
 @given(st.text(max_size=6000))
 def test_a_wish_about_any_question_asks_for_a_person_and_names_it(question: str) -> None:
-    wish = wish_about(question)
+    wish = person_request(question)
 
-    assert wished_about(wish) == question.strip()
+    assert requested_question(wish) == question.strip()
     assert Rules().decide(wish, ()) == Ruling(Intent.HUMAN)
 
 
 def test_what_people_write_is_no_wish_of_a_button() -> None:
-    assert wished_about("can I ask a person?") == wished_about("") == ""
+    assert requested_question("can I ask a person?") == requested_question("") == ""
 
 
 def test_asking_for_a_person_is_consent() -> None:
@@ -99,7 +99,7 @@ def test_the_command_line_keeps_nothing_and_says_so(reason: EscalationReason) ->
     said = WORDING.text(reason, private=True, platform="cli")
 
     assert "list" not in said
-    assert OFFER not in said
+    assert HANDOFF_QUESTION not in said
     assert "Please ask your help desk." in said
 
 
@@ -112,14 +112,14 @@ def test_what_is_not_in_the_pages_is_said_in_the_configured_words() -> None:
 def test_people_are_asked_where_the_channel_names_them_else_in_the_usual_place() -> None:
     named = replace(HANDED_OVER, people="C-network")
 
-    assert asked_in(delivery(ASKED, HANDED_OVER), "C-help") == "C-help"
-    assert asked_in(delivery(ASKED, named), "C-help") == "C-network"
-    assert asked_in(delivery(ASKED, HANDED_OVER), None) is None
+    assert people_channel(delivery(ASKED, HANDED_OVER), "C-help") == "C-help"
+    assert people_channel(delivery(ASKED, named), "C-help") == "C-network"
+    assert people_channel(delivery(ASKED, HANDED_OVER), None) is None
 
 
 @pytest.mark.parametrize("response", [ANSWER, OFFERED])
 def test_nobody_is_asked_before_a_hand_over_is_made(response: Response) -> None:
-    assert asked_in(delivery(replace(ASKED, private=True), response), "C-help") is None
+    assert people_channel(delivery(replace(ASKED, private=True), response), "C-help") is None
 
 
 @pytest.mark.mended(id="teams-1")

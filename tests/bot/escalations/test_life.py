@@ -11,21 +11,21 @@ from hypothesis import assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bot.errors import ActRefused, EscalationTaken
-from bot.escalations.life import (
+from bot.domain.cases import Act, Actor, CaseStatus, State
+from bot.domain.errors import ActRefused, EscalationTaken
+from bot.escalations.lifecycle import (
     ASKERS_ACTS,
     OWNED,
     SETTLED,
-    SOMEBODY,
+    UNNAMED_PERSON,
     UNSETTLED,
     WAITING,
-    Reminders,
+    ReminderSchedule,
     after,
-    called,
-    happens,
-    told_of,
+    display_name,
+    is_change,
+    recipients_of,
 )
-from bot.escalations.types import Act, Actor, Standing, State
 from tests.builders import NOON
 
 ANNA = Actor("u1", "Anna", "expert")
@@ -34,16 +34,16 @@ CLEO = Actor("u3", "Cleo", "asker")
 STRANGER = Actor("u4", "Dan", "asker")
 ASKING_EXPERT = Actor("u3", "Cleo", "expert")
 
-OPEN = Standing("open")
-REOPENED = Standing("reopened")
-CLAIMED = Standing("claimed", "u1", "Anna")
-ANSWERED = Standing("answered", "u1", "Anna")
-RESOLVED = Standing("resolved", "u1", "Anna")
-DECLINED = Standing("declined", "u1", "Anna")
+OPEN = CaseStatus("open")
+REOPENED = CaseStatus("reopened")
+CLAIMED = CaseStatus("claimed", "u1", "Anna")
+ANSWERED = CaseStatus("answered", "u1", "Anna")
+RESOLVED = CaseStatus("resolved", "u1", "Anna")
+DECLINED = CaseStatus("declined", "u1", "Anna")
 TAKEN = "Anna has it already. Leave it to them, or ask them to release it."
 
 
-def does(standing: Standing, act: Act, actor: Actor) -> Standing:
+def does(standing: CaseStatus, act: Act, actor: Actor) -> CaseStatus:
     return after(standing, act, actor, is_asker=actor.id == CLEO.id)
 
 
@@ -66,7 +66,7 @@ def does(standing: Standing, act: Act, actor: Actor) -> Standing:
         (ANSWERED, "resolve", ANNA, RESOLVED),
         (ANSWERED, "resolve", CLEO, RESOLVED),
         (ANSWERED, "resolve", ASKING_EXPERT, RESOLVED),
-        (OPEN, "resolve", CLEO, Standing("resolved")),
+        (OPEN, "resolve", CLEO, CaseStatus("resolved")),
         (RESOLVED, "resolve", BEN, RESOLVED),
         (OPEN, "decline", ANNA, DECLINED),
         (REOPENED, "decline", ANNA, DECLINED),
@@ -80,13 +80,13 @@ def does(standing: Standing, act: Act, actor: Actor) -> Standing:
         (REOPENED, "reopen", BEN, REOPENED),
     ],
 )
-def test_what_may_be_done(standing: Standing, act: Act, actor: Actor, then: Standing) -> None:
+def test_what_may_be_done(standing: CaseStatus, act: Act, actor: Actor, then: CaseStatus) -> None:
     assert does(standing, act, actor) == then
 
 
 @pytest.mark.parametrize("standing", [CLAIMED, ANSWERED], ids=lambda each: each.state)
 @pytest.mark.parametrize("act", ["claim", "release", "reply", "resolve", "decline"])
-def test_who_comes_second_is_told_who_has_it(standing: Standing, act: Act) -> None:
+def test_who_comes_second_is_told_who_has_it(standing: CaseStatus, act: Act) -> None:
     with pytest.raises(EscalationTaken, match=re.escape(TAKEN)) as refused:
         does(standing, act, BEN)
 
@@ -101,7 +101,7 @@ def test_who_comes_second_is_told_who_has_it(standing: Standing, act: Act) -> No
         (DECLINED, "resolve", ANNA, "It was declined by Anna already. Reopen it first."),
         (DECLINED, "resolve", CLEO, "It was declined by Anna already. Reopen it first."),
         (RESOLVED, "decline", ANNA, "It was resolved by Anna already. Reopen it first."),
-        (Standing("resolved"), "release", ANNA, "It was resolved already. Reopen it first."),
+        (CaseStatus("resolved"), "release", ANNA, "It was resolved already. Reopen it first."),
         (ANSWERED, "decline", ANNA, "You have answered it already. Resolve it, or release it"),
         (CLAIMED, "reopen", ANNA, "You have it. Release it if somebody else should take it."),
         (CLAIMED, "reopen", BEN, "Anna has it and has not answered yet. Ask them to release it."),
@@ -111,7 +111,7 @@ def test_who_comes_second_is_told_who_has_it(standing: Standing, act: Act) -> No
     ],
 )
 def test_what_may_not_be_done_is_said_with_what_can(
-    standing: Standing, act: Act, actor: Actor, words: str
+    standing: CaseStatus, act: Act, actor: Actor, words: str
 ) -> None:
     with pytest.raises(ActRefused, match=re.escape(words)):
         does(standing, act, actor)
@@ -119,7 +119,7 @@ def test_what_may_not_be_done_is_said_with_what_can(
 
 @pytest.mark.parametrize("standing", [OPEN, CLAIMED, ANSWERED, RESOLVED, DECLINED, REOPENED])
 @pytest.mark.parametrize("act", get_args(Act))
-def test_a_stranger_does_nothing_at_all(standing: Standing, act: Act) -> None:
+def test_a_stranger_does_nothing_at_all(standing: CaseStatus, act: Act) -> None:
     with pytest.raises(ActRefused, match="Only the one who asked"):
         does(standing, act, STRANGER)
 
@@ -138,14 +138,14 @@ def test_a_stranger_does_nothing_at_all(standing: Standing, act: Act) -> None:
 def test_people_see_every_act_and_the_asker_is_told_of_others(
     act: Act, by_expert: tuple[str, ...]
 ) -> None:
-    assert told_of(act, is_asker=True) == ("people",)
-    assert told_of(act, is_asker=False) == by_expert
+    assert recipients_of(act, is_asker=True) == ("people",)
+    assert recipients_of(act, is_asker=False) == by_expert
 
 
 def test_an_owner_is_known_by_an_earlier_id_of_theirs() -> None:
-    had = Standing("claimed", "oidc-1", "Anna")
+    had = CaseStatus("claimed", "oidc-1", "Anna")
     anna = Actor("anna@acme.example", "Anna", "expert", frozenset({"oidc-1"}))
-    assert does(had, "release", anna) == Standing("open")
+    assert does(had, "release", anna) == CaseStatus("open")
     assert does(had, "reply", anna).owner_id == "anna@acme.example"
     with pytest.raises(ActRefused, match="You have it"):
         does(had, "reopen", anna)
@@ -160,19 +160,19 @@ def test_every_state_is_of_one_kind() -> None:
 
 
 def test_a_name_is_shown_on_one_line_and_never_missing() -> None:
-    assert called(" Anna\nLopez ") == "Anna Lopez"
-    assert called(" ") == SOMEBODY
-    assert len(called("a" * 500)) <= 81
+    assert display_name(" Anna\nLopez ") == "Anna Lopez"
+    assert display_name(" ") == UNNAMED_PERSON
+    assert len(display_name("a" * 500)) <= 81
 
 
 def test_reminders_come_at_even_distances_until_there_were_enough() -> None:
-    reminders = Reminders(timedelta(minutes=10), most=2)
+    reminders = ReminderSchedule(timedelta(minutes=10), most=2)
 
     assert reminders.due(NOON) == NOON + timedelta(minutes=10)
     assert reminders.due(NOON, pings=1) == NOON + timedelta(minutes=10)
     assert reminders.due(NOON, pings=2) is None
-    assert Reminders(timedelta(0)).due(NOON) is None
-    assert Reminders(most=0).due(NOON) is None
+    assert ReminderSchedule(timedelta(0)).due(NOON) is None
+    assert ReminderSchedule(most=0).due(NOON) is None
 
 
 EXPERTS = st.sampled_from([ANNA, BEN, ASKING_EXPERT])
@@ -204,7 +204,7 @@ class Lives(RuleBasedStateMachine):
             assert self.standing.owner_id != actor.id
             assert refused.owner_name == self.standing.owner_name
 
-    def holds(self, act: Act, actor: Actor, before: Standing) -> None:
+    def holds(self, act: Act, actor: Actor, before: CaseStatus) -> None:
         then = self.standing
         assert actor != STRANGER
         assert actor.role == "expert" or act in ASKERS_ACTS
@@ -216,7 +216,7 @@ class Lives(RuleBasedStateMachine):
             self.answered = True
         elif then.state != before.state and then.state in WAITING:
             self.answered = False
-        assert happens(act, before, then) is (act == "reply" or then != before)
+        assert is_change(act, before, then) is (act == "reply" or then != before)
 
     @rule(act=ACTS, actor=ANYBODY)
     def anything(self, act: Act, actor: Actor) -> None:

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 from structlog.testing import capture_logs
 
-from bot.escalations.announcing import AnnouncedCases
-from bot.escalations.news import News
-from bot.escalations.types import Notice
+from bot.domain.cases import Notice
+from bot.escalations.casework import NotifyingCases
+from bot.escalations.notices import NoticeLoop
 from tests.bot.escalations.fakes import (
     ANNA,
     Clock,
@@ -58,8 +58,8 @@ def news_of(
     *,
     every: float = 0.01,
     is_open: Callable[[], bool] = lambda: True,
-) -> News:
-    return News(
+) -> NoticeLoop:
+    return NoticeLoop(
         owner="me",
         outbox=outbox,
         teller=aloud,
@@ -70,7 +70,7 @@ def news_of(
 
 
 @asynccontextmanager
-async def going(news: News) -> AsyncIterator[News]:
+async def going(news: NoticeLoop) -> AsyncIterator[NoticeLoop]:
     news.start()
     try:
         yield news
@@ -98,7 +98,7 @@ async def test_what_another_process_wrote_is_found_by_looking(
 async def test_an_act_in_this_process_is_told_at_once(outbox: MemoryOutbox, aloud: Aloud) -> None:
     async with going(news_of(outbox, aloud, every=60)) as news:
         await until(lambda: outbox.asked == 2)
-        cases = AnnouncedCases(MemoryCases({ASKED.interaction_id: case_of(ASKED)}), news.hint)
+        cases = NotifyingCases(MemoryCases({ASKED.interaction_id: case_of(ASKED)}), news.hint)
         outbox.put(notice_of(ASKED, id="a"))
         await cases.act("default", ASKED.interaction_id, "reply", ANNA, "So.")
         await until(lambda: aloud.told == ["a"])
@@ -213,7 +213,7 @@ async def test_stopping_finishes_what_is_being_told_and_begins_nothing_more(
 async def test_stopping_does_not_wait_for_ever(
     outbox: MemoryOutbox, aloud: Aloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.escalations.news._STOP_SECONDS", 0.05)
+    monkeypatch.setattr("bot.escalations.notices._STOP_SECONDS", 0.05)
     outbox.put(notice_of(ASKED, id="a"))
     begun = asyncio.Event()
 
@@ -233,7 +233,7 @@ async def test_what_is_claimed_too_long_is_left_to_others(
     outbox: MemoryOutbox, aloud: Aloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that stood still must not tell what another one has taken over."""
-    monkeypatch.setattr("bot.escalations.news._FRESH_SECONDS", -1.0)
+    monkeypatch.setattr("bot.escalations.notices._FRESH_SECONDS", -1.0)
     outbox.put(notice_of(ASKED, id="a"))
     await news_of(outbox, aloud).round()
     assert aloud.told == []

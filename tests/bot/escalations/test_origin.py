@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.errors import DeliveryFailed
-from bot.escalations.origin import Origins
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import InteractionId, Message
+from bot.escalations.casework import QuestionLinks
 from bot.store.store import Store
-from bot.types import InteractionId, Message
 from tests.builders import message
 
 
@@ -46,15 +46,15 @@ async def asked(store: Store) -> InteractionId:
 async def test_a_link_is_asked_for_once(
     store: Store, channel: Linking, asked: InteractionId
 ) -> None:
-    origins = Origins(store.interactions, {"slack": channel})
+    origins = QuestionLinks(store.interactions, {"slack": channel})
 
     assert [await origins.of(asked) for _ in range(2)] == ["https://slack.example/m1"] * 2
     assert channel.asked == ["m1"]
 
 
 async def test_what_gives_no_link_has_none(store: Store, asked: InteractionId) -> None:
-    assert await Origins(store.interactions, {"teams": Linking()}).of(asked) is None
-    assert await Origins(store.interactions, {}).of(InteractionId("nothing")) is None
+    assert await QuestionLinks(store.interactions, {"teams": Linking()}).of(asked) is None
+    assert await QuestionLinks(store.interactions, {}).of(InteractionId("nothing")) is None
 
 
 @pytest.mark.parametrize("gives", [None, "", "javascript:alert(1)", "http://slack.example"])
@@ -63,13 +63,13 @@ async def test_only_a_secure_address_is_a_link(
 ) -> None:
     channel.gives = gives
 
-    assert await Origins(store.interactions, {"slack": channel}).of(asked) is None
+    assert await QuestionLinks(store.interactions, {"slack": channel}).of(asked) is None
 
 
 async def test_a_platform_that_fails_is_asked_again_the_next_time(
     store: Store, channel: Linking, asked: InteractionId
 ) -> None:
-    origins = Origins(store.interactions, {"slack": channel})
+    origins = QuestionLinks(store.interactions, {"slack": channel})
     channel.error = DeliveryFailed("Slack is away.")
     assert await origins.of(asked) is None
 
@@ -81,6 +81,6 @@ async def test_a_platform_that_is_slow_holds_up_no_page(
     store: Store, channel: Linking, asked: InteractionId
 ) -> None:
     channel.may_answer.clear()
-    origins = Origins(store.interactions, {"slack": channel}, patience_seconds=0.01)
+    origins = QuestionLinks(store.interactions, {"slack": channel}, patience_seconds=0.01)
 
     assert await origins.of(asked) is None

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from bot.errands import Errands
-from bot.errors import InteractionUnknown, StoreUnavailable
-from bot.escalations.pressing import PressedCards
-from bot.escalations.view import CaseView
-from bot.types import Interaction, InteractionId, Message, Person, PostedRef, Thread
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import InteractionUnknown, StoreUnavailable
+from bot.domain.types import Interaction, InteractionId, Message, Person, PostedRef, Thread
+from bot.escalations.cards import CardActions
+from bot.escalations.case_view import CaseView
 from rag.types import Principal
 from tests.bot.escalations.fakes import case_of
 from tests.builders import NOON
@@ -50,9 +50,9 @@ class Office:
         """Show nothing."""
 
 
-def cards(office: Office, tenant: str = "acme") -> PressedCards:
-    return PressedCards(
-        tenant=tenant, sees=office, recorded=office, cards=office, errands=Errands()
+def cards(office: Office, tenant: str = "acme") -> CardActions:
+    return CardActions(
+        tenant=tenant, sees=office, recorded=office, cards=office, errands=BackgroundTasks()
     )
 
 

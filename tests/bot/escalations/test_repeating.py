@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.escalations.handover import wish_about
+from bot.domain.handoff import person_request
+from bot.domain.types import Escalation, EscalationReason, Interaction, Outcome
 from bot.escalations.repeating import asked_already, is_wish
-from bot.types import Escalation, EscalationReason, Interaction, Outcome
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.builders import NOON, message
 
@@ -29,8 +29,8 @@ ANSWERED = interaction(QUESTION, outcome=Outcome(ANSWER, TRACE))
 
 
 def test_what_a_button_says_is_a_wish_and_what_people_write_is_none() -> None:
-    assert is_wish(message(wish_about(QUESTION)))
-    assert is_wish(message(wish_about("")))
+    assert is_wish(message(person_request(QUESTION)))
+    assert is_wish(message(person_request("")))
     assert not is_wish(message("yes"))
 
 
@@ -51,4 +51,4 @@ def test_what_a_button_says_is_a_wish_and_what_people_write_is_none() -> None:
 def test_a_wish_is_repeated_where_people_were_asked_the_same(
     about: str, before: list[Interaction], *, is_repeated: bool
 ) -> None:
-    assert asked_already(message(wish_about(about)), before) is is_repeated
+    assert asked_already(message(person_request(about)), before) is is_repeated

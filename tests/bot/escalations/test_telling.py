@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 import pytest
 from structlog.testing import capture_logs
 
-from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.cases import CaseStatus, Notice
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.ports import Channel
+from bot.domain.types import Interaction, Message, PostedRef, Status
 from bot.escalations.casework import Casework
-from bot.escalations.telling import Teller
-from bot.escalations.types import Notice, Standing
-from bot.ports import Channel
-from bot.types import Interaction, Message, PostedRef, Status
+from bot.escalations.notices import NoticeDelivery
 from tests.bot.escalations.fakes import (
     Clock,
     MemoryCases,
@@ -56,7 +56,7 @@ class Desk:
 
     async def again(self, channels: Sequence[Channel] | None = None) -> bool:
         """Have a teller tell what is due, as a process that knows nothing of those before."""
-        teller = Teller(
+        teller = NoticeDelivery(
             outbox=self.outbox,
             cases=self.cases,
             works=Casework(cases=self.cases, interactions=self.record, readable=ReadsNothing()),
@@ -190,7 +190,7 @@ async def test_without_such_a_place_the_board_shows_it_and_a_line_says_so(desk: 
 
 @pytest.mark.parametrize("state", ["claimed", "answered", "resolved", "declined"])
 async def test_nobody_is_reminded_of_what_somebody_has(desk: Desk, state: str) -> None:
-    case = replace(case_of(ASKED), standing=Standing(state, "anna", "Anna"))  # type: ignore[arg-type]
+    case = replace(case_of(ASKED), standing=CaseStatus(state, "anna", "Anna"))  # type: ignore[arg-type]
     desk.cases.cases[ASKED.interaction_id] = case
     assert await desk.tell(PING)
     assert not desk.board.reminded

@@ -7,16 +7,16 @@ from typing import get_args
 
 import pytest
 
-from bot.escalations.types import Act, Actor, Notice
-from bot.escalations.wording import as_plain, said
-from bot.types import InteractionId
+from bot.domain.cases import Act, Actor, Notice
+from bot.domain.types import InteractionId
+from bot.escalations.asker_notices import as_plain, notice_text
 
 ANNA = Actor("u1", "Anna Lopez", "expert")
 TOLD = Notice("n1", InteractionId("i1"), 2, "reply", "asker", ANNA, "Restart it.\n\nThen wait.")
 
 
 def test_a_reply_is_the_persons_and_so_are_the_words() -> None:
-    news = said(TOLD)
+    news = notice_text(TOLD)
 
     assert (news.name, news.did, news.words) == ("Anna Lopez", "answered:", TOLD.text)
     assert as_plain(news) == "Anna Lopez answered:\n\nRestart it.\n\nThen wait."
@@ -24,8 +24,8 @@ def test_a_reply_is_the_persons_and_so_are_the_words() -> None:
 
 @pytest.mark.parametrize("act", [act for act in get_args(Act) if act != "release"])
 def test_every_step_that_is_told_has_words_with_and_without_the_persons_own(act: Act) -> None:
-    with_words = as_plain(said(replace(TOLD, step=act)))
-    without = as_plain(said(replace(TOLD, step=act, text=" ")))
+    with_words = as_plain(notice_text(replace(TOLD, step=act)))
+    without = as_plain(notice_text(replace(TOLD, step=act, text=" ")))
 
     assert with_words.startswith("Anna Lopez ")
     assert with_words.endswith(":\n\nRestart it.\n\nThen wait.")
@@ -36,4 +36,6 @@ def test_every_step_that_is_told_has_words_with_and_without_the_persons_own(act:
 
 def test_nobody_is_called_by_no_name() -> None:
     for actor in (None, Actor("u1", " ", "expert")):
-        assert as_plain(said(replace(TOLD, actor=actor))).startswith("Somebody at the help desk a")
+        assert as_plain(notice_text(replace(TOLD, actor=actor))).startswith(
+            "Somebody at the help desk a"
+        )

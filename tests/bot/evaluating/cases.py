@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from bot.domain.types import ConfidenceLevel, Intent
 from bot.evaluating.asking import Case
 from bot.evaluating.judging import Verdict
 from bot.evaluating.questions import Kind, Labelled
-from bot.types import ConfidenceLevel, Intent
 
 RIGHT = Verdict(facts=True, cited=True, evidence=True, citations=2, valid=2, words=30)
 WRONG = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, words=10)

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from bot.desk import Desk
-from bot.errors import SettingInvalid
-from bot.escalations.handover import EscalationWording
+from bot.domain.errors import SettingInvalid
+from bot.domain.handoff import HandoffWording
+from bot.domain.ports import ReportStage
+from bot.domain.types import Inquiry, Intent, Outcome, Reply, Route, Trace
 from bot.evaluating.asking import Subject
 from bot.evaluating.evaluation import Ask, ask_all, certify, evaluate, everything, train
 from bot.evaluating.questions import Labelled, load_questions
@@ -19,9 +21,7 @@ from bot.evaluating.rendering import markdown, shown
 from bot.evaluating.report import Figure, Report
 from bot.gating.gate import load_gate
 from bot.gating.gate_file import Calibration, Feature, GateFile
-from bot.ports import ReportStage
 from bot.routing.generic import GenericAnswers
-from bot.types import Inquiry, Intent, Outcome, Reply, Route, Trace
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.index.embedded.schema import SCHEMA
@@ -101,7 +101,7 @@ def subject(index: EmbeddedIndex, gate_path: Path) -> Subject:
         generic=GenericAnswers(None),
         pipeline=Pipeline(index, WordEmbedder(), composer),
         gate=load_gate(0.65, gate_path),
-        wording=EscalationWording(not_found="Not there.", uncertain="Not sure."),
+        wording=HandoffWording(not_found="Not there.", uncertain="Not sure."),
     )
     return Subject(desk, composer, index, WordEmbedder())
 

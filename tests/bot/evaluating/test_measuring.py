@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.domain.types import Intent
 from bot.evaluating import measuring
 from bot.evaluating.retrieving import Rankings
-from bot.types import Intent
 from tests.bot.evaluating.cases import RIGHT, WRONG, case, numbered, row
 
 

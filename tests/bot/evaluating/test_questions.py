@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
 from bot.evaluating.questions import load_questions
 from rag.types import Turn
 from tests.bot.evaluating.cases import row

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
 from bot.gating.careful import CAREFUL_RULE
 from bot.gating.gate import GATE_FILE, Gate, Judgement, load_gate, veto
 from bot.gating.gate_file import (

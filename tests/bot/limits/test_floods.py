@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from bot.errors import RateExceeded
+from bot.domain.errors import RateExceeded
+from bot.domain.types import Message, Person
+from bot.domain.usage import UsageLimits
 from bot.limits.floods import TIMES, Floods
 from bot.limits.notices import Notices
-from bot.limits.usage import UseLimits
-from bot.types import Message, Person
 from tests.builders import message
 
 MOST = 2
@@ -18,7 +18,7 @@ MOST = 2
 class Minute:
     """A gate with a clock of its own, and what it dropped."""
 
-    def __init__(self, limits: UseLimits) -> None:
+    def __init__(self, limits: UsageLimits) -> None:
         self.now = 0.0
         self.dropped: list[Message] = []
         self.floods = Floods(limits, Notices(lambda: self.now), self.dropped.append, self.clock)
@@ -39,8 +39,8 @@ def by(person: str, number: int) -> Message:
     return replace(message("hi", message_id=f"{person}{number}"), author=Person(person))
 
 
-@pytest.mark.parametrize("limits", [UseLimits(per_user=MOST), UseLimits(per_channel=MOST)])
-def test_three_times_a_rate_is_taken_and_no_more_until_it_is_over(limits: UseLimits) -> None:
+@pytest.mark.parametrize("limits", [UsageLimits(per_user=MOST), UsageLimits(per_channel=MOST)])
+def test_three_times_a_rate_is_taken_and_no_more_until_it_is_over(limits: UsageLimits) -> None:
     minute = Minute(limits)
 
     taken = [minute.takes(by("anna", number)) for number in range(TIMES * MOST + 2)]
@@ -52,7 +52,7 @@ def test_three_times_a_rate_is_taken_and_no_more_until_it_is_over(limits: UseLim
 
 
 def test_what_was_taken_is_taken_again_when_it_is_sent_again() -> None:
-    minute = Minute(UseLimits(per_user=1))
+    minute = Minute(UsageLimits(per_user=1))
     for _ in range(5):
         assert minute.takes(by("anna", 0))
     assert minute.takes(by("anna", 1))
@@ -63,7 +63,7 @@ def test_what_was_taken_is_taken_again_when_it_is_sent_again() -> None:
 
 
 def test_one_who_floods_holds_nobody_else_back() -> None:
-    minute = Minute(UseLimits(per_user=1))
+    minute = Minute(UsageLimits(per_user=1))
     for number in range(10):
         minute.takes(by("flo", number))
 
@@ -71,7 +71,7 @@ def test_one_who_floods_holds_nobody_else_back() -> None:
 
 
 def test_ordinary_talk_takes_nothing_from_who_asks() -> None:
-    minute = Minute(UseLimits(per_channel=1))
+    minute = Minute(UsageLimits(per_channel=1))
     for number in range(10):
         minute.takes(replace(by("anna", number), overheard=True))
 
@@ -79,14 +79,14 @@ def test_ordinary_talk_takes_nothing_from_who_asks() -> None:
 
 
 def test_without_rates_nothing_is_held_back() -> None:
-    minute = Minute(UseLimits())
+    minute = Minute(UsageLimits())
 
     assert all(minute.takes(by("anna", number)) for number in range(100))
     assert minute.floods.remembered == 0
 
 
 def test_who_is_quiet_for_a_minute_is_forgotten() -> None:
-    minute = Minute(UseLimits(per_user=1))
+    minute = Minute(UsageLimits(per_user=1))
     for number in range(50):
         minute.takes(by(f"p{number}", 0))
     minute.now = 60.0

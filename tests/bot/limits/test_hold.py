@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.domain.types import Inquiry, Message, Refusal
+from bot.domain.usage import UsageLimits
 from bot.limits.limits import WINDOW, LimitedAdmission
 from bot.limits.notices import Notices
-from bot.limits.usage import UseLimits
-from bot.types import Inquiry, Message, Refusal
 from tests.bot.ledger import Door, Ledger
 
 Arrivals = Sequence[tuple[float, str, str, str]]
@@ -27,7 +27,7 @@ arrivals = st.lists(
     ),
     max_size=60,
 )
-rates = st.builds(UseLimits, per_user=st.integers(0, 4), per_channel=st.integers(0, 6))
+rates = st.builds(UsageLimits, per_user=st.integers(0, 4), per_channel=st.integers(0, 6))
 
 
 def recorded(ledger: Ledger, arrived: Arrivals) -> list[Message]:
@@ -37,7 +37,9 @@ def recorded(ledger: Ledger, arrived: Arrivals) -> list[Message]:
     ]
 
 
-def decided(ledger: Ledger, limits: UseLimits, asked: Sequence[Message]) -> list[Inquiry | Refusal]:
+def decided(
+    ledger: Ledger, limits: UsageLimits, asked: Sequence[Message]
+) -> list[Inquiry | Refusal]:
     door = LimitedAdmission(Door(), use=ledger, pauses=ledger, limits=limits, notices=Notices())
 
     async def admit() -> list[Inquiry | Refusal]:
@@ -62,7 +64,7 @@ def by(key: Callable[[Message], object], messages: Sequence[Message]) -> list[in
 
 @settings(max_examples=200, deadline=None)
 @given(arrived=arrivals, limits=rates)
-def test_no_window_holds_more_than_is_allowed(arrived: Arrivals, limits: UseLimits) -> None:
+def test_no_window_holds_more_than_is_allowed(arrived: Arrivals, limits: UsageLimits) -> None:
     ledger = Ledger()
     asked = recorded(ledger, arrived)
     let_in = [
@@ -82,7 +84,7 @@ def test_no_window_holds_more_than_is_allowed(arrived: Arrivals, limits: UseLimi
 @settings(max_examples=100, deadline=None)
 @given(arrived=arrivals, limits=rates)
 def test_the_same_message_is_decided_the_same_whenever_it_is_asked(
-    arrived: Arrivals, limits: UseLimits
+    arrived: Arrivals, limits: UsageLimits
 ) -> None:
     ledger = Ledger()
     at_once = [decided(ledger, limits, recorded(ledger, [arrival]))[0] for arrival in arrived]
@@ -94,7 +96,7 @@ def test_the_same_message_is_decided_the_same_whenever_it_is_asked(
 
 @settings(max_examples=100, deadline=None)
 @given(arrived=arrivals, limits=rates)
-def test_what_others_ask_elsewhere_does_not_count(arrived: Arrivals, limits: UseLimits) -> None:
+def test_what_others_ask_elsewhere_does_not_count(arrived: Arrivals, limits: UsageLimits) -> None:
     own = ("anna", "C1", "default")
     ledger, quiet = Ledger(), Ledger()
     among_others = [
@@ -120,8 +122,8 @@ def _elsewhere(arrival: tuple[float, str, str, str]) -> bool:
 def test_a_calm_asker_is_always_heard(arrived: list[float], most: int) -> None:
     ledger = Ledger()
     asked = recorded(ledger, [(at, "anna", "C1", "default") for at in sorted(arrived)])
-    kinds = Counter(type(each) for each in decided(ledger, UseLimits(per_user=most), asked))
+    kinds = Counter(type(each) for each in decided(ledger, UsageLimits(per_user=most), asked))
 
     assert kinds[Inquiry] == min(most, len(arrived))
     later = ledger.arrive(max(arrived) + timedelta(seconds=60).total_seconds())
-    assert isinstance(decided(ledger, UseLimits(per_user=most), [later])[0], Inquiry)
+    assert isinstance(decided(ledger, UsageLimits(per_user=most), [later])[0], Inquiry)

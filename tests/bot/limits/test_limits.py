@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from bot.escalations.handover import OFFERED
+from bot.chat.response_view import render
+from bot.domain.handoff import HANDOFF_OFFER
+from bot.domain.types import NO_MODEL, Inquiry, Limit, Message, Policy, Refusal, Reply
+from bot.domain.usage import Pause, UsageLimits
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import Notices
-from bot.limits.usage import Pause, UseLimits
-from bot.rendering.rendering import render
-from bot.types import NO_MODEL, Inquiry, Limit, Message, Policy, Refusal, Reply
 from rag.types import Turn
 from tests.bot.ledger import Door, Ledger
 from tests.builders import NOON
@@ -19,13 +19,13 @@ from tests.builders import NOON
 JARGON = re.compile(r"token|budget|quota|rate|limit|model|error|exception", re.IGNORECASE)
 
 
-def admission(ledger: Ledger, limits: UseLimits, door: Door | None = None) -> LimitedAdmission:
+def admission(ledger: Ledger, limits: UsageLimits, door: Door | None = None) -> LimitedAdmission:
     return LimitedAdmission(
         door or Door(), use=ledger, pauses=ledger, limits=limits, notices=Notices()
     )
 
 
-async def refusal(ledger: Ledger, limits: UseLimits, asked: Message) -> Refusal:
+async def refusal(ledger: Ledger, limits: UsageLimits, asked: Message) -> Refusal:
     told = await admission(ledger, limits).admit(asked)
     assert isinstance(told, Refusal)
     return told
@@ -36,14 +36,14 @@ async def test_without_limits_everything_is_admitted() -> None:
     ledger.spend(10**9, 10.0**6)
     last = [ledger.arrive(n / 10) for n in range(100)][-1]
 
-    assert isinstance(await admission(ledger, UseLimits()).admit(last), Inquiry)
+    assert isinstance(await admission(ledger, UsageLimits()).admit(last), Inquiry)
 
 
 async def test_one_message_too_many_is_refused_with_the_wait() -> None:
     ledger = Ledger()
     for second in (0, 10):
         ledger.arrive(second)
-    told = await refusal(ledger, UseLimits(per_user=2), ledger.arrive(28.5))
+    told = await refusal(ledger, UsageLimits(per_user=2), ledger.arrive(28.5))
 
     assert told == Refusal(
         "I can only take 2 messages a minute from one person. "
@@ -59,7 +59,7 @@ async def test_there_is_room_again_after_the_wait_and_not_before(most: int) -> N
     ledger = Ledger()
     for second in range(most):
         ledger.arrive(second)
-    told = await refusal(ledger, UseLimits(per_user=most), ledger.arrive(most))
+    told = await refusal(ledger, UsageLimits(per_user=most), ledger.arrive(most))
     named = re.search(r"about (\d+) seconds", told.text)
     assert named is not None
     wait = int(named[1])
@@ -67,14 +67,14 @@ async def test_there_is_room_again_after_the_wait_and_not_before(most: int) -> N
     for second in range(most + 1):
         later.arrive(second)
 
-    limits = UseLimits(per_user=most)
+    limits = UsageLimits(per_user=most)
     assert isinstance(await admission(later, limits).admit(later.arrive(most + wait)), Inquiry)
     assert wait > 50
 
 
 async def test_who_floods_a_channel_is_stopped_and_the_others_are_not() -> None:
     ledger = Ledger()
-    limits = UseLimits(per_user=3, per_channel=10)
+    limits = UsageLimits(per_user=3, per_channel=10)
     for n in range(50):
         flood = ledger.arrive(n / 10, person="flo")
 
@@ -88,7 +88,7 @@ async def test_a_busy_channel_is_told_so(*, private: bool, where: str) -> None:
     for n in range(4):
         ledger.arrive(n, person=f"p{n}", private=private)
     told = await refusal(
-        ledger, UseLimits(per_user=3, per_channel=4), ledger.arrive(4, private=private)
+        ledger, UsageLimits(per_user=3, per_channel=4), ledger.arrive(4, private=private)
     )
 
     assert told.note == "rate_per_channel_per_minute"
@@ -100,13 +100,15 @@ async def test_a_request_for_a_person_is_held_by_a_rate() -> None:
     ledger.arrive()
     asked = ledger.arrive(1, "Can I talk to a human?")
 
-    assert (await refusal(ledger, UseLimits(per_user=1), asked)).note == "rate_per_user_per_minute"
+    assert (
+        await refusal(ledger, UsageLimits(per_user=1), asked)
+    ).note == "rate_per_user_per_minute"
 
 
 async def test_whoever_is_refused_for_haste_costs_no_look_into_the_history() -> None:
     ledger, door = Ledger(), Door()
     ledger.arrive()
-    await admission(ledger, UseLimits(per_user=1), door).admit(ledger.arrive(1))
+    await admission(ledger, UsageLimits(per_user=1), door).admit(ledger.arrive(1))
 
     assert door.asked == 0
 
@@ -114,13 +116,13 @@ async def test_whoever_is_refused_for_haste_costs_no_look_into_the_history() -> 
 @pytest.mark.parametrize(
     ("limits", "note", "whose"),
     [
-        (UseLimits(tokens=1000), "model_tokens_per_day", "all"),
-        (UseLimits(usd=0.5), "model_usd_per_day", "all"),
-        (UseLimits(tokens_per_user=1000), "model_tokens_per_user_per_day", "you all"),
+        (UsageLimits(tokens=1000), "model_tokens_per_day", "all"),
+        (UsageLimits(usd=0.5), "model_usd_per_day", "all"),
+        (UsageLimits(tokens_per_user=1000), "model_tokens_per_user_per_day", "you all"),
     ],
 )
 async def test_a_used_up_budget_is_told_with_the_offer_of_a_person(
-    limits: UseLimits, note: str, whose: str
+    limits: UsageLimits, note: str, whose: str
 ) -> None:
     ledger = Ledger()
     ledger.spend(1000, 0.5)
@@ -128,7 +130,7 @@ async def test_a_used_up_budget_is_told_with_the_offer_of_a_person(
 
     assert told == Refusal(
         f"I've given {whose} the answers I may for today. I can answer again after midnight UTC, "
-        f"in about 12 hours. {OFFERED}",
+        f"in about 12 hours. {HANDOFF_OFFER}",
         note,
         limit=Limit("budget", NOON + timedelta(hours=12)),
         ephemeral=True,
@@ -138,15 +140,15 @@ async def test_a_used_up_budget_is_told_with_the_offer_of_a_person(
 async def test_in_a_channel_the_offer_says_how_to_call() -> None:
     ledger = Ledger()
     ledger.spend(10)
-    told = await refusal(ledger, UseLimits(tokens=10), ledger.arrive(11 * 3600))
+    told = await refusal(ledger, UsageLimits(tokens=10), ledger.arrive(11 * 3600))
 
     assert told.text.endswith(
         "in about 60 minutes. Mention me with “human” and I will ask a person."
     )
 
 
-@pytest.mark.parametrize("limits", [UseLimits(tokens=1), UseLimits(tokens_per_user=1)])
-async def test_who_asks_for_a_person_passes_a_used_up_budget(limits: UseLimits) -> None:
+@pytest.mark.parametrize("limits", [UsageLimits(tokens=1), UsageLimits(tokens_per_user=1)])
+async def test_who_asks_for_a_person_passes_a_used_up_budget(limits: UsageLimits) -> None:
     ledger = Ledger()
     ledger.spend(1)
     asked = ledger.arrive(text="Can I talk to a human please?")
@@ -157,7 +159,7 @@ async def test_who_asks_for_a_person_passes_a_used_up_budget(limits: UseLimits) 
 async def test_a_channel_that_is_answered_without_a_model_passes_a_used_up_budget() -> None:
     ledger, door = Ledger(), Door()
     ledger.spend(1)
-    limits = UseLimits(tokens=1)
+    limits = UsageLimits(tokens=1)
     assert isinstance(await admission(ledger, limits, door).admit(ledger.arrive()), Refusal)
 
     door.policy = Policy(model=NO_MODEL)
@@ -168,7 +170,7 @@ async def test_a_channel_that_is_answered_without_a_model_passes_a_used_up_budge
 async def test_who_agrees_to_the_offered_person_passes_too() -> None:
     ledger = Ledger()
     ledger.spend(1)
-    limits = UseLimits(tokens=1)
+    limits = UsageLimits(tokens=1)
     offer = await refusal(ledger, limits, ledger.arrive(private=True))
     agreed = ledger.arrive(5, "yes", private=True)
     turns = Turn("user", "How do I book leave?"), Turn("assistant", offer.text)
@@ -188,14 +190,14 @@ async def test_what_others_or_another_day_spent_is_not_ones_own(
     ledger = Ledger()
     ledger.spend(10, tenant=tenant, person=person, hours=hours)
 
-    limits = UseLimits(tokens_per_user=10)
+    limits = UsageLimits(tokens_per_user=10)
     assert isinstance(await admission(ledger, limits).admit(ledger.arrive()), Inquiry)
 
 
 async def test_what_is_spent_after_a_message_came_does_not_change_its_answer() -> None:
     ledger = Ledger()
     asked = ledger.arrive()
-    limits = UseLimits(per_user=1, tokens=10)
+    limits = UsageLimits(per_user=1, tokens=10)
     first = await admission(ledger, limits).admit(asked)
     ledger.spend(10, hours=0.1)
     ledger.arrive(1)
@@ -209,14 +211,14 @@ async def test_a_message_that_is_not_recorded_has_nothing_before_it() -> None:
     ledger.arrive()
     stranger = Ledger().arrive(5, "another", person="zoe")
 
-    assert isinstance(await admission(ledger, UseLimits(per_user=1)).admit(stranger), Inquiry)
+    assert isinstance(await admission(ledger, UsageLimits(per_user=1)).admit(stranger), Inquiry)
 
 
 @pytest.mark.parametrize("text", ["How do I book leave?", "Can I talk to a human?"])
 async def test_a_pause_holds_everything_and_says_why_and_whom_to_ask(text: str) -> None:
     ledger = Ledger()
     ledger.pause = Pause("We move\n\nthe wiki", "ops", NOON)
-    told = await refusal(ledger, UseLimits(), ledger.arrive(text=text))
+    told = await refusal(ledger, UsageLimits(), ledger.arrive(text=text))
 
     assert told == Refusal(
         "I'm paused for now: We move the wiki. Your question is not kept for later, so please ask "
@@ -229,7 +231,7 @@ async def test_a_pause_holds_everything_and_says_why_and_whom_to_ask(text: str) 
 
 async def test_a_pause_that_ends_lets_the_next_one_in() -> None:
     ledger = Ledger()
-    door = admission(ledger, UseLimits())
+    door = admission(ledger, UsageLimits())
     ledger.pause = Pause("Maintenance.", "ops", NOON)
     paused = await door.admit(ledger.arrive())
     ledger.pause = None
@@ -242,7 +244,7 @@ async def test_a_pause_that_ends_lets_the_next_one_in() -> None:
 async def test_nothing_in_a_reason_becomes_live() -> None:
     ledger = Ledger()
     ledger.pause = Pause("see ![x](https://evil.example) or [y](https://evil.example)", "o", NOON)
-    told = await refusal(ledger, UseLimits(), ledger.arrive())
+    told = await refusal(ledger, UsageLimits(), ledger.arrive())
     shown = render(Reply(told.text, "generic", refused=True), private=True).text
 
     assert shown.startswith("I'm paused for now: see x or y. Your question")
@@ -256,11 +258,11 @@ async def test_no_refusal_speaks_of_the_machinery() -> None:
     texts = [
         (await refusal(ledger, limits, ledger.arrive(5, private=private))).text
         for limits in (
-            UseLimits(per_user=1),
-            UseLimits(per_channel=1),
-            UseLimits(tokens=1),
-            UseLimits(usd=1),
-            UseLimits(tokens_per_user=1),
+            UsageLimits(per_user=1),
+            UsageLimits(per_channel=1),
+            UsageLimits(tokens=1),
+            UsageLimits(usd=1),
+            UsageLimits(tokens_per_user=1),
         )
         for private in (True, False)
     ]
@@ -273,7 +275,7 @@ async def test_the_operator_gets_the_figures_and_no_text() -> None:
     ledger.arrive()
     with capture_logs() as logs:
         told = ledger.arrive(20, "My secret question")
-        await refusal(ledger, UseLimits(per_user=1), told)
+        await refusal(ledger, UsageLimits(per_user=1), told)
 
     assert logs == [
         {
@@ -296,7 +298,7 @@ async def test_calls_without_a_price_count_as_tokens_and_are_reported_once_a_day
     ledger = Ledger()
     ledger.spend(500)
     ledger.spend(300, 0.1)
-    door = admission(ledger, UseLimits(usd=1.0, tokens=801))
+    door = admission(ledger, UsageLimits(usd=1.0, tokens=801))
     with capture_logs() as logs:
         admitted = [await door.admit(ledger.arrive(second)) for second in range(3)]
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from bot.config import Settings, load_settings
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings, load_settings
+from bot.domain.usage import Pause
 from bot.limits.part import limits_part
-from bot.limits.usage import Pause
-from bot.startup import Part
 from tests.bot.ledger import Ledger
 from tests.builders import NOON
 
@@ -13,7 +13,7 @@ def settings(**limits: object) -> Settings:
     return load_settings(_env_file=None, **{"openai_model": "m", **limits})
 
 
-async def part(configured: Settings, ledger: Ledger) -> Part:
+async def part(configured: Settings, ledger: Ledger) -> ComponentStatus:
     return await limits_part(configured, ledger, ledger, now=lambda: NOON)
 
 
@@ -80,4 +80,6 @@ async def test_a_record_that_is_away_is_a_failure() -> None:
         async def current(self, tenant: str) -> Pause | None:
             raise StoreUnavailable("The disk is full.")
 
-    assert await part(settings(), Away()) == Part("limits", "failed", "The disk is full.")
+    assert await part(settings(), Away()) == ComponentStatus(
+        "limits", "failed", "The disk is full."
+    )

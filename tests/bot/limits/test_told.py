@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from bot.domain.outcomes import refused_outcome
+from bot.domain.types import Inquiry, Message, Refusal
+from bot.domain.usage import UsageLimits
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import AskerNotices, Notices
-from bot.limits.usage import UseLimits
-from bot.outcomes import refused
 from bot.store.store import Store
-from bot.types import Inquiry, Message, Refusal
 from tests.bot.ledger import Door, Ledger
 from tests.bot.recorded import answered
 from tests.builders import NOON, message
@@ -26,7 +26,7 @@ def admission(store: Store, ledger: Ledger | None = None) -> LimitedAdmission:
         Door(),
         use=ledger or store.counting,
         pauses=store.pauses,
-        limits=UseLimits(per_user=2 if ledger else 0),
+        limits=UsageLimits(per_user=2 if ledger else 0),
         notices=Notices(),
         told=AskerNotices(store.notes, SLACK),
     )
@@ -44,7 +44,7 @@ async def silences(store: Store, *messages: Message) -> list[bool]:
         await store.work.open(asked, "me")
         admitted = await admission(store).admit(asked)
         silent.append(isinstance(admitted, Refusal))
-        outcome = "Yes." if isinstance(admitted, Inquiry) else refused(asked, admitted)
+        outcome = "Yes." if isinstance(admitted, Inquiry) else refused_outcome(asked, admitted)
         await answered(store, asked, outcome)
     return silent
 
@@ -94,6 +94,6 @@ async def test_who_fetches_each_reply_is_told_of_each_limit(store: Store) -> Non
 def test_no_bot_is_told_of_a_limit() -> None:
     limit = Refusal("Later.", "rate", ephemeral=True)
 
-    outcomes = [refused(said(1, by_bot=by_bot), limit) for by_bot in (True, False)]
+    outcomes = [refused_outcome(said(1, by_bot=by_bot), limit) for by_bot in (True, False)]
 
     assert [(each.silent, each.ephemeral) for each in outcomes] == [(True, True), (False, True)]

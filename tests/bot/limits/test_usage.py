@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.config import load_settings
-from bot.errors import SettingInvalid
-from bot.limits.usage import UseLimits, day_of, use_limits
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import load_settings
+from bot.domain.usage import UsageLimits, day_of, usage_limits
 
 
 def test_a_day_is_that_of_utc() -> None:
@@ -16,9 +16,9 @@ def test_a_day_is_that_of_utc() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "limits"), [("m", UseLimits(1, 2, 3, 4.5, 6)), (None, UseLimits(1, 2))]
+    ("model", "limits"), [("m", UsageLimits(1, 2, 3, 4.5, 6)), (None, UsageLimits(1, 2))]
 )
-def test_budgets_hold_only_where_there_is_a_model(model: str | None, limits: UseLimits) -> None:
+def test_budgets_hold_only_where_there_is_a_model(model: str | None, limits: UsageLimits) -> None:
     configured = load_settings(
         _env_file=None,
         openai_model=model,
@@ -29,7 +29,7 @@ def test_budgets_hold_only_where_there_is_a_model(model: str | None, limits: Use
         model_tokens_per_user_per_day=6,
     )
 
-    assert use_limits(configured) == limits
+    assert usage_limits(configured) == limits
 
 
 @pytest.mark.parametrize(

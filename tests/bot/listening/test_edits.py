@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.listening.edits import Edits
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.chat.messages import MessageEdits
+from bot.domain.types import Attachment, Message, Person, Thread
 from bot.store.store import Store
-from bot.types import Attachment, Message, Person, Thread
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.offices import office_over
 
@@ -30,7 +30,7 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-async def office(store: Store, inbox: KeepingInbox) -> Office:
+async def office(store: Store, inbox: KeepingInbox) -> ChatContext:
     await store.work.open(ASKED, "owner")
     await inbox.accept(ASKED)
     return office_over(store, inbox)
@@ -52,9 +52,9 @@ def reads(text: str, **changes: object) -> Message:
     ],
 )
 async def test_the_newest_stands_whichever_comes_first(
-    office: Office, inbox: KeepingInbox, times: tuple[str, str], stands: str
+    office: ChatContext, inbox: KeepingInbox, times: tuple[str, str], stands: str
 ) -> None:
-    edits = Edits(office)
+    edits = MessageEdits(office)
     for text, at in zip(("first", "second"), times, strict=True):
         await edits.amend(reads(text), at)
 
@@ -62,26 +62,28 @@ async def test_the_newest_stands_whichever_comes_first(
 
 
 async def test_another_process_knows_what_was_edited_last(
-    office: Office, inbox: KeepingInbox
+    office: ChatContext, inbox: KeepingInbox
 ) -> None:
-    await Edits(office).amend(reads("newer"), "11")
-    await Edits(office).amend(reads("older"), "10")
+    await MessageEdits(office).amend(reads("newer"), "11")
+    await MessageEdits(office).amend(reads("older"), "10")
 
     assert inbox.only.text == "newer"
     assert await office.notes.get("default", f"elsewhere:edited:{ASKED.interaction_id}") == "11"
 
 
-async def test_an_older_edit_still_brings_its_files(office: Office, inbox: KeepingInbox) -> None:
-    await Edits(office).amend(reads("newer"), "11")
-    await Edits(office).amend(reads("older", attachments=(FILE,)), "10")
+async def test_an_older_edit_still_brings_its_files(
+    office: ChatContext, inbox: KeepingInbox
+) -> None:
+    await MessageEdits(office).amend(reads("newer"), "11")
+    await MessageEdits(office).amend(reads("older", attachments=(FILE,)), "10")
 
     assert inbox.only.attachments == (FILE,)
 
 
 async def test_an_edit_by_somebody_else_counts_for_nothing(
-    office: Office, inbox: KeepingInbox
+    office: ChatContext, inbox: KeepingInbox
 ) -> None:
-    await Edits(office).amend(reads("theirs", author=Person("eve")), "12")
-    await Edits(office).amend(reads("mine"), "11")
+    await MessageEdits(office).amend(reads("theirs", author=Person("eve")), "12")
+    await MessageEdits(office).amend(reads("mine"), "11")
 
     assert inbox.only.text == "mine"

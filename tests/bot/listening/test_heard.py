@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.listening.heard import Heard, is_for_us
-from bot.types import Message, Person, Thread
+from bot.chat.messages import ReceivedMessage, should_take
+from bot.domain.types import Message, Person, Thread
 
 
 class Hears:
@@ -47,5 +47,5 @@ async def test_bots_are_heard_where_allowed_and_never_overheard(
     )
     hearing = Hears()
 
-    assert await is_for_us(hearing, Heard(message, begins=True, by_bot=by_bot)) is taken
+    assert await should_take(hearing, ReceivedMessage(message, begins=True, by_bot=by_bot)) is taken
     assert hearing.asked == [True] * (overheard and not by_bot)

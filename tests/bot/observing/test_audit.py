@@ -14,11 +14,11 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.outcomes import unavailable_outcome
+from bot.domain.types import FoundPassage, Intent, Message, Outcome, Reply, Route, Trace
 from bot.observing.audit import HIDDEN, LONGEST_QUERY, Audit, masked
 from bot.observing.logs import set_up_logs
 from bot.observing.tracing.spans import interaction_span
-from bot.outcomes import unavailable
-from bot.types import FoundPassage, Intent, Message, Outcome, Reply, Route, Trace
 from rag.types import ModelCall
 from tests.bot.adapters.outcomes import VPN
 from tests.builders import message
@@ -109,7 +109,7 @@ def test_the_line_says_how_sure_an_answer_was() -> None:
 
 def test_an_escalation_says_why() -> None:
     asked = message("Where?")
-    (line,) = lines(asked, unavailable(asked, "the desk stopped"))
+    (line,) = lines(asked, unavailable_outcome(asked, "the desk stopped"))
 
     assert line["answer_type"] == "ESCALATION_REQUIRED"
     assert line["escalation_reason"] == "unavailable"

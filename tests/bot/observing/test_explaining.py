@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from bot.domain.types import Intent, Trace
 from bot.gating.gate import Judgement
 from bot.observing.explaining import Grounded, explained, noted, of_gate, with_calls
-from bot.types import Intent, Trace
 from rag.pipeline import Retrieval
 from rag.types import Answer, FilterVerdict, ModelCall
 from tests.builders import chunk, passage, route

@@ -9,13 +9,13 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
+from bot.domain.errors import StoreUnavailable
+from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.health import ComponentStatus
+from bot.domain.types import Intent, Outcome, Reply, Trace
 from bot.doors.problems import problem, problems
-from bot.errors import StoreUnavailable
-from bot.escalations.handover import WISH
 from bot.escalations.repeating import wish_id
 from bot.observing.metrics import PATH, Metrics, mount_metrics
-from bot.startup import Part
-from bot.types import Intent, Outcome, Reply, Trace
 from rag.types import ModelCall
 from tests.bot.house import LIKELY, house
 from tests.bot.server import settings_for
@@ -52,7 +52,7 @@ def test_an_outcome_is_counted_with_its_time_and_what_it_cost() -> None:
 @pytest.mark.mended(id="ux-5")
 def test_the_press_of_a_button_is_no_answer_of_its_own() -> None:
     metrics = Metrics()
-    wish = replace(message(WISH), id=wish_id("m1"))
+    wish = replace(message(PERSON_REQUEST), id=wish_id("m1"))
 
     metrics.answered(
         wish, Outcome(Reply("Of course.", "generic"), Trace(route(Intent.HUMAN, "?"))), 5
@@ -66,10 +66,12 @@ def test_the_press_of_a_button_is_no_answer_of_its_own() -> None:
 def test_parts_and_waiting_cases_are_as_they_are_now() -> None:
     metrics = Metrics()
     metrics.watch(lambda: 7)
-    index, inbox = Part("index", "failed", "gone"), Part("inbox", "ready", "")
+    index, inbox = ComponentStatus("index", "failed", "gone"), ComponentStatus("inbox", "ready", "")
 
-    before = samples(metrics.page((index, inbox, Part("Slack", "absent", "")), {"open": 3}))
-    after = samples(metrics.page((Part("index", "ready", ""),), {}))
+    before = samples(
+        metrics.page((index, inbox, ComponentStatus("Slack", "absent", "")), {"open": 3})
+    )
+    after = samples(metrics.page((ComponentStatus("index", "ready", ""),), {}))
 
     assert before["frontdesk_part_up['index']"] == 0
     assert before["frontdesk_part_up['inbox']"] == 1
@@ -80,7 +82,7 @@ def test_parts_and_waiting_cases_are_as_they_are_now() -> None:
     assert not [name for name in after if name.startswith("frontdesk_escalations")]
 
 
-async def no_parts() -> Sequence[Part]:
+async def no_parts() -> Sequence[ComponentStatus]:
     return ()
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from structlog.testing import capture_logs
 
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
 from bot.observing.trouble import Trouble
 
 AWAY = StoreUnavailable("The disk is full.")

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.errors import DeliveryFailed, StoreUnavailable
-from bot.orders.types import Admins, Orderer, Spelling
-from bot.types import Person, Policy
+from bot.chat.commands.types import Admins, CommandCaller, CommandSyntax
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
+from bot.domain.types import Person, Policy
 from ingestion.records.types import Run
 from tests.bot.shelves import RUN
 
-SLACK = Spelling("/frontdesk ", "/reindex")
+SLACK = CommandSyntax("/frontdesk ", "/reindex")
 ADMINS = Admins("SLACK_ADMINS", ids=frozenset({"U1"}), groups=frozenset({"S1"}))
 RUNNING = replace(RUN, state="running", ended_at=None, pages=1, total=4, chunks=10)
 
 
 def orderer(
     person: str = "U1", *, admins: Admins = ADMINS, groups: Groups | None = None
-) -> Orderer:
+) -> CommandCaller:
     """Somebody who orders on Slack; U1 is an admin."""
-    return Orderer(Person(person), "slack", admins, SLACK, groups)
+    return CommandCaller(Person(person), "slack", admins, SLACK, groups)
 
 
 class Groups:

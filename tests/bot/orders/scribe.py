@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bot.config import Settings
-from bot.office import Office
-from bot.orders.channel_settings import Filled, Wrong
-from bot.orders.orders import Orders
-from bot.orders.parsing import command_order
-from bot.orders.progress import progress_text
-from bot.orders.types import (
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.channel_settings import InvalidSettings, SubmittedSettings
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.parsing import parse_command_text
+from bot.chat.commands.run_progress import progress_text
+from bot.chat.commands.types import (
     Admins,
-    Help,
-    Misunderstood,
-    Orderer,
+    CommandCaller,
+    HelpRequest,
+    InvalidCommand,
     Refused,
-    ReindexOrder,
-    ReindexStatus,
-    Status,
+    ReindexRequest,
+    ReindexStatusRequest,
+    StatusRequest,
 )
-from bot.orders.types import Settings as SettingsOrder
-from bot.ports import Channel, Notes
-from bot.types import Activity, Delivery, Message, Person, PostedRef
+from bot.chat.commands.types import SettingsRequest as SettingsOrder
+from bot.domain.ports import Channel, Notes
+from bot.domain.settings import Settings
+from bot.domain.types import Activity, Delivery, Message, Person, PostedRef
 from tests.bot.orders.fakes import SLACK
 
 PATH = "/platforms/scribe/orders"
@@ -49,36 +49,38 @@ def connect(settings: Settings, notes: Notes) -> Channel:
     return Mute()
 
 
-def mount(app: web.Application, channel: Channel, office: Office) -> None:
+def mount(app: web.Application, channel: Channel, office: ChatContext) -> None:
     async def taken(request: web.Request) -> web.Response:
         given = await request.json()
-        by = Orderer(Person(given["person"]), "scribe", ADMINS, SLACK)
+        by = CommandCaller(Person(given["person"]), "scribe", ADMINS, SLACK)
         return web.json_response(await _answered(office.orders, given["text"], by))
 
     app.router.add_post(PATH, taken)
 
 
-async def _answered(orders: Orders, text: str, by: Orderer) -> list[str]:
+async def _answered(orders: CommandExecutor, text: str, by: CommandCaller) -> list[str]:
     """Return what is told, one after the other."""
-    match command_order(text, SLACK):
-        case Misunderstood(said):
+    match parse_command_text(text, SLACK):
+        case InvalidCommand(said):
             return [said]
-        case ReindexOrder() as order:
+        case ReindexRequest() as order:
             return await _followed(orders, order, by)
-        case ReindexStatus():
+        case ReindexStatusRequest():
             return [(await orders.reindex_status(by)).text]
-        case Status():
+        case StatusRequest():
             return [(await orders.status(by)).text]
-        case Help():
+        case HelpRequest():
             return [(await orders.help(by)).text]
         case SettingsOrder():
-            saved = await orders.save("room", Filled(answers="off"), by)
-            return list(saved.errors.values()) if isinstance(saved, Wrong) else [saved.text]
+            saved = await orders.save("room", SubmittedSettings(answers="off"), by)
+            return (
+                list(saved.errors.values()) if isinstance(saved, InvalidSettings) else [saved.text]
+            )
         case order:
             raise web.HTTPNotImplemented(text=repr(order))
 
 
-async def _followed(orders: Orders, order: ReindexOrder, by: Orderer) -> list[str]:
+async def _followed(orders: CommandExecutor, order: ReindexRequest, by: CommandCaller) -> list[str]:
     started = await orders.reindex(order, by)
     if isinstance(started, Refused):
         return [started.text]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.orders.addresses import forms_of
+from bot.chat.commands.targets import url_variants
 
 
 @pytest.mark.parametrize(
@@ -27,16 +27,16 @@ from bot.orders.addresses import forms_of
     ],
 )
 def test_a_page_is_found_however_its_address_was_copied(given_as: str, indexed: str) -> None:
-    assert indexed in forms_of(given_as)
+    assert indexed in url_variants(given_as)
 
 
 def test_only_the_pages_of_this_server_are_known_without_their_host() -> None:
-    assert all("wiki.example" in form for form in forms_of("https://wiki.example/it/vpn"))
+    assert all("wiki.example" in form for form in url_variants("https://wiki.example/it/vpn"))
 
 
 @given(st.text())
 def test_whatever_is_given_has_few_forms_of_which_none_is_another_twice(url: str) -> None:
-    forms = forms_of(url)
+    forms = url_variants(url)
 
     assert 0 < len(forms) <= 16
     assert len(set(forms)) == len(forms)

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.orders.channel_settings import (
-    ChannelSettings,
+from bot.chat.commands.channel_settings import (
+    ChannelSettingsForm,
     Field,
-    Filled,
-    Wrong,
-    changes,
-    form_of,
+    InvalidSettings,
+    SubmittedSettings,
+    build_form,
+    describe_changes,
     read_form,
 )
-from bot.types import NO_MODEL, Policy
+from bot.domain.types import NO_MODEL, Policy
 
-FILLED = Filled(answers="mentions")
+FILLED = SubmittedSettings(answers="mentions")
 
 
-def form(policy: Policy = Policy(), usual: str | None = "gpt") -> ChannelSettings:  # noqa: B008 - frozen
-    return form_of("slack:C1", policy, spaces=["HR", "IT"], models=["small"], usual=usual)
+def form(policy: Policy = Policy(), usual: str | None = "gpt") -> ChannelSettingsForm:  # noqa: B008 - frozen
+    return build_form("slack:C1", policy, spaces=["HR", "IT"], models=["small"], usual=usual)
 
 
 def test_what_is_offered_is_what_there_is() -> None:
@@ -41,11 +41,11 @@ def test_what_was_chosen_and_is_gone_can_be_kept() -> None:
     assert "big (not configured any more)" in [choice.label for choice in shown.models]
     kept = replace(FILLED, spaces=("OLD", "HR"), model="big")
     assert read_form(kept, shown) == policy
-    assert changes(policy, policy, shown) == ()
+    assert describe_changes(policy, policy, shown) == ()
 
 
 def test_all_fields_become_the_policy() -> None:
-    filled = Filled(
+    filled = SubmittedSettings(
         answers="questions",
         follow_ups=True,
         spaces=("IT", "HR"),
@@ -79,28 +79,28 @@ def test_no_space_chosen_is_all() -> None:
     ],
 )
 def test_what_can_not_be_taken_is_told_at_its_field(
-    filled: Filled, field: Field, said: str
+    filled: SubmittedSettings, field: Field, said: str
 ) -> None:
     wrong = read_form(filled, form())
 
-    assert isinstance(wrong, Wrong)
+    assert isinstance(wrong, InvalidSettings)
     assert list(wrong.errors) == [field]
     assert said in wrong.errors[field]
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
-    filled = Filled(answers="", spaces=("X",), people=" ", model="y")
+    filled = SubmittedSettings(answers="", spaces=("X",), people=" ", model="y")
 
     wrong = read_form(filled, form())
 
-    assert isinstance(wrong, Wrong)
+    assert isinstance(wrong, InvalidSettings)
     assert set(wrong.errors) == {"answers", "spaces", "people", "model"}
 
 
 def test_what_is_different_is_said_in_words() -> None:
     after = Policy(frozenset({"HR"}), "questions", True, "C9", NO_MODEL, True)  # noqa: FBT003 - as stored
 
-    assert changes(Policy(), after, form()) == (
+    assert describe_changes(Policy(), after, form()) == (
         "I answer: also questions addressed to nobody, if I am sure.",
         "In a thread that I am in, no mention is needed.",
         "I answer from HR.",
@@ -108,7 +108,7 @@ def test_what_is_different_is_said_in_words() -> None:
         "Answers are made by: the pages' own words, without a model.",
         "Other bots may ask me.",
     )
-    assert len(changes(after, Policy(), form())) == 6
+    assert len(describe_changes(after, Policy(), form())) == 6
 
 
 POLICIES = st.builds(
@@ -126,7 +126,7 @@ POLICIES = st.builds(
 def test_what_is_filled_in_comes_out_and_each_difference_is_one_sentence(
     before: Policy, after: Policy
 ) -> None:
-    filled = Filled(
+    filled = SubmittedSettings(
         answers=after.answers,
         follow_ups=after.follow_ups,
         spaces=tuple(after.spaces or ()),
@@ -138,4 +138,4 @@ def test_what_is_filled_in_comes_out_and_each_difference_is_one_sentence(
     different = [name for name in fields if getattr(before, name) != getattr(after, name)]
 
     assert read_form(filled, form(before)) == after
-    assert len(changes(before, after, form(before))) == len(different)
+    assert len(describe_changes(before, after, form(before))) == len(different)

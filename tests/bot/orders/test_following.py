@@ -11,12 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from bot.documents.documents import Run
-from bot.orders.progress import progress_text
-from bot.orders.reindexing import Reindexing
-from bot.orders.told import RunTold
-from bot.orders.types import Everything, PageAt, ReindexOrder, SpaceNamed, Started, Target
-from bot.orders.watching import Watch
+from bot.chat.commands.reindexing import ReindexRuns
+from bot.chat.commands.run_progress import progress_text
+from bot.chat.commands.run_status import RunStatus, RunWatcher
+from bot.chat.commands.types import (
+    AllSpaces,
+    PageByUrl,
+    ReindexRequest,
+    SpaceByName,
+    Started,
+    Target,
+)
+from bot.chat.documents import Run
 from ingestion.assembly import library_of, open_library
 from ingestion.library import Library
 from ingestion.ports import Progress, Source
@@ -35,7 +41,7 @@ _FASTER = 50
 
 PAGES, BEFORE_THE_KILL = 12, 4
 BY = orderer()
-WIKI = ReindexOrder(SpaceNamed("WIKI"))
+WIKI = ReindexRequest(SpaceByName("WIKI"))
 
 
 class Halting:
@@ -86,16 +92,16 @@ class Server:
     async def kill(self) -> None:
         await self._running.aclose()
 
-    async def order(self, order: ReindexOrder) -> str:
-        orders = Reindexing(
+    async def order(self, order: ReindexRequest) -> str:
+        orders = ReindexRuns(
             tenant="acme", documents=self.library, runs=self.library.runs, audits=MemoryAudits()
         )
         started = await orders.start(order, BY)
         assert isinstance(started, Started)
         return started.run_id
 
-    async def follow(self, run_id: str) -> AsyncIterator[RunTold]:
-        watch = Watch(
+    async def follow(self, run_id: str) -> AsyncIterator[RunStatus]:
+        watch = RunWatcher(
             self,
             pause=lambda seconds: asyncio.sleep(seconds / _FASTER),
             clock=lambda: time.monotonic() * _FASTER,
@@ -103,7 +109,7 @@ class Server:
         async for told in watch.follow(run_id):
             yield told
 
-    async def ended(self, order: ReindexOrder) -> RunTold:
+    async def ended(self, order: ReindexRequest) -> RunStatus:
         return [told async for told in self.follow(await self.order(order))][-1]
 
     def _made(self) -> Library:
@@ -152,13 +158,13 @@ async def server(tmp_path: Path, index: EmbeddedIndex, wiki: Path) -> AsyncItera
     await made.kill()
 
 
-@pytest.mark.parametrize("target", [SpaceNamed("wiki"), Everything()])
+@pytest.mark.parametrize("target", [SpaceByName("wiki"), AllSpaces()])
 async def test_a_run_that_is_killed_is_followed_by_its_first_id_to_its_end(
     server: Server, index: EmbeddedIndex, target: Target
 ) -> None:
     server.reads = BEFORE_THE_KILL
-    run_id = await server.order(ReindexOrder(target))
-    told: list[RunTold] = []
+    run_id = await server.order(ReindexRequest(target))
+    told: list[RunStatus] = []
     async with asyncio.timeout(30):
         async for each in server.follow(run_id):
             told.append(each)
@@ -180,7 +186,9 @@ async def test_the_space_of_a_page_is_read_by_the_address_of_the_page(
     await server.ended(WIKI)
     (wiki / "new.md").write_text("# New\n\nText.\n")
 
-    last = await server.ended(ReindexOrder(PageAt("https://wiki.example/it/3.md?src=mail#top")))
+    last = await server.ended(
+        ReindexRequest(PageByUrl("https://wiki.example/it/3.md?src=mail#top"))
+    )
 
     assert (last.space, last.added, last.unchanged, last.chunks) == ("WIKI", 1, PAGES, 1)
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.orders.helping import help_text
-from bot.orders.parsing import command_order, message_order, reindex_order
-from bot.orders.types import Misunderstood, Spelling
+from bot.chat.commands.help_texts import help_text
+from bot.chat.commands.parsing import parse_command_text, parse_message_text, parse_reindex_text
+from bot.chat.commands.types import CommandSyntax, InvalidCommand
 from tests.bot.orders.fakes import SLACK
 
 
@@ -15,9 +15,9 @@ def test_what_only_admins_may_do_is_told_to_them_alone() -> None:
         assert word not in help_text(SLACK, admin=False)
 
 
-@pytest.mark.parametrize("spelling", [SLACK, Spelling()])
+@pytest.mark.parametrize("spelling", [SLACK, CommandSyntax()])
 def test_each_command_that_help_names_is_understood_as_it_is_written_there(
-    spelling: Spelling,
+    spelling: CommandSyntax,
 ) -> None:
     lines = help_text(spelling, admin=True).splitlines()[1:]
 
@@ -25,11 +25,11 @@ def test_each_command_that_help_names_is_understood_as_it_is_written_there(
     for line in lines:
         written = line.partition(": ")[0]
         order = (
-            reindex_order(written.removeprefix("/reindex"), spelling)
+            parse_reindex_text(written.removeprefix("/reindex"), spelling)
             if written.startswith("/reindex")
-            else command_order(written.removeprefix("/frontdesk"), spelling)
+            else parse_command_text(written.removeprefix("/frontdesk"), spelling)
             if spelling.command
-            else message_order(written, spelling)
+            else parse_message_text(written, spelling)
         )
         assert order is not None, line
-        assert not isinstance(order, Misunderstood), line
+        assert not isinstance(order, InvalidCommand), line

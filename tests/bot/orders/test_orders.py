@@ -7,42 +7,40 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.admission import VouchedDirectory
-from bot.documents.documents import SeenBy
-from bot.errors import StoreUnavailable
-from bot.orders.channel_settings import ChannelSettings, Filled, Wrong
-from bot.orders.orders import Orders
-from bot.orders.reindexing import Reindexing
-from bot.orders.types import (
+from bot.chat.commands.channel_settings import (
+    ChannelSettingsForm,
+    InvalidSettings,
+    SubmittedSettings,
+)
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.reindexing import ReindexRuns
+from bot.chat.commands.run_status import RunWatcher
+from bot.chat.commands.types import (
     Admins,
+    AllSpaces,
+    CommandCaller,
     Done,
-    Everything,
-    Orderer,
     Refused,
-    ReindexCancel,
-    ReindexOrder,
+    ReindexCancelRequest,
+    ReindexRequest,
     Started,
 )
-from bot.orders.watching import Watch
-from bot.startup import Part
-from bot.types import Policy
+from bot.chat.documents import SeenBy
+from bot.domain.errors import StoreUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.types import Policy
 from ingestion.library import Space
 from rag.types import EVERYONE
-from tests.bot.orders.fakes import (
-    RUNNING,
-    Groups,
-    MemoryAudits,
-    MemoryPolicies,
-    orderer,
-)
+from tests.bot.orders.fakes import RUNNING, Groups, MemoryAudits, MemoryPolicies, orderer
 from tests.bot.shelves import Shelf, document
 
 EVERYBODY = frozenset({EVERYONE})
-ALL = ReindexOrder(Everything())
+ALL = ReindexRequest(AllSpaces())
 ADMIN, OTHER = orderer("U1"), orderer("U2")
 
 
-async def parts() -> Sequence[Part]:
-    return (Part("knowledge", "ready", "2 chunks (HR 1, IT 1)"),)
+async def parts() -> Sequence[ComponentStatus]:
+    return (ComponentStatus("knowledge", "ready", "2 chunks (HR 1, IT 1)"),)
 
 
 def shelf() -> Shelf:
@@ -58,14 +56,14 @@ def orders(
     policies: MemoryPolicies | None = None,
     audits: MemoryAudits | None = None,
     served: frozenset[str] | None = None,
-) -> Orders:
+) -> CommandExecutor:
     kept = kept or shelf()
-    return Orders(
+    return CommandExecutor(
         tenant="default",
-        reindexing=Reindexing(
+        reindexing=ReindexRuns(
             tenant="default", documents=kept, runs=kept, audits=audits or MemoryAudits()
         ),
-        watch=Watch(kept),
+        watch=RunWatcher(kept),
         policies=policies or MemoryPolicies(),
         directory=VouchedDirectory(),
         check_parts=parts,
@@ -84,7 +82,7 @@ def orders(
     ],
 )
 async def test_who_may_not_is_refused_everything_that_changes_or_shows_the_inside(
-    by: Orderer, said: str
+    by: CommandCaller, said: str
 ) -> None:
     kept, policies, audits = Shelf(RUNNING), MemoryPolicies(), MemoryAudits()
     room = orders(kept, policies=policies, audits=audits)
@@ -92,9 +90,9 @@ async def test_who_may_not_is_refused_everything_that_changes_or_shows_the_insid
         answers = [
             await room.reindex(ALL, by),
             await room.reindex_status(by),
-            await room.cancel(ReindexCancel(), by),
+            await room.cancel(ReindexCancelRequest(), by),
             await room.settings("C1", by),
-            await room.save("C1", Filled(answers="off"), by),
+            await room.save("C1", SubmittedSettings(answers="off"), by),
         ]
 
     for answer in answers:
@@ -151,10 +149,10 @@ async def test_the_settings_of_a_channel_are_shown_changed_and_told() -> None:
     room = orders(policies=policies)
 
     form = await room.settings("C1", ADMIN)
-    assert isinstance(form, ChannelSettings)
+    assert isinstance(form, ChannelSettingsForm)
     assert (form.channel, form.policy) == ("slack:C1", Policy())
     assert [choice.value for choice in form.spaces] == ["HR", "IT"]
-    saved = await room.save("C1", Filled(answers="off", spaces=("HR",)), ADMIN)
+    saved = await room.save("C1", SubmittedSettings(answers="off", spaces=("HR",)), ADMIN)
 
     assert isinstance(saved, Done)
     assert "I answer: never." in saved.text
@@ -166,11 +164,11 @@ async def test_what_is_saved_unchanged_or_wrong_changes_nothing() -> None:
     policies = MemoryPolicies()
     room = orders(policies=policies)
 
-    same = await room.save("C1", Filled(answers="mentions"), ADMIN)
-    wrong = await room.save("C1", Filled(answers="mentions", spaces=("PAY",)), ADMIN)
+    same = await room.save("C1", SubmittedSettings(answers="mentions"), ADMIN)
+    wrong = await room.save("C1", SubmittedSettings(answers="mentions", spaces=("PAY",)), ADMIN)
 
     assert same == Done("Nothing was changed.")
-    assert isinstance(wrong, Wrong)
+    assert isinstance(wrong, InvalidSettings)
     assert policies.kept == {}
 
 

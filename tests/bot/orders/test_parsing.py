@@ -4,51 +4,53 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.orders.parsing import command_order, message_order, reindex_order
-from bot.orders.types import (
-    Ask,
-    Everything,
-    Help,
-    Misunderstood,
-    Order,
-    PageAt,
-    ReindexCancel,
-    ReindexOrder,
-    ReindexStatus,
-    Settings,
-    SpaceNamed,
-    Spelling,
-    Status,
-    Why,
+from bot.chat.commands.parsing import parse_command_text, parse_message_text, parse_reindex_text
+from bot.chat.commands.types import (
+    AllSpaces,
+    AskRequest,
+    CommandRequest,
+    CommandSyntax,
+    HelpRequest,
+    InvalidCommand,
+    PageByUrl,
+    ReindexCancelRequest,
+    ReindexRequest,
+    ReindexStatusRequest,
+    SettingsRequest,
+    SpaceByName,
+    StatusRequest,
+    WhyRequest,
 )
 from tests.bot.orders.fakes import SLACK
 
-TEAMS = Spelling()
-HR = SpaceNamed("HR")
-PAGE = PageAt("https://wiki.example/x?pageId=7&src=1")
+TEAMS = CommandSyntax()
+HR = SpaceByName("HR")
+PAGE = PageByUrl("https://wiki.example/x?pageId=7&src=1")
 
 
 @pytest.mark.parametrize(
     ("text", "order"),
     [
-        ("", Help()),
-        ("  HELP ", Help()),
-        ("status", Status()),
-        ("Why?", Why()),
-        ("why this answer?", Why()),
-        ("settings", Settings()),
-        ("ask How do I  book leave?", Ask("How do I  book leave?")),
-        ("ASK: what\nis VPN", Ask("what\nis VPN")),
-        ("ask\nwhat is VPN", Ask("what is VPN")),
-        ("why is the VPN down?", Ask("why is the VPN down?")),
-        ("help me with the VPN", Ask("help me with the VPN")),
-        ("How do I book leave?", Ask("How do I book leave?")),
-        ("reindex HR", ReindexOrder(HR)),
-        ("reindex status", ReindexStatus()),
+        ("", HelpRequest()),
+        ("  HELP ", HelpRequest()),
+        ("status", StatusRequest()),
+        ("Why?", WhyRequest()),
+        ("why this answer?", WhyRequest()),
+        ("settings", SettingsRequest()),
+        ("ask How do I  book leave?", AskRequest("How do I  book leave?")),
+        ("ASK: what\nis VPN", AskRequest("what\nis VPN")),
+        ("ask\nwhat is VPN", AskRequest("what is VPN")),
+        ("why is the VPN down?", AskRequest("why is the VPN down?")),
+        ("help me with the VPN", AskRequest("help me with the VPN")),
+        ("How do I book leave?", AskRequest("How do I book leave?")),
+        ("reindex HR", ReindexRequest(HR)),
+        ("reindex status", ReindexStatusRequest()),
     ],
 )
-def test_a_command_is_a_word_of_its_own_and_all_else_is_a_question(text: str, order: Order) -> None:
-    assert command_order(text, SLACK) == order
+def test_a_command_is_a_word_of_its_own_and_all_else_is_a_question(
+    text: str, order: CommandRequest
+) -> None:
+    assert parse_command_text(text, SLACK) == order
 
 
 @pytest.mark.parametrize(
@@ -62,49 +64,52 @@ def test_a_command_is_a_word_of_its_own_and_all_else_is_a_question(text: str, or
     ],
 )
 def test_a_slip_is_answered_with_what_can_be_said(text: str, said: str) -> None:
-    answer = command_order(text, SLACK)
+    answer = parse_command_text(text, SLACK)
 
-    assert isinstance(answer, Misunderstood)
+    assert isinstance(answer, InvalidCommand)
     assert said in answer.text
 
 
 @pytest.mark.parametrize(
     ("text", "order"),
     [
-        ("HR", ReindexOrder(HR)),
-        ("  HR   --dry-run ", ReindexOrder(HR, dry_run=True)),
-        ("HR \u2014dry\u2011run", ReindexOrder(HR, dry_run=True)),
-        ("\u2013\u2013Dry_Run HR", ReindexOrder(HR, dry_run=True)),
-        ("HR -dryrun", ReindexOrder(HR, dry_run=True)),
-        ("HR dry-run", ReindexOrder(HR, dry_run=True)),
-        ("HR --allow-mass-delete", ReindexOrder(HR, allow_mass_delete=True)),
+        ("HR", ReindexRequest(HR)),
+        ("  HR   --dry-run ", ReindexRequest(HR, dry_run=True)),
+        ("HR \u2014dry\u2011run", ReindexRequest(HR, dry_run=True)),
+        ("\u2013\u2013Dry_Run HR", ReindexRequest(HR, dry_run=True)),
+        ("HR -dryrun", ReindexRequest(HR, dry_run=True)),
+        ("HR dry-run", ReindexRequest(HR, dry_run=True)),
+        ("HR --allow-mass-delete", ReindexRequest(HR, allow_mass_delete=True)),
         (
             "all \u2014dry-run \u2014allow\u2014mass\u2014delete",
-            ReindexOrder(Everything(), dry_run=True, allow_mass_delete=True),
+            ReindexRequest(AllSpaces(), dry_run=True, allow_mass_delete=True),
         ),
-        ("ALL", ReindexOrder(Everything())),
-        ("*", ReindexOrder(Everything())),
-        ("\u201cHR\u201d", ReindexOrder(HR)),
-        ("\u201eall\u201c", ReindexOrder(SpaceNamed("all"))),
-        ('"status"', ReindexOrder(SpaceNamed("status"))),
-        ("'HR'", ReindexOrder(HR)),
-        ('"HR', ReindexOrder(HR)),
-        ("HR --", ReindexOrder(HR)),
-        ("<https://wiki.example/x?pageId=7&amp;src=1|the page>", ReindexOrder(PAGE)),
-        ("<https://wiki.example/x?pageId=7&amp;src=1> --dry-run", ReindexOrder(PAGE, dry_run=True)),
-        ("[the page](https://wiki.example/x?pageId=7&src=1)", ReindexOrder(PAGE)),
-        ("https://wiki.example/x?pageId=7&src=1", ReindexOrder(PAGE)),
-        ("wiki.example/x", ReindexOrder(PageAt("wiki.example/x"))),
-        ("<http://wiki.it|wiki.it>", ReindexOrder(SpaceNamed("wiki.it"))),
-        ("Status", ReindexStatus()),
-        ("cancel", ReindexCancel()),
-        ("stop HR", ReindexCancel("HR")),
-        ("cancel ALL", ReindexCancel("all")),
-        ("help", Help()),
+        ("ALL", ReindexRequest(AllSpaces())),
+        ("*", ReindexRequest(AllSpaces())),
+        ("\u201cHR\u201d", ReindexRequest(HR)),
+        ("\u201eall\u201c", ReindexRequest(SpaceByName("all"))),
+        ('"status"', ReindexRequest(SpaceByName("status"))),
+        ("'HR'", ReindexRequest(HR)),
+        ('"HR', ReindexRequest(HR)),
+        ("HR --", ReindexRequest(HR)),
+        ("<https://wiki.example/x?pageId=7&amp;src=1|the page>", ReindexRequest(PAGE)),
+        (
+            "<https://wiki.example/x?pageId=7&amp;src=1> --dry-run",
+            ReindexRequest(PAGE, dry_run=True),
+        ),
+        ("[the page](https://wiki.example/x?pageId=7&src=1)", ReindexRequest(PAGE)),
+        ("https://wiki.example/x?pageId=7&src=1", ReindexRequest(PAGE)),
+        ("wiki.example/x", ReindexRequest(PageByUrl("wiki.example/x"))),
+        ("<http://wiki.it|wiki.it>", ReindexRequest(SpaceByName("wiki.it"))),
+        ("Status", ReindexStatusRequest()),
+        ("cancel", ReindexCancelRequest()),
+        ("stop HR", ReindexCancelRequest("HR")),
+        ("cancel ALL", ReindexCancelRequest("all")),
+        ("help", HelpRequest()),
     ],
 )
-def test_a_reindex_order_is_read_as_people_type_it(text: str, order: Order) -> None:
-    assert reindex_order(text, SLACK) == order
+def test_a_reindex_order_is_read_as_people_type_it(text: str, order: CommandRequest) -> None:
+    assert parse_reindex_text(text, SLACK) == order
 
 
 @pytest.mark.parametrize(
@@ -119,9 +124,9 @@ def test_a_reindex_order_is_read_as_people_type_it(text: str, order: Order) -> N
     ],
 )
 def test_what_can_not_be_read_is_named_with_what_can_be_said(text: str, said: str) -> None:
-    answer = reindex_order(text, SLACK)
+    answer = parse_reindex_text(text, SLACK)
 
-    assert isinstance(answer, Misunderstood)
+    assert isinstance(answer, InvalidCommand)
     assert said in answer.text
     assert "/reindex HR" in answer.text
 
@@ -129,13 +134,13 @@ def test_what_can_not_be_read_is_named_with_what_can_be_said(text: str, said: st
 @pytest.mark.parametrize(
     ("text", "order"),
     [
-        ("help", Help()),
-        ("/status", Status()),
-        ("Settings", Settings()),
-        ("reindex HR --dry-run", ReindexOrder(HR, dry_run=True)),
+        ("help", HelpRequest()),
+        ("/status", StatusRequest()),
+        ("Settings", SettingsRequest()),
+        ("reindex HR --dry-run", ReindexRequest(HR, dry_run=True)),
         ("why?", None),
         ("why", None),
-        ("/why", Why()),
+        ("/why", WhyRequest()),
         ("/why is the sky blue", None),
         ("help?", None),
         ("What is the status?", None),
@@ -144,14 +149,16 @@ def test_what_can_not_be_read_is_named_with_what_can_be_said(text: str, said: st
         ("", None),
     ],
 )
-def test_a_message_is_a_command_only_if_it_is_nothing_else(text: str, order: Order | None) -> None:
-    assert message_order(text, TEAMS) == order
+def test_a_message_is_a_command_only_if_it_is_nothing_else(
+    text: str, order: CommandRequest | None
+) -> None:
+    assert parse_message_text(text, TEAMS) == order
 
 
 def test_a_short_message_that_begins_like_a_reindex_command_is_told_what_is_wrong() -> None:
-    answer = message_order("reindex HR IT", TEAMS)
+    answer = parse_message_text("reindex HR IT", TEAMS)
 
-    assert isinstance(answer, Misunderstood)
+    assert isinstance(answer, InvalidCommand)
     assert "reindex HR for" not in answer.text.splitlines()[0]
 
 
@@ -173,19 +180,19 @@ def test_any_space_is_read_wherever_its_flag_is_and_however_its_dash_is_written(
     named, flag = f"{quotes[0]}{space}{quotes[1]}", f"{dash}dry-run"
     parts = [flag, named] if first else [named, flag]
 
-    order = reindex_order(gap.join(parts), SLACK)
+    order = parse_reindex_text(gap.join(parts), SLACK)
 
-    assert order == ReindexOrder(SpaceNamed(space), dry_run=True)
+    assert order == ReindexRequest(SpaceByName(space), dry_run=True)
 
 
 @given(st.text())
 def test_whatever_is_typed_is_an_order_or_is_answered_with_words(text: str) -> None:
-    for read in (reindex_order, command_order):
+    for read in (parse_reindex_text, parse_command_text):
         order = read(text, SLACK)
-        assert not isinstance(order, Misunderstood) or len(order.text) < 1_500
-    message_order(text, TEAMS)
+        assert not isinstance(order, InvalidCommand) or len(order.text) < 1_500
+    parse_message_text(text, TEAMS)
 
 
 @given(st.text(min_size=1).filter(str.strip))
 def test_what_somebody_asks_stays_as_it_was_typed(question: str) -> None:
-    assert command_order(f"ask {question}", SLACK) == Ask(question.strip())
+    assert parse_command_text(f"ask {question}", SLACK) == AskRequest(question.strip())

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.orders.progress import progress_of, progress_text, text_bar
-from bot.orders.telling import told_of
+from bot.chat.commands.run_progress import progress_of, progress_text, text_bar
+from bot.chat.commands.run_status import run_status_of
 from ingestion.records.types import Failure, Run
 from tests.bot.orders.fakes import RUNNING, SLACK
 from tests.bot.shelves import RUN
@@ -17,7 +17,7 @@ BRAKED = Failure("HR", "", "10 of 12 pages are gone", "If they are meant to go, 
 
 
 def text(run: Run) -> str:
-    return progress_text(told_of(run.id, (run,)), SLACK)
+    return progress_text(run_status_of(run.id, (run,)), SLACK)
 
 
 def test_a_run_that_works_is_told_with_a_bar_its_figures_and_what_is_left() -> None:
@@ -93,13 +93,13 @@ def test_each_state_is_told_in_words(run: Run, said: str) -> None:
 
 
 def test_the_figures_of_a_resumed_run_say_since_when_they_are() -> None:
-    told = replace(told_of("r1", (RUN,)), resumed=True)
+    told = replace(run_status_of("r1", (RUN,)), resumed=True)
 
     assert "interrupted and went on" in progress_text(told, SLACK)
 
 
 def test_a_run_that_is_gone_is_told_without_figures() -> None:
-    assert progress_text(told_of("r1", ()), SLACK).splitlines() == [
+    assert progress_text(run_status_of("r1", ()), SLACK).splitlines() == [
         "A run that can't be followed any more",
         "I don't know this run any more. What it wrote stays; the list of spaces says how it is.",
     ]
@@ -115,14 +115,14 @@ def test_a_bar_is_full_only_when_all_is_done(share: float) -> None:
 
 @given(pages=st.integers(0, 10**6), total=st.integers(0, 10**6))
 def test_a_share_is_never_more_than_all(pages: int, total: int) -> None:
-    shown = progress_of(told_of("r1", (replace(RUNNING, pages=pages, total=total),)), SLACK)
+    shown = progress_of(run_status_of("r1", (replace(RUNNING, pages=pages, total=total),)), SLACK)
 
     assert shown.share is None or 0 <= shown.share <= 1
 
 
 def test_where_others_read_along_no_page_is_named_and_the_brake_is() -> None:
     run = replace(RUN, state="failed", failed=2, failures=(BROKEN, BRAKED))
-    told = progress_text(told_of("r1", (run,)), SLACK, alone=False)
+    told = progress_text(run_status_of("r1", (run,)), SLACK, alone=False)
 
     assert "broken.pdf" not in told
     assert "2 problems; /reindex status tells admins which." in told

@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from bot.errors import DocumentInTheWay, StoreUnavailable
-from bot.orders.reindexing import Reindexing
-from bot.orders.types import (
+from bot.chat.commands.reindexing import ReindexRuns
+from bot.chat.commands.types import (
+    AllSpaces,
     Done,
-    Everything,
-    PageAt,
+    PageByUrl,
     Refused,
-    ReindexCancel,
-    ReindexOrder,
-    SpaceNamed,
+    ReindexCancelRequest,
+    ReindexRequest,
+    SpaceByName,
     Started,
     Target,
 )
+from bot.domain.errors import DocumentInTheWay, StoreUnavailable
 from ingestion.library import Space
 from ingestion.records.types import Failure, Run
 from tests.bot.orders.fakes import RUNNING, MemoryAudits, orderer
@@ -37,15 +37,15 @@ class Wiki(Shelf):
         return replace(super()._space(name, pages), reindexable=name != "OLD")
 
 
-def reindexing(shelf: Shelf, audits: MemoryAudits | None = None) -> Reindexing:
-    return Reindexing(
+def reindexing(shelf: Shelf, audits: MemoryAudits | None = None) -> ReindexRuns:
+    return ReindexRuns(
         tenant="default", documents=shelf, runs=shelf, audits=audits or MemoryAudits()
     )
 
 
 async def refused(shelf: Shelf, target: Target) -> str:
     audits = MemoryAudits()
-    answer = await reindexing(shelf, audits).start(ReindexOrder(target), BY)
+    answer = await reindexing(shelf, audits).start(ReindexRequest(target), BY)
     assert isinstance(answer, Refused)
     assert audits.acts == []
     assert not [run for run in shelf.runs if run.by == "slack:U1"]
@@ -55,11 +55,11 @@ async def refused(shelf: Shelf, target: Target) -> str:
 @pytest.mark.parametrize(
     ("target", "space", "told"),
     [
-        (SpaceNamed("HR"), "HR", "the whole space HR"),
-        (SpaceNamed("it-support"), "IT-Support", "the whole space IT-Support"),
-        (Everything(), None, "all spaces"),
+        (SpaceByName("HR"), "HR", "the whole space HR"),
+        (SpaceByName("it-support"), "IT-Support", "the whole space IT-Support"),
+        (AllSpaces(), None, "all spaces"),
         (
-            PageAt("https://desk.example/pages/HR/a.md#top"),
+            PageByUrl("https://desk.example/pages/HR/a.md#top"),
             "HR",
             "\u201ca\u201d is in the space HR. I'm bringing the whole space HR up to date.",
         ),
@@ -70,7 +70,7 @@ async def test_what_is_meant_is_begun_audited_and_told(
 ) -> None:
     shelf, audits = Wiki(), MemoryAudits()
 
-    answer = await reindexing(shelf, audits).start(ReindexOrder(target), BY)
+    answer = await reindexing(shelf, audits).start(ReindexRequest(target), BY)
 
     assert isinstance(answer, Started)
     assert told in answer.text
@@ -81,7 +81,7 @@ async def test_what_is_meant_is_begun_audited_and_told(
 
 async def test_a_dry_run_promises_to_change_nothing_and_is_audited_as_such() -> None:
     shelf, audits = Wiki(), MemoryAudits()
-    order = ReindexOrder(SpaceNamed("HR"), dry_run=True, allow_mass_delete=True)
+    order = ReindexRequest(SpaceByName("HR"), dry_run=True, allow_mass_delete=True)
 
     answer = await reindexing(shelf, audits).start(order, BY)
 
@@ -92,7 +92,7 @@ async def test_a_dry_run_promises_to_change_nothing_and_is_audited_as_such() -> 
 
 
 async def test_of_an_unknown_space_those_are_named_first_that_are_written_most_alike() -> None:
-    said = await refused(Wiki(), SpaceNamed("ITsupport"))
+    said = await refused(Wiki(), SpaceByName("ITsupport"))
 
     assert "no space \u201cITsupport\u201d" in said
     assert said.index("IT-Support") < said.index("HR")
@@ -100,9 +100,11 @@ async def test_of_an_unknown_space_those_are_named_first_that_are_written_most_a
 
 
 async def test_a_space_that_nothing_is_known_to_fill_can_not_be_read_again() -> None:
-    assert "not known what fills the space OLD" in await refused(Wiki(), SpaceNamed("OLD"))
-    assert "not known what fills the space OLD" in await refused(Wiki(), PageAt("/pages/OLD/a.md"))
-    assert "No space can be reindexed yet" in await refused(Shelf(), SpaceNamed("HR"))
+    assert "not known what fills the space OLD" in await refused(Wiki(), SpaceByName("OLD"))
+    assert "not known what fills the space OLD" in await refused(
+        Wiki(), PageByUrl("/pages/OLD/a.md")
+    )
+    assert "No space can be reindexed yet" in await refused(Shelf(), SpaceByName("HR"))
 
 
 class Confluence(Wiki):
@@ -126,7 +128,7 @@ NEW = "https://wiki.example/pages/12345/New"
 async def test_a_page_is_read_alone_also_if_it_is_new_or_a_run_is_over_its_space() -> None:
     shelf, audits = Confluence(), MemoryAudits()
 
-    answer = await reindexing(shelf, audits).start(ReindexOrder(PageAt(NEW)), BY)
+    answer = await reindexing(shelf, audits).start(ReindexRequest(PageByUrl(NEW)), BY)
 
     assert isinstance(answer, Started)
     assert answer.text == (
@@ -140,7 +142,7 @@ async def test_a_page_is_read_alone_also_if_it_is_new_or_a_run_is_over_its_space
 async def test_a_page_that_its_wiki_shows_no_more_is_looked_at_by_its_id() -> None:
     shelf = Confluence()
 
-    order = ReindexOrder(PageAt("https://wiki.example/pages/77"), dry_run=True)
+    order = ReindexRequest(PageByUrl("https://wiki.example/pages/77"), dry_run=True)
     answer = await reindexing(shelf).start(order, BY)
 
     assert isinstance(answer, Started)
@@ -153,8 +155,10 @@ async def test_a_page_that_its_wiki_shows_no_more_is_looked_at_by_its_id() -> No
 async def test_while_the_wiki_is_away_a_new_page_is_refused_and_a_known_one_is_not() -> None:
     shelf = Confluence(away=True)
 
-    assert await refused(shelf, PageAt(NEW)) == "Confluence does not answer. Try again in a minute."
-    known = await reindexing(shelf).start(ReindexOrder(PageAt("wiki.example/pages/77")), BY)
+    assert (
+        await refused(shelf, PageByUrl(NEW)) == "Confluence does not answer. Try again in a minute."
+    )
+    known = await reindexing(shelf).start(ReindexRequest(PageByUrl("wiki.example/pages/77")), BY)
     assert isinstance(known, Started)
 
 
@@ -164,8 +168,8 @@ async def test_a_run_over_a_page_is_in_nobodys_way_and_nothing_is_in_its_way() -
             return "r9"
 
     over_a_page = replace(RUNNING, extent="page", page="77")
-    whole = await reindexing(Passing(over_a_page)).start(ReindexOrder(SpaceNamed("HR")), BY)
-    one = await reindexing(Passing(RUNNING)).start(ReindexOrder(PageAt(NEW)), BY)
+    whole = await reindexing(Passing(over_a_page)).start(ReindexRequest(SpaceByName("HR")), BY)
+    one = await reindexing(Passing(RUNNING)).start(ReindexRequest(PageByUrl(NEW)), BY)
 
     assert isinstance(whole, Started)
     assert isinstance(one, Started)
@@ -175,7 +179,7 @@ async def test_a_run_over_a_page_is_in_nobodys_way_and_nothing_is_in_its_way() -
 async def test_a_space_means_the_run_over_all_of_it(target: str, stopped: str) -> None:
     shelf = Wiki(RUNNING, replace(RUNNING, id="r2", extent="page", page="77"))
 
-    answer = await reindexing(shelf).cancel(ReindexCancel(target), BY)
+    answer = await reindexing(shelf).cancel(ReindexCancelRequest(target), BY)
 
     assert isinstance(answer, Done)
     assert [run.id for run in shelf.runs if not run.active] == [stopped]
@@ -190,7 +194,7 @@ async def test_a_page_is_named_to_those_alone_who_may_know_of_it() -> None:
 
 
 async def test_a_page_that_is_none_of_ours_is_told_with_the_way_to_index_a_space() -> None:
-    said = await refused(Wiki(), PageAt("https://wiki.example/new"))
+    said = await refused(Wiki(), PageByUrl("https://wiki.example/new"))
 
     assert "No page that I read is at \u201chttps://wiki.example/new\u201d" in said
     assert "/reindex SPACE" in said
@@ -198,7 +202,7 @@ async def test_a_page_that_is_none_of_ours_is_told_with_the_way_to_index_a_space
 
 
 async def test_a_run_in_the_way_is_told_with_how_far_it_is_and_how_to_stop_it() -> None:
-    said = await refused(Wiki(replace(RUNNING, space=None, at_space="HR")), SpaceNamed("HR"))
+    said = await refused(Wiki(replace(RUNNING, space=None, at_space="HR")), SpaceByName("HR"))
 
     assert "1 of 4 pages" in said
     assert "/reindex cancel all" in said
@@ -209,7 +213,7 @@ async def test_a_run_that_was_quicker_is_told_plainly() -> None:
         async def newest(self, limit: int) -> list[Run]:
             return []
 
-    answer = await reindexing(Race(RUNNING)).start(ReindexOrder(Everything()), BY)
+    answer = await reindexing(Race(RUNNING)).start(ReindexRequest(AllSpaces()), BY)
 
     assert isinstance(answer, Refused)
     assert "quicker" in answer.text
@@ -219,12 +223,12 @@ async def test_what_can_not_be_audited_is_not_done() -> None:
     shelf = Wiki()
     work = reindexing(shelf, MemoryAudits(away=True))
     with pytest.raises(StoreUnavailable):
-        await work.start(ReindexOrder(SpaceNamed("HR")), BY)
+        await work.start(ReindexRequest(SpaceByName("HR")), BY)
     assert shelf.runs == []
 
     shelf = Wiki(RUNNING)
     with pytest.raises(StoreUnavailable):
-        await reindexing(shelf, MemoryAudits(away=True)).cancel(ReindexCancel(), BY)
+        await reindexing(shelf, MemoryAudits(away=True)).cancel(ReindexCancelRequest(), BY)
     assert shelf.runs[0].active
 
 
@@ -232,7 +236,7 @@ async def test_what_can_not_be_audited_is_not_done() -> None:
 async def test_the_run_that_is_meant_is_stopped_and_that_is_audited(target: str | None) -> None:
     shelf, audits = Wiki(RUNNING), MemoryAudits()
 
-    answer = await reindexing(shelf, audits).cancel(ReindexCancel(target), BY)
+    answer = await reindexing(shelf, audits).cancel(ReindexCancelRequest(target), BY)
 
     assert isinstance(answer, Done)
     assert "run over HR is being stopped" in answer.text
@@ -258,7 +262,7 @@ async def test_what_can_not_be_stopped_is_told_with_what_can(
 ) -> None:
     shelf, audits = Wiki(*runs), MemoryAudits()
 
-    answer = await reindexing(shelf, audits).cancel(ReindexCancel(target), BY)
+    answer = await reindexing(shelf, audits).cancel(ReindexCancelRequest(target), BY)
 
     assert isinstance(answer, Refused)
     assert said in answer.text
@@ -290,9 +294,9 @@ async def test_where_others_read_along_neither_pages_nor_hidden_spaces_are_named
     shelf = Wiki()
     shelf.kept["BOARD", HIDDEN.id] = HIDDEN
 
-    answer = await reindexing(shelf).start(ReindexOrder(PageAt(url)), LOUD)
-    unknown = await reindexing(shelf).start(ReindexOrder(SpaceNamed("BORD")), LOUD)
-    alone = await reindexing(shelf).start(ReindexOrder(SpaceNamed("BORD")), BY)
+    answer = await reindexing(shelf).start(ReindexRequest(PageByUrl(url)), LOUD)
+    unknown = await reindexing(shelf).start(ReindexRequest(SpaceByName("BORD")), LOUD)
+    alone = await reindexing(shelf).start(ReindexRequest(SpaceByName("BORD")), BY)
 
     assert "Salaries" not in answer.text
     assert "Known are: HR, IT-Support." in unknown.text
@@ -303,7 +307,7 @@ async def test_where_others_read_along_a_run_tells_how_many_pages_failed_but_not
     work = reindexing(Wiki(TROUBLED))
     told = [
         (await work.standing(LOUD)).text,
-        (await work.start(ReindexOrder(SpaceNamed("HR")), LOUD)).text,
+        (await work.start(ReindexRequest(SpaceByName("HR")), LOUD)).text,
     ]
 
     assert all("1 problem" in text and "Salaries" not in text for text in told)

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.orders.reindexing import Reindexing
-from bot.orders.resumed import going_on
-from bot.orders.types import Done, Refused, ReindexOrder, SpaceNamed
+from bot.chat.commands.reindexing import ReindexRuns
+from bot.chat.commands.run_status import current_runs
+from bot.chat.commands.types import Done, Refused, ReindexRequest, SpaceByName
 from ingestion.records.types import Run
 from tests.bot.orders.fakes import RUNNING, MemoryAudits, orderer
 from tests.bot.shelves import RUN, Shelf, document
@@ -14,27 +14,27 @@ KILLED = replace(RUNNING, state="interrupted", resumed_as=("r2",))
 SECOND = replace(RUNNING, id="r2", by="start")
 
 
-def over(*runs: Run) -> tuple[Reindexing, Shelf, MemoryAudits]:
+def over(*runs: Run) -> tuple[ReindexRuns, Shelf, MemoryAudits]:
     shelf, audits = Shelf(*runs), MemoryAudits()
     shelf.kept["HR", "a.md"] = document("HR", "a.md")
     return (
-        Reindexing(tenant="default", documents=shelf, runs=shelf, audits=audits),
+        ReindexRuns(tenant="default", documents=shelf, runs=shelf, audits=audits),
         shelf,
         audits,
     )
 
 
 async def test_a_run_is_itself_until_it_was_killed_and_gone_on_with() -> None:
-    assert await going_on(RUNNING, Shelf(RUNNING)) == (RUNNING,)
-    assert await going_on(KILLED, Shelf(KILLED, SECOND)) == (SECOND,)
+    assert await current_runs(RUNNING, Shelf(RUNNING)) == (RUNNING,)
+    assert await current_runs(KILLED, Shelf(KILLED, SECOND)) == (SECOND,)
     third = replace(RUN, id="r3")
     again = replace(SECOND, state="interrupted", resumed_as=("r3", "gone"))
-    assert await going_on(KILLED, Shelf(KILLED, again, third)) == (third,)
+    assert await current_runs(KILLED, Shelf(KILLED, again, third)) == (third,)
 
 
 async def test_runs_that_name_each_other_end() -> None:
     ring = replace(SECOND, state="interrupted", resumed_as=("r1",))
-    assert await going_on(KILLED, Shelf(KILLED, ring)) == ()
+    assert await current_runs(KILLED, Shelf(KILLED, ring)) == ()
 
 
 async def test_what_goes_on_with_a_killed_run_is_stopped_by_its_first_id() -> None:
@@ -60,7 +60,7 @@ async def test_a_run_that_is_over_or_unknown_is_not_stopped() -> None:
 async def test_a_refusal_names_the_run_in_the_way_which_is_also_what_it_resumed() -> None:
     work, _, _ = over(SECOND, KILLED)
 
-    answer = await work.start(ReindexOrder(SpaceNamed("HR")), BY)
+    answer = await work.start(ReindexRequest(SpaceByName("HR")), BY)
 
     assert isinstance(answer, Refused)
     assert answer.run_id == "r2"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bot import __version__
-from bot.config import Settings
+from bot.domain.settings import Settings
+from bot.domain.types import Policy
 from bot.store.store import open_store, sqlite_url
-from bot.types import Policy
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry

@@ -5,14 +5,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot import __version__
-from bot.orders.standing import age, status_text
-from bot.startup import Part
+from bot.chat.commands.help_texts import age_text, status_text
+from bot.domain.health import ComponentStatus
 from ingestion.library import Space
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
-READY = Part("knowledge", "ready", "12 chunks (IT 12, SECRET 3)")
-FAILED = Part("knowledge", "failed", "The index '/srv/data/index.sqlite' is damaged.")
-MODEL = Part("model", "absent", "answers are verbatim quotes.", "Add OPENAI_MODEL to .env")
+READY = ComponentStatus("knowledge", "ready", "12 chunks (IT 12, SECRET 3)")
+FAILED = ComponentStatus("knowledge", "failed", "The index '/srv/data/index.sqlite' is damaged.")
+MODEL = ComponentStatus(
+    "model", "absent", "answers are verbatim quotes.", "Add OPENAI_MODEL to .env"
+)
 
 
 def space(name: str, pages: int, synced_at: datetime | None = None) -> Space:
@@ -35,15 +37,24 @@ def test_what_is_indexed_is_told_with_its_age_and_the_version() -> None:
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (Part("limits", "paused", "paused by cli:anna since ...: rude reason."), "I am paused"),
-        (Part("limits", "limited", "used up: 3.00 of 3.00 USD today."), "A limit is used up"),
+        (
+            ComponentStatus("limits", "paused", "paused by cli:anna since ...: rude reason."),
+            "I am paused",
+        ),
+        (
+            ComponentStatus("limits", "limited", "used up: 3.00 of 3.00 USD today."),
+            "A limit is used up",
+        ),
         (FAILED, "I can't read my pages"),
-        (Part("keeper", "failed", "The record '/srv' is away"), "Something does not work"),
+        (
+            ComponentStatus("keeper", "failed", "The record '/srv' is away"),
+            "Something does not work",
+        ),
         (MODEL, "in the pages' own words"),
     ],
 )
 def test_others_than_admins_are_told_what_it_means_for_them_and_nothing_of_the_inside(
-    part: Part, said: str
+    part: ComponentStatus, said: str
 ) -> None:
     told = status_text((READY, part), SPACES, NOW, admin=False)
 
@@ -77,4 +88,4 @@ def test_no_pages_and_very_many_spaces_are_told_shortly() -> None:
     ],
 )
 def test_an_age_is_told_in_the_unit_that_fits(ago: timedelta, said: str) -> None:
-    assert age(NOW - ago, NOW) == said
+    assert age_text(NOW - ago, NOW) == said

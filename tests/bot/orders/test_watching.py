@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from bot.orders.told import RunTold
-from bot.orders.watching import PATIENCE_SECONDS, TELL_SECONDS, Watch
+from bot.chat.commands.run_status import PATIENCE_SECONDS, REPORT_SECONDS, RunStatus, RunWatcher
 from ingestion.records.types import Run
 from tests.bot.orders.fakes import RUNNING, Played
 from tests.bot.shelves import RUN
@@ -17,10 +16,10 @@ Scenes = list[tuple[float, dict[str, Run] | None]]
 KILLED = replace(RUNNING, state="interrupted")
 
 
-async def followed(scenes: Scenes) -> list[tuple[float, RunTold]]:
+async def followed(scenes: Scenes) -> list[tuple[float, RunStatus]]:
     """Return what is told, with the second in which it was."""
     played = Played(scenes)
-    watch = Watch(played, pause=played.pause, clock=played.clock)
+    watch = RunWatcher(played, pause=played.pause, clock=played.clock)
     return [(played.seconds, told) async for told in watch.follow("r1")]
 
 
@@ -169,7 +168,7 @@ async def test_whatever_happens_it_ends_once_and_is_told_seldom(
 
     assert [each.ended for _, each in told] == [False] * (len(told) - 1) + [True]
     for (before, one), (after, other) in pairwise(told):
-        assert one.state != other.state or after - before >= TELL_SECONDS
+        assert one.state != other.state or after - before >= REPORT_SECONDS
 
 
 async def test_a_ledger_that_is_away_is_logged_once_and_once_that_it_is_back() -> None:

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.config import load_settings
+from bot.domain.settings import load_settings
 from bot.doors.doors import mount_doors
 from bot.pages.frame import add_pages
 

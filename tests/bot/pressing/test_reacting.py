@@ -6,11 +6,10 @@ import itertools
 
 import pytest
 
-from bot.errors import InteractionUnknown
-from bot.judging import Judging
-from bot.pressing.reacting import Reacting, Reaction
+from bot.chat.votes import AnswerVotes, Reaction, ReactionVotes
+from bot.domain.errors import InteractionUnknown
+from bot.domain.types import InteractionId, Outcome
 from bot.store.store import Store
-from bot.types import InteractionId, Outcome
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered
 from tests.builders import message
@@ -19,10 +18,10 @@ UP, GONE = Reaction("1.000001", given="up"), Reaction("2.5", taken=frozenset({"u
 DOWN = Reaction("10.000000", given="down")
 
 
-def _reacting(store: Store) -> Reacting:
+def _reacting(store: Store) -> ReactionVotes:
     """Return what another process would have."""
-    judging = Judging(store.interactions)
-    return Reacting(platform="slack", tenant="default", judging=judging, notes=store.notes)
+    judging = AnswerVotes(store.interactions)
+    return ReactionVotes(platform="slack", tenant="default", judging=judging, notes=store.notes)
 
 
 async def _asked(store: Store, outcome: Outcome | None = None) -> InteractionId:
@@ -51,7 +50,7 @@ async def test_a_new_vote_is_told_once(store: Store) -> None:
 
 async def test_taking_back_leaves_a_vote_that_was_given_otherwise(store: Store) -> None:
     asked = await _asked(store)
-    await Judging(store.interactions).vote("default", asked, "ben", "down")
+    await AnswerVotes(store.interactions).vote("default", asked, "ben", "down")
     await _reacting(store).count(asked, "ben", GONE)
     assert await _votes(store, asked) == ["down"]
 
@@ -66,4 +65,4 @@ async def test_what_is_not_there_is_not_counted(store: Store) -> None:
     unknown = InteractionId("00000000-0000-4000-8000-000000000000")
     assert await _reacting(store).count(unknown, "ben", UP) is None
     with pytest.raises(InteractionUnknown):
-        await Judging(store.interactions).vote("default", unknown, "ben", "up")
+        await AnswerVotes(store.interactions).vote("default", unknown, "ben", "up")

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.pressing.declining import Declined, interaction_named
-from bot.pressing.subjects import Presser, Subjects
+from bot.chat.actions import ActingUser, ActionRejected, ActionTargets, interaction_named
+from bot.domain.types import Interaction, Message, Outcome, Person
 from bot.store.store import Store
-from bot.types import Interaction, Message, Outcome, Person
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.recorded import answered
 from tests.builders import message
@@ -38,8 +37,8 @@ def _subjects(
     tenant: str = "",
     platform: str = "",
     anywhere: Callable[[Message], bool] = lambda _: False,
-) -> Subjects:
-    return Subjects(
+) -> ActionTargets:
+    return ActionTargets(
         platform=platform or ASKED.thread.platform,
         tenant=tenant or ASKED.thread.tenant,
         interactions=store.interactions,
@@ -50,8 +49,8 @@ def _subjects(
 
 def _presser(
     person: str = "other", reference: str = "colleague", *, channel: str = HERE, alone: bool = False
-) -> Presser:
-    return Presser(Person(person), channel, reference, alone=alone)
+) -> ActingUser:
+    return ActingUser(Person(person), channel, reference, alone=alone)
 
 
 async def _kept(store: Store, asked: Message) -> Interaction:
@@ -68,14 +67,14 @@ async def test_its_asker_and_colleagues_act_on_a_question(store: Store) -> None:
 async def test_who_is_no_colleague_sees_a_question_and_does_not_act_on_it(store: Store) -> None:
     asked, guest = await _kept(store, ASKED), _presser(reference="guest")
     assert await _subjects(store).seen(asked.id, guest) == asked
-    with pytest.raises(Declined, match="Only colleagues"):
+    with pytest.raises(ActionRejected, match="Only colleagues"):
         await _subjects(store).acted_on(asked.id, guest)
 
 
 async def test_a_private_question_is_its_askers(store: Store) -> None:
     asked = await _kept(store, PRIVATE)
     assert await _subjects(store).acted_on(asked.id, _presser(ASKER)) == asked
-    with pytest.raises(Declined, match="isn't here"):
+    with pytest.raises(ActionRejected, match="isn't here"):
         await _subjects(store).seen(asked.id, _presser())
     assert not await _subjects(store).may_act(asked.message, _presser())
 
@@ -89,9 +88,9 @@ async def test_a_private_question_is_its_askers(store: Store) -> None:
     ],
     ids=["another", "another alone", "the asker among others"],
 )
-async def test_a_question_is_where_it_was_asked(store: Store, presser: Presser) -> None:
+async def test_a_question_is_where_it_was_asked(store: Store, presser: ActingUser) -> None:
     asked = await _kept(store, ASKED)
-    with pytest.raises(Declined, match="isn't here"):
+    with pytest.raises(ActionRejected, match="isn't here"):
         await _subjects(store).seen(asked.id, presser)
 
 
@@ -110,7 +109,7 @@ async def test_what_can_be_pressed_anywhere_is_seen_anywhere(store: Store) -> No
 @pytest.mark.parametrize("other", [{"tenant": "other"}, {"platform": "other"}], ids=str)
 async def test_nothing_of_others_is_there(store: Store, other: dict[str, str]) -> None:
     asked = await _kept(store, ASKED)
-    with pytest.raises(Declined, match="isn't here"):
+    with pytest.raises(ActionRejected, match="isn't here"):
         await _subjects(
             store, tenant=other.get("tenant", ""), platform=other.get("platform", "")
         ).seen(asked.id, _presser(ASKER, alone=True))
@@ -119,12 +118,12 @@ async def test_nothing_of_others_is_there(store: Store, other: dict[str, str]) -
 async def test_a_withdrawn_question_is_not_there(store: Store) -> None:
     asked = await _kept(store, ASKED)
     await store.work.cancel(asked.id)
-    with pytest.raises(Declined, match="isn't here"):
+    with pytest.raises(ActionRejected, match="isn't here"):
         await _subjects(store).seen(asked.id, _presser(ASKER))
 
 
 @pytest.mark.parametrize("value", ["", "x", "0" * 36, "00000000-0000-4000-8000-00000000000G", "\n"])
 def test_only_an_id_names_an_interaction(value: str) -> None:
-    with pytest.raises(Declined, match="any more"):
+    with pytest.raises(ActionRejected, match="any more"):
         interaction_named(value)
     assert interaction_named(ASKED.interaction_id) == ASKED.interaction_id

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.records.statistics import (
+from bot.domain.record_reports import (
     Day,
     Figures,
-    Kind,
-    Spread,
-    before,
+    Percentiles,
+    QuestionKind,
+    Span,
     by_day,
-    dates,
+    days_in,
+    earlier_span,
     kind_of,
     last_days,
-    spread,
+    percentiles_of,
 )
-from bot.records.sums import Span
 from tests.builders import NOON
 
 WEEK = last_days(NOON, 7)
@@ -30,15 +30,15 @@ def test_the_last_days_are_whole_days_of_utc_and_today_until_now() -> None:
     tonight = datetime(2026, 11, 23, 1, 0, tzinfo=timezone(timedelta(hours=2)))
 
     assert last_days(tonight, 7).since == datetime(2026, 11, 16, tzinfo=UTC)
-    assert dates(last_days(tonight, 7))[-1] == date(2026, 11, 22)
-    assert len(dates(last_days(tonight, 7))) == 7
+    assert days_in(last_days(tonight, 7))[-1] == date(2026, 11, 22)
+    assert len(days_in(last_days(tonight, 7))) == 7
 
 
 def test_the_week_before_ends_at_the_same_time_of_day() -> None:
-    earlier = before(WEEK, 7)
+    earlier = earlier_span(WEEK, 7)
 
     assert earlier == Span(WEEK.since - timedelta(days=7), NOON - timedelta(days=7))
-    assert not set(dates(earlier)) & set(dates(WEEK))
+    assert not set(days_in(earlier)) & set(days_in(WEEK))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,9 @@ def test_the_week_before_ends_at_the_same_time_of_day() -> None:
         ("", "", "open"),
     ],
 )
-def test_what_became_of_a_question_is_named(answer_type: str, intent: str, kind: Kind) -> None:
+def test_what_became_of_a_question_is_named(
+    answer_type: str, intent: str, kind: QuestionKind
+) -> None:
     assert kind_of(answer_type, intent, handed=False) == kind
 
 
@@ -75,7 +77,7 @@ def test_what_was_left_alone_is_neither_asked_nor_answered_nor_escalated() -> No
 
 @given(st.lists(st.floats(0, 1e6), min_size=1))
 def test_a_spread_names_durations_that_were_seen(seconds: list[float]) -> None:
-    found = spread(seconds)
+    found = percentiles_of(seconds)
 
     for percent, value in ((50, found.p50), (95, found.p95)):
         assert sum(each <= value for each in seconds) >= math.ceil(len(seconds) * percent / 100)
@@ -84,7 +86,7 @@ def test_a_spread_names_durations_that_were_seen(seconds: list[float]) -> None:
 
 
 def test_without_any_duration_there_is_no_spread() -> None:
-    assert spread([]) == Spread()
+    assert percentiles_of([]) == Percentiles()
 
 
 def test_days_without_a_question_are_days_too() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.rendering.amounts import about, counted, listed
+from bot.domain.text.formatting import counted, join_names, rough_duration
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,10 @@ def test_a_noun_may_have_a_plural_of_its_own() -> None:
     ],
 )
 def test_a_time_to_come_is_told_roughly(seconds: float, told: str) -> None:
-    assert about(seconds) == told
+    assert rough_duration(seconds) == told
 
 
 def test_a_long_list_says_how_many_more_there_are() -> None:
-    assert listed(("HR", "IT"), 2) == "HR, IT"
-    assert listed(("HR", "IT", "OPS"), 2) == "HR, IT and 1 more"
-    assert listed((), 2) == ""
+    assert join_names(("HR", "IT"), 2) == "HR, IT"
+    assert join_names(("HR", "IT", "OPS"), 2) == "HR, IT and 1 more"
+    assert join_names((), 2) == ""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.rendering.code import plain_code, without_code
+from bot.domain.text.markdown import plain_code, without_code
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,18 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bot.doors.addresses import local_path
-from bot.rendering.links import board_case, reachable_from_afar
-from bot.rendering.rendering import web_url
-from bot.types import Clarification, Escalation, InteractionId, Outcome, Reply, Response, Source
+from bot.chat.response_view import web_url
+from bot.domain.text.source_links import board_case, with_public_links
+from bot.domain.types import (
+    Clarification,
+    Escalation,
+    InteractionId,
+    Outcome,
+    Reply,
+    Response,
+    Source,
+)
+from bot.domain.urls import safe_redirect_path
 from tests.bot.fakes import replied
 
 OURS = Source("c1", "vpn.md", "VPN", "/pages/IT/vpn.md", "", "q", None, 1.0, "folder", "vpn.md")
@@ -35,7 +43,7 @@ def urls(response: Response) -> list[str]:
     ],
 )
 def test_only_our_own_pages_get_the_public_address(response: Response) -> None:
-    shown = reachable_from_afar(outcome(response), "https://help.example")
+    shown = with_public_links(outcome(response), "https://help.example")
 
     assert urls(shown.response) == [
         "https://help.example/pages/IT/vpn.md?chunk=c1&quote=q#quote",
@@ -48,17 +56,17 @@ def test_only_our_own_pages_get_the_public_address(response: Response) -> None:
 @pytest.mark.parametrize("line", ["Open the client.", "Wait " * 200, "\u00e4" * 140])
 def test_a_link_leads_to_the_line_and_stays_short_enough_for_signing_in(line: str) -> None:
     reply = Reply("From the wiki:\n\n> all of it [1]", "found", (replace(OURS, line=line),))
-    (url,) = urls(reachable_from_afar(outcome(reply), "https://help.example").response)
+    (url,) = urls(with_public_links(outcome(reply), "https://help.example").response)
 
     for quoted in parse_qs(urlsplit(url).query).get("quote", []):
         assert line.startswith(quoted)
-    assert local_path(url.removeprefix("https://help.example")) != "/"
+    assert safe_redirect_path(url.removeprefix("https://help.example")) != "/"
     assert web_url(url) == url
 
 
 def test_a_private_reply_is_linked_too() -> None:
     private = Reply("hi", "found", sources=(OURS,))
-    shown = reachable_from_afar(outcome(private, private), "https://help.example")
+    shown = with_public_links(outcome(private, private), "https://help.example")
 
     assert shown.private is not None
     assert urls(shown.private) == ["https://help.example/pages/IT/vpn.md?chunk=c1&quote=q#quote"]
@@ -67,7 +75,7 @@ def test_a_private_reply_is_linked_too() -> None:
 def test_without_a_public_address_nothing_changes() -> None:
     asked = outcome(Reply("hi", "found", sources=(OURS,)))
 
-    assert reachable_from_afar(asked, None) is asked
+    assert with_public_links(asked, None) is asked
 
 
 def test_a_case_opens_on_the_board_where_colleagues_have_an_address_of_it() -> None:

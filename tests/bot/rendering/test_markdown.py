@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.rendering.markdown import clip, disarm, outside_code, split
+from bot.domain.text.markdown import clip, disarm, outside_code, split
 
 PROSE = st.text(alphabet="ab .[]()!:/<>\n-#|\u00e9\U0001f600", max_size=200)
 

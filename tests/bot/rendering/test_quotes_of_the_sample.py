@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.teams.showing.citations import cited
+from bot.chat.response_view import render
+from bot.domain.types import Reply, Stage
 from bot.parts import open_parts
-from bot.rendering.rendering import render
-from bot.types import Reply, Stage
 from tests.bot.house import write_index
 from tests.bot.server import settings_for
 from tests.builders import NOON, inquiry, message

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.rendering.rendering import REASONS, doing, hand_over, render, web_url
-from bot.types import Activity, Clarification, Message, Person, Reply, Stage, Thread
+from bot.chat.response_view import ESCALATION_REASONS, activity_text, hand_over, render, web_url
+from bot.domain.types import Activity, Clarification, Message, Person, Reply, Stage, Thread
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN, delivery
 
 
@@ -46,7 +46,7 @@ def test_remarks_are_a_line_each_and_have_an_end() -> None:
     ],
 )
 def test_one_sees_what_is_being_done(activity: Activity, words: str) -> None:
-    assert doing(activity) == words
+    assert activity_text(activity) == words
 
 
 def test_only_absolute_web_addresses_are_linked() -> None:
@@ -110,7 +110,7 @@ def test_the_way_to_a_person_is_said_where_an_answer_may_not_help() -> None:
 def test_people_are_asked_once_a_hand_over_is_made() -> None:
     asked = hand_over(delivery(message(), HANDED_OVER))
     assert asked is not None
-    assert (asked.question, asked.reason) == ("vpn down?", REASONS["low_confidence"])
+    assert (asked.question, asked.reason) == ("vpn down?", ESCALATION_REASONS["low_confidence"])
     assert [line.label for line in asked.lines] == ["VPN guide \u203a Reset"]
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.types import Intent, Route
 from bot.routing.generic import MODEL_SILENT, NO_MODEL, GenericAnswers, harmless
-from bot.types import Intent, Route
 from rag.ports import Completion, Prompt
 from rag.types import Turn
 from tests.bot.routing.test_followup import SilentModel

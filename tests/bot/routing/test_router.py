@@ -9,10 +9,10 @@ import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.domain.types import Intent
 from bot.routing.intents.classifier import IntentClassifier, Thresholds, Training, load_classifier
 from bot.routing.intents.seeds import LEARNT, load_seeds
 from bot.routing.router import Router, one_word
-from bot.types import Intent
 from rag.errors import ModelUnavailable
 from rag.models.embedding.local import LocalEmbedder, open_local_embedder
 from rag.ports import Completion, Prompt

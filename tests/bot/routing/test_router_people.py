@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bot.escalations.handover import ASK_TOPIC, WISH, EscalationWording, wish_about
+from bot.domain.handoff import ASK_TOPIC, PERSON_REQUEST, HandoffWording, person_request
+from bot.domain.types import Intent
 from bot.routing.router import Router
-from bot.types import Intent
 from rag.types import Turn
 
-OFFERED = EscalationWording(not_found="Not there.", uncertain="Not sure.").text(
+OFFERED = HandoffWording(not_found="Not there.", uncertain="Not sure.").text(
     "low_confidence", private=True, platform="web"
 )
 ASKED = (Turn("user", "does the company pay for pet insurance?"), Turn("assistant", OFFERED))
@@ -88,9 +88,9 @@ async def test_a_wish_takes_up_what_its_author_asked_and_nobody_else(
         ("I'd like to speak to a person about invoice 4711, please", True),
         ("this bot is useless, get me a person", False),
         ("can I speak to a real person about this", False),
-        (WISH, False),
-        (wish_about("can I rent a bike?"), False),
-        (wish_about("where is the canteen?"), True),
+        (PERSON_REQUEST, False),
+        (person_request("can I rent a bike?"), False),
+        (person_request("where is the canteen?"), True),
     ],
 )
 async def test_a_wish_that_says_what_it_is_about_leans_on_nothing(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bot.app.settings import ALL_SETTINGS
-from bot.config import Settings, load_settings
-from bot.settings.page import env_example, fields_of, settings_page
+from bot.domain.settings import Settings, load_settings
+from bot.domain.settings_reference import env_example, fields_of, settings_page
 from ingestion import config as ingestion
 
 ROOT = Path(__file__).parents[3]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings, load_settings
-from bot.settings.source import sources_of
+from bot.domain.settings import Settings, load_settings
+from bot.domain.settings_reference import setting_origins
 from ingestion import config as ingestion
 
 
@@ -27,7 +27,7 @@ def test_the_environment_wins_over_the_file_and_empty_values_count_for_nothing(
     monkeypatch.setenv("Host", "localhost")
     monkeypatch.setenv("LOG_LEVEL", "")
 
-    sources = sources_of(load_settings(waiting=5))
+    sources = setting_origins(load_settings(waiting=5))
 
     assert set(sources) == set(Settings.model_fields)
     assert {name: source for name, source in sources.items() if source != "default"} == {
@@ -39,7 +39,7 @@ def test_the_environment_wins_over_the_file_and_empty_values_count_for_nothing(
 
 
 def test_where_nothing_is_set_all_are_defaults() -> None:
-    assert set(sources_of(load_settings()).values()) == {"default"}
+    assert set(setting_origins(load_settings()).values()) == {"default"}
 
 
 def test_what_ingestion_reads_is_told_too_and_what_both_read_as_the_server_has_it(
@@ -47,7 +47,7 @@ def test_what_ingestion_reads_is_told_too_and_what_both_read_as_the_server_has_i
 ) -> None:
     (elsewhere / ".env").write_text("CONFLUENCE_SPACES=IT,HR\n")
 
-    sources = sources_of(load_settings(tenant="other"), ingestion.Settings())
+    sources = setting_origins(load_settings(tenant="other"), ingestion.Settings())
 
     assert sources["confluence_spaces"] == ".env"
     assert sources["confluence_labels"] == "default"

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from sqlalchemy import insert
 
+from bot.domain.types import Message
 from bot.store.store import Store
 from bot.store.tables import InteractionRow, UsageRow
-from bot.types import Message
 
 
 async def write(store: Store, *asked: Message) -> None:

@@ -12,19 +12,7 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from bot.store.rows import MICRO, Rows, channel_of, turn_rows
-from bot.store.store import Store
-from bot.store.tables import (
-    ConversationRow,
-    EscalationRow,
-    EscalationStepRow,
-    FeedbackRow,
-    InteractionRow,
-    Table,
-    TurnRow,
-    UsageRow,
-)
-from bot.types import (
+from bot.domain.types import (
     Clarification,
     Escalation,
     EscalationReason,
@@ -37,6 +25,18 @@ from bot.types import (
     Source,
     Thread,
     Trace,
+)
+from bot.store.rows import MICRO, Rows, channel_of, turn_rows
+from bot.store.store import Store
+from bot.store.tables import (
+    ConversationRow,
+    EscalationRow,
+    EscalationStepRow,
+    FeedbackRow,
+    InteractionRow,
+    Table,
+    TurnRow,
+    UsageRow,
 )
 from rag.types import ModelCall
 

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from bot.database_url import with_driver
+from bot.domain.urls import with_driver
 from bot.store.store import Store, sqlite_url, unopened
 
 

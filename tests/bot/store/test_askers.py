@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from sqlalchemy import update
 
+from bot.domain.types import Message, Person
 from bot.store.store import Store
 from bot.store.tables import InteractionRow
-from bot.types import Message, Person
 from tests.builders import NOON, message
 
 MONTH = timedelta(days=30)

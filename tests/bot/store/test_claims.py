@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import update
 
+from bot.domain.types import Claim, InteractionId, Message, PostedRef
 from bot.store.claims import HELD_UP
 from bot.store.store import Store
 from bot.store.tables import InteractionRow
-from bot.types import Claim, InteractionId, Message, PostedRef
 from tests.bot.fakes import replied
 from tests.bot.recorded import OWNER, answered, recorded
 from tests.builders import message

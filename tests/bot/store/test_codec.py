@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.errors import StoreUnavailable
-from bot.store.codec import Codec, storable, whole
-from bot.types import (
+from bot.domain.errors import StoreUnavailable
+from bot.domain.json_codec import Codec, storable, without_surrogates
+from bot.domain.types import (
     Clarification,
     Escalation,
     FoundPassage,
@@ -111,7 +111,7 @@ def test_what_is_storable_can_be_encoded_and_has_no_nul(text: str) -> None:
 
     assert "\x00" not in kept
     assert kept.encode().decode() == kept
-    assert whole(kept) == kept
+    assert without_surrogates(kept) == kept
 
 
 def test_a_source_that_was_kept_before_space_and_age_were_is_read_all_the_same() -> None:

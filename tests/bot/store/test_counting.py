@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import Select
 from sqlalchemy.dialects import sqlite
 
+from bot.domain.types import Inquiry, Message
+from bot.domain.usage import Arrival, Spent, UsageLimits
 from bot.limits.limits import WINDOW, LimitedAdmission
 from bot.limits.notices import Notices
-from bot.limits.usage import Arrival, Spent, UseLimits
 from bot.store import counting
 from bot.store.rows import Rows
 from bot.store.store import Store, open_store, sqlite_url
-from bot.types import Inquiry, Message
 from tests.bot.ledger import Door, Ledger
 from tests.bot.store.arrivals import spend, write
 from tests.bot.store.filled import add_escalation, add_interaction
@@ -90,7 +90,7 @@ async def test_what_was_overheard_and_left_alone_takes_nothing_from_who_asks(sto
 async def test_the_record_and_the_plainest_way_let_the_same_messages_in(store: Store) -> None:
     ledger, asked = chance(3)
     await write(store, *asked)
-    limits = UseLimits(per_user=4, per_channel=7)
+    limits = UsageLimits(per_user=4, per_channel=7)
     by_record = LimitedAdmission(
         Door(), use=store.counting, pauses=store.pauses, limits=limits, notices=Notices()
     )

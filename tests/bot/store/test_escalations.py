@@ -12,13 +12,22 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bot.errors import ActRefused, EscalationTaken, InteractionUnknown
-from bot.escalations.handover import WISH
-from bot.escalations.life import SETTLED, UNSETTLED, WAITING
+from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, State
+from bot.domain.errors import ActRefused, EscalationTaken, InteractionUnknown
+from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.types import (
+    Escalation,
+    Intent,
+    InteractionId,
+    Outcome,
+    Outsider,
+    Person,
+    PostedRef,
+    Trace,
+)
+from bot.escalations.lifecycle import SETTLED, UNSETTLED, WAITING
 from bot.escalations.repeating import wish_id
-from bot.escalations.types import Act, Actor, Case, CaseQuery, CaseStep, State
 from bot.store.store import Store, unopened
-from bot.types import Escalation, Intent, InteractionId, Outcome, Outsider, Person, PostedRef, Trace
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered
 from tests.bot.store.filled import add_escalation, add_interaction, rows
@@ -116,7 +125,7 @@ async def test_a_wish_about_a_follow_up_names_what_it_is_about(
     await answered(store, asked, found)
     wish = replace(asked, id="m2", text="a person please")
     if pressed:
-        wish = replace(asked, id=wish_id(asked.id), text=WISH)
+        wish = replace(asked, id=wish_id(asked.id), text=PERSON_REQUEST)
     response = Escalation("Of course.", "asked_for_human", f"{FOLLOW_UP}\nPlease!")
     handed = Outcome(response, Trace(route(Intent.HUMAN, FOLLOW_UP)))
     case_id = (await answered(store, wish, handed)).id

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import InteractionUnknown
-from bot.outcomes import WITHOUT_TEXT, refused
-from bot.records.searching import QuestionQuery
-from bot.store.store import Store, open_store, sqlite_url
-from bot.types import (
+from bot.domain.errors import InteractionUnknown
+from bot.domain.outcomes import WITHOUT_TEXT, refused_outcome
+from bot.domain.record_search import QuestionQuery
+from bot.domain.types import (
     Activity,
     Escalation,
     Feedback,
@@ -23,6 +22,7 @@ from bot.types import (
     Stage,
     Thread,
 )
+from bot.store.store import Store, open_store, sqlite_url
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered, spoken
 from tests.builders import NOON, activities, message
@@ -75,7 +75,7 @@ async def test_what_is_refused_without_its_text_is_no_part_of_the_talk(store: St
     await answered(store, numbered(1), "yes")
     for number, note in enumerate(sorted(WITHOUT_TEXT), start=2):
         refusal = Refusal("Later.", note.removeprefix("limit:"))
-        await answered(store, numbered(number), refused(numbered(number), refusal))
+        await answered(store, numbered(number), refused_outcome(numbered(number), refusal))
 
     assert await spoken(store, numbered(9)) == [("question 1", "yes")]
 

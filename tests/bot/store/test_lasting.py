@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from sqlalchemy import text
 
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
 from bot.store.store import Store
 
 SETTINGS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import DataDirInUse
+from bot.domain.errors import DataDirInUse
 from bot.store.lock import held
 
 

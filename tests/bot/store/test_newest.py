@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert, text
 
+from bot.domain.types import Message, Person, Thread
 from bot.store import queries
 from bot.store.store import Store
 from bot.store.tables import InteractionRow
-from bot.types import Message, Person, Thread
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered
 from tests.bot.store.filled import interaction_rows

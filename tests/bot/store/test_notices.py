@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.escalations.life import Reminders
-from bot.escalations.types import Act, Actor, Case, Notice
+from bot.domain.cases import Act, Actor, Case, Notice
+from bot.domain.types import InteractionId, PostedRef
+from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.store import Store, unopened
-from bot.types import InteractionId, PostedRef
 from tests.bot.store.filled import add_escalation, add_interaction, rows
 from tests.builders import NOON
 
@@ -327,7 +327,7 @@ async def test_reminders_and_acts_at_once_number_the_history_without_a_gap(store
 
 
 async def test_nobody_is_reminded_where_that_is_turned_off(url: str) -> None:
-    quiet = unopened(url, Reminders(timedelta(0)))
+    quiet = unopened(url, ReminderSchedule(timedelta(0)))
     await add_case(quiet, state="resolved")
 
     reopened = await act(quiet, "reopen", ASKER)

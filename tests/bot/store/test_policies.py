@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
+from bot.domain.types import Policy
 from bot.store.store import Store
 from bot.store.tables import PolicyRow
-from bot.types import Policy
 from tests.bot.store.filled import add
 from tests.builders import NOON
 

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import ClauseElement
 from sqlalchemy.engine.url import URL
 
+from bot.domain.types import PostedRef, Thread
 from bot.store import queries
 from bot.store.tables import InteractionRow
-from bot.types import PostedRef, Thread
 from tests.builders import NOON, message
 
 POSTGRESQL = URL.create("postgresql").get_dialect()()

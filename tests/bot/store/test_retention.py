@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
-from bot.escalations.life import UNSETTLED
-from bot.escalations.types import State
-from bot.outcomes import refused
-from bot.records.sums import Span, Swept
+from bot.domain.cases import State
+from bot.domain.outcomes import refused_outcome
+from bot.domain.record_reports import RetentionResult, Span
+from bot.domain.types import Feedback, InteractionId, Refusal
+from bot.escalations.lifecycle import UNSETTLED
 from bot.store import retention as module
 from bot.store.rows import Rows
 from bot.store.store import Store
@@ -31,7 +32,6 @@ from bot.store.tables import (
     TurnRow,
     UsageRow,
 )
-from bot.types import Feedback, InteractionId, Refusal
 from tests.bot.store.filled import (
     RowsOfTables,
     add_all,
@@ -157,7 +157,7 @@ async def test_exactly_what_ended_long_ago_and_waits_for_nobody_is_forgotten(
     for table in (TurnRow, ProgressRow):
         assert await count(store, table) == len(left)
     assert await count(store, EscalationRow) == sum(bool(each.escalation) for each in left)
-    assert await store.retention.sweep(NOON, DAYS) == Swept()
+    assert await store.retention.sweep(NOON, DAYS) == RetentionResult()
 
 
 @pytest.mark.mended(id="attack-10")
@@ -170,10 +170,10 @@ async def test_what_was_refused_without_its_text_goes_after_a_day(store: Store, 
         ("budget", "model_tokens_per_day", yesterday),
         ("today", "pause", today),
     ):
-        outcome = refused(message("hi", message_id=name), Refusal("Later.", note))
+        outcome = refused_outcome(message("hi", message_id=name), Refusal("Later.", note))
         await add_interaction(store, name, at=at, **Rows().outcome(outcome))
 
-    assert await store.retention.sweep(NOON, days) == Swept(refused=2)
+    assert await store.retention.sweep(NOON, days) == RetentionResult(refused=2)
     assert await names(store) == {"budget", "today"}
 
 
@@ -181,8 +181,10 @@ async def test_what_people_settled_lately_stays_however_long_it_waited(store: St
     await add_interaction(store, "i1", at=OLD)
     await add_escalation(store, "i1", state="resolved", changed_at=NOON)
 
-    assert await store.retention.sweep(NOON, DAYS) == Swept()
-    assert await store.retention.sweep(NOON + timedelta(days=DAYS, seconds=1), DAYS) == Swept(1)
+    assert await store.retention.sweep(NOON, DAYS) == RetentionResult()
+    assert await store.retention.sweep(
+        NOON + timedelta(days=DAYS, seconds=1), DAYS
+    ) == RetentionResult(1)
 
 
 async def test_all_that_hangs_on_an_interaction_goes_with_it(store: Store) -> None:
@@ -192,7 +194,9 @@ async def test_all_that_hangs_on_an_interaction_goes_with_it(store: Store) -> No
     await store.interactions.rate(Feedback(InteractionId("i1"), "ben", "down", OLD, comment="no"))
     assert [await count(store, table) for table in TABLES] == [1] * len(TABLES)
 
-    assert await store.retention.sweep(NOON, DAYS) == Swept(interactions=1, conversations=1)
+    assert await store.retention.sweep(NOON, DAYS) == RetentionResult(
+        interactions=1, conversations=1
+    )
 
     assert [await count(store, table) for table in TABLES] == [0] * len(TABLES)
 
@@ -212,7 +216,7 @@ async def test_a_conversation_without_questions_stays_while_it_is_recent(store: 
     await add_conversation(store, "recent", last_at=RECENT)
     await add_conversation(store, "old", last_at=OLD)
 
-    assert await store.retention.sweep(NOON, DAYS) == Swept(conversations=1)
+    assert await store.retention.sweep(NOON, DAYS) == RetentionResult(conversations=1)
 
 
 async def test_old_usage_stays_and_no_longer_says_whose_it_was(store: Store) -> None:
@@ -222,7 +226,7 @@ async def test_old_usage_stays_and_no_longer_says_whose_it_was(store: Store) -> 
     everything = Span(OLD, NOON)
     before = await store.usage.sums(everything, "tenant")
 
-    assert await store.retention.sweep(NOON, DAYS) == Swept(usage=1)
+    assert await store.retention.sweep(NOON, DAYS) == RetentionResult(usage=1)
 
     assert await store.usage.sums(everything, "tenant") == before
     people = await store.usage.sums(everything, "person")
@@ -235,7 +239,7 @@ async def test_old_usage_stays_and_no_longer_says_whose_it_was(store: Store) -> 
 async def test_no_days_keep_everything(store: Store) -> None:
     await add_interaction(store, "i1", at=datetime(1999, 1, 1, tzinfo=NOON.tzinfo))
 
-    assert await store.retention.sweep(NOON, 0) == Swept()
+    assert await store.retention.sweep(NOON, 0) == RetentionResult()
     assert await names(store) == {"i1"}
 
 
@@ -252,7 +256,7 @@ async def test_more_than_a_chunk_goes_in_several_transactions(store: Store) -> N
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK", 4)
-        assert await store.retention.sweep(NOON, DAYS) == Swept(12, 12, 12)
+        assert await store.retention.sweep(NOON, DAYS) == RetentionResult(12, 12, 12)
 
     assert await count(store, InteractionRow) == 0
 

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.escalations.life import Reminders
+from bot.domain.types import Clarification, Escalation, Outcome, Reply, Response, Thread, Trace
+from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.rows import (
     Rows,
     channel_of,
@@ -15,7 +16,6 @@ from bot.store.rows import (
     turn_rows,
     usage_rows,
 )
-from bot.types import Clarification, Escalation, Outcome, Reply, Response, Thread, Trace
 from rag.types import ModelCall
 from tests.bot.fakes import replied
 from tests.builders import message
@@ -51,7 +51,7 @@ def test_what_is_left_alone_makes_no_turn_and_goes_to_nobody() -> None:
     silent = Outcome(PEOPLE, TRACE, silent=True)
 
     assert turn_rows(ASKED, silent) == []
-    assert escalation_row(ASKED, silent, Reminders()) is None
+    assert escalation_row(ASKED, silent, ReminderSchedule()) is None
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_each_call_is_a_row_with_its_price_if_it_is_known(
     ids=["escalated", "offered", "answered", "asked back"],
 )
 def test_people_get_what_is_handed_over_and_agreed_to(response: Response, *, listed: bool) -> None:
-    row = escalation_row(ASKED, Outcome(response, TRACE), Reminders())
+    row = escalation_row(ASKED, Outcome(response, TRACE), ReminderSchedule())
 
     assert (row is not None) is listed
     assert row is None or (row["state"], row["question"]) == ("open", "VPN?")
@@ -92,7 +92,7 @@ def test_people_get_what_is_handed_over_and_agreed_to(response: Response, *, lis
 
 @pytest.mark.parametrize("minutes", [0, 45])
 def test_what_goes_to_people_says_who_asks_and_when_they_are_reminded(minutes: int) -> None:
-    patience = Reminders(timedelta(minutes=minutes))
+    patience = ReminderSchedule(timedelta(minutes=minutes))
 
     row = escalation_row(ASKED, Outcome(PEOPLE, TRACE), patience)
 

@@ -13,15 +13,25 @@ from hypothesis import strategies as st
 from sqlalchemy import Select, text
 from sqlalchemy.engine.url import URL
 
-from bot.records.searching import (
+from bot.domain.record_search import (
     AskedQuestion,
     CaseCounts,
+    Cursor,
     FeedbackCounts,
     FeedbackQuery,
     GivenFeedback,
-    Listed,
-    Place,
     QuestionQuery,
+    ResultPage,
+)
+from bot.domain.types import (
+    Escalation,
+    Intent,
+    InteractionId,
+    Outcome,
+    Reply,
+    Response,
+    Source,
+    Trace,
 )
 from bot.store import looking
 from bot.store.looking import contains
@@ -29,7 +39,6 @@ from bot.store.rows import Rows
 from bot.store.searching import StoredSearches
 from bot.store.store import Store
 from bot.store.tables import FeedbackRow, InteractionRow, TurnRow
-from bot.types import Escalation, Intent, InteractionId, Outcome, Reply, Response, Source, Trace
 from tests.bot.store.filled import RowsOfTables, add_all, add_escalation
 from tests.builders import NOON, message, route
 
@@ -239,7 +248,7 @@ async def test_a_search_without_a_find_stops_and_says_how_far_it_came(store: Sto
     query = QuestionQuery(words="zirconium")
 
     first = await searches.questions("default", query, limit=5)
-    assert first == Listed((), Place(NOON + timedelta(minutes=4), ("5",)))
+    assert first == ResultPage((), Cursor(NOON + timedelta(minutes=4), ("5",)))
     second = await searches.questions("default", query, limit=5, after=first.next)
 
     assert [each.id for each in second.items] == ["rare"]
@@ -306,7 +315,7 @@ async def test_paging_shows_every_judgement_once(store: Store) -> None:
             await add_all(store, judged(name, "up", person))
 
     seen: list[GivenFeedback] = []
-    place: Place | None = None
+    place: Cursor | None = None
     while place is not None or not seen:
         page = await store.searches.feedback("default", FeedbackQuery(), limit=3, after=place)
         seen, place = [*seen, *page.items], page.next
@@ -367,7 +376,7 @@ async def test_a_search_goes_by_an_index(
     store: Store, database: str, query: QuestionQuery, index: str
 ) -> None:
     await add_all(store, [row for n in range(50) for row in asked(f"i{n}", minutes=n)])
-    window = looking.window("default", query, 10, Place(NOON, ("7",)))
+    window = looking.window("default", query, 10, Cursor(NOON, ("7",)))
 
     plan = await planned(store, database, looking.matches(window, query, 5))
 

@@ -9,8 +9,8 @@ import time
 import pytest
 from sqlalchemy import text
 
-from bot.database_url import with_driver
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
+from bot.domain.urls import with_driver
 from bot.store import transactions
 from bot.store.store import Store, open_store
 from bot.store.tables import ConversationRow

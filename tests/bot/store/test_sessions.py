@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.doors.roles import SignedIn
+from bot.domain.types import Person
+from bot.domain.users import SignedIn
 from bot.store.store import Store
-from bot.types import Person
 from rag.types import EVERYONE, Principal
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -11,25 +11,26 @@ import pytest
 from sqlalchemy import ClauseElement
 from sqlalchemy.dialects import sqlite
 
-from bot.escalations.handover import WISH
-from bot.escalations.repeating import wish_id
-from bot.feedback import Vote, judgement
-from bot.records.searching import QuestionQuery
-from bot.records.statistics import (
+from bot.domain.feedback import Vote, new_feedback
+from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.record_reports import (
     KINDS,
     Day,
+    DeliveryFailures,
     Figures,
-    Kind,
-    Spread,
-    Troubles,
-    Waiting,
-    before,
-    dates,
+    Percentiles,
+    QuestionKind,
+    Span,
+    WaitingCases,
+    days_in,
+    earlier_span,
     kind_of,
     last_days,
-    spread,
+    percentiles_of,
 )
-from bot.records.sums import Span
+from bot.domain.record_search import QuestionQuery
+from bot.domain.types import Escalation, Intent, Outcome, Reply, Response, Trace
+from bot.escalations.repeating import wish_id
 from bot.store import figures
 from bot.store.statistics import StoredStatistics
 from bot.store.store import Store, open_store, sqlite_url
@@ -40,7 +41,6 @@ from bot.store.tables import (
     InteractionRow,
     NoticeRow,
 )
-from bot.types import Escalation, Intent, Outcome, Reply, Response, Trace
 from tests.bot.adapters.outcomes import VPN
 from tests.bot.recorded import answered
 from tests.bot.store.busy_record import BusyRecord, fill
@@ -63,8 +63,10 @@ def plainly(record: BusyRecord, span: Span) -> Figures:
     searched = [row for row in asked if row["answer_type"] != "GENERIC"]
     return Figures(
         span=span,
-        days=tuple(_day(day, asked, thumbs, cases) for day in dates(span)),
-        answering=spread([(r["finished_at"] - r["created_at"]).total_seconds() for r in searched]),
+        days=tuple(_day(day, asked, thumbs, cases) for day in days_in(span)),
+        answering=percentiles_of(
+            [(r["finished_at"] - r["created_at"]).total_seconds() for r in searched]
+        ),
         claiming=_since_opened(record, span, "claim"),
         replying=_since_opened(record, span, "reply"),
         resolving=_since_opened(record, span, "resolve"),
@@ -84,7 +86,7 @@ def _day(
     return Day(day, kinds, votes.count("up"), votes.count("down"))
 
 
-def _since_opened(record: BusyRecord, span: Span, wanted: str) -> Spread:
+def _since_opened(record: BusyRecord, span: Span, wanted: str) -> Percentiles:
     opened = {
         row["interaction_id"]: row["opened_at"]
         for row in record.rows[EscalationRow]
@@ -92,16 +94,18 @@ def _since_opened(record: BusyRecord, span: Span, wanted: str) -> Spread:
     }
     steps = [row for row in record.rows[EscalationStepRow] if row["step"] == wanted]
     reached = [(opened.get(row["interaction_id"]), row["at"]) for row in steps]
-    return spread([(at - since).total_seconds() for since, at in reached if since is not None])
+    return percentiles_of(
+        [(at - since).total_seconds() for since, at in reached if since is not None]
+    )
 
 
 def rounded(found: Figures) -> Figures:
     """SQLite counts days as a float: to a tenth of a millisecond."""
     took = found.answering
-    return replace(found, answering=Spread(took.count, round(took.p50, 3), round(took.p95, 3)))
+    return replace(found, answering=Percentiles(took.count, round(took.p50, 3), round(took.p95, 3)))
 
 
-@pytest.mark.parametrize("span", [WEEK, before(WEEK, 7), MONTH])
+@pytest.mark.parametrize("span", [WEEK, earlier_span(WEEK, 7), MONTH])
 async def test_the_figures_are_those_of_the_plainest_count(store: Store, span: Span) -> None:
     record = await fill(store, NOON, days=20, a_day=30)
     await fill_other(store)
@@ -121,7 +125,7 @@ async def asked_and(store: Store, name: str, response: Response, *, pressed: boo
     asked = message(f"{name}?", message_id=name, channel=name)
     await answered(store, asked, Outcome(response, Trace(route(Intent.DOMAIN, "?"))))
     if pressed:
-        wish = replace(asked, id=wish_id(asked.id), text=WISH)
+        wish = replace(asked, id=wish_id(asked.id), text=PERSON_REQUEST)
         await answered(store, wish, Outcome(HANDED, Trace(route(Intent.HUMAN, "?"))))
 
 
@@ -159,7 +163,7 @@ async def test_a_hand_over_by_button_counts_once(store: Store) -> None:
     [((), "unsure"), (("down",), "unsure"), (("up",), "answered"), (("down", "up"), "answered")],
 )
 async def test_a_guess_is_answered_once_somebody_found_it_helpful(
-    store: Store, votes: tuple[Vote, ...], kind: Kind
+    store: Store, votes: tuple[Vote, ...], kind: QuestionKind
 ) -> None:
     guess = Reply("It is [1].", "answer", (VPN,), 0.5, confidence_level="unsure")
     part = Reply("It is [1].", "answer", (VPN,), 0.9, confidence_level="partial", missing="When.")
@@ -167,7 +171,7 @@ async def test_a_guess_is_answered_once_somebody_found_it_helpful(
     await asked_and(store, "b", part, pressed=False)
     listed = await store.searches.questions("default", QuestionQuery(), limit=20)
     for number, vote in enumerate(votes):
-        await store.interactions.rate(judgement(listed.items[1].id, f"p{number}", vote))
+        await store.interactions.rate(new_feedback(listed.items[1].id, f"p{number}", vote))
 
     week = last_days(datetime.now(UTC) + timedelta(minutes=1), 7)
     figures = await store.statistics.figures("default", week)
@@ -198,10 +202,10 @@ async def fill_other(store: Store) -> None:
 async def test_nothing_is_counted_in_an_empty_record(store: Store) -> None:
     found = await store.statistics.figures("default", WEEK)
 
-    assert (found.asked, len(found.days), found.answering) == (0, 7, Spread())
+    assert (found.asked, len(found.days), found.answering) == (0, 7, Percentiles())
     assert found.shortened is False
-    assert await store.statistics.waiting("default") == Waiting()
-    assert await store.statistics.troubles("default", WEEK) == Troubles()
+    assert await store.statistics.waiting("default") == WaitingCases()
+    assert await store.statistics.troubles("default", WEEK) == DeliveryFailures()
     assert await store.statistics.any_question("default") is False
 
 
@@ -255,9 +259,9 @@ async def test_a_reply_takes_a_case_and_the_last_resolution_counts(store: Store)
 
     found = await store.statistics.figures("default", WEEK)
 
-    assert found.claiming == Spread(2, 300.0, 300.0)
-    assert found.replying == Spread(2, 300.0, 300.0)
-    assert found.resolving == Spread(1, 1800.0, 1800.0)
+    assert found.claiming == Percentiles(2, 300.0, 300.0)
+    assert found.replying == Percentiles(2, 300.0, 300.0)
+    assert found.resolving == Percentiles(1, 1800.0, 1800.0)
 
 
 async def test_what_waits_for_people_is_counted_with_the_oldest(store: Store) -> None:
@@ -265,7 +269,9 @@ async def test_what_waits_for_people_is_counted_with_the_oldest(store: Store) ->
         await add_interaction(store, name)
         await add_escalation(store, name, state=state, opened_at=NOON - timedelta(hours=ord(name)))
 
-    assert await store.statistics.waiting("default") == Waiting(2, NOON - timedelta(hours=98), 1)
+    assert await store.statistics.waiting("default") == WaitingCases(
+        2, NOON - timedelta(hours=98), 1
+    )
 
 
 async def test_what_could_not_be_delivered_is_counted(store: Store) -> None:
@@ -277,7 +283,7 @@ async def test_what_could_not_be_delivered_is_counted(store: Store) -> None:
     await add(store, NoticeRow, **told, number=1, failure="The channel is archived.")
     await add(store, NoticeRow, **told, number=2, failure="Slack is away.", due_at=NOON)
 
-    assert await store.statistics.troubles("default", WEEK) == Troubles(answers=1, news=1)
+    assert await store.statistics.troubles("default", WEEK) == DeliveryFailures(answers=1, news=1)
 
 
 async def test_counting_reads_an_index_and_no_texts(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from alembic.migration import MigrationContext
 from pydantic import SecretStr
 from sqlalchemy import create_engine
 
-from bot.config import Settings
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
+from bot.domain.settings import Settings
 from bot.store.store import MIGRATIONS, Store, database_url, migrate, open_store, sqlite_url
 from bot.store.tables import Table
 from tests.bot.store.filled import rows

@@ -7,12 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.errors import DeliveryFailed, StoreUnavailable
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
+from bot.domain.types import Message, Outcome
 from bot.escalations.casework import Casework
-from bot.escalations.news import News, utc_now
-from bot.escalations.telling import Teller
+from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.store.store import Store
-from bot.types import Message, Outcome
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.escalations.fakes import ANNA, TellingBoard, until
 from tests.bot.offices import ReadsNothing
@@ -39,13 +38,15 @@ async def act(store: Store, sent: Message, *acts: str) -> None:
         await store.escalations.act("default", sent.interaction_id, each, ANNA, "So.")  # type: ignore[arg-type]
 
 
-def process(store: Store, board: TellingBoard, name: str, ahead: timedelta = timedelta()) -> News:
+def process(
+    store: Store, board: TellingBoard, name: str, ahead: timedelta = timedelta()
+) -> NoticeLoop:
     """Return what tells, as another process has it; its clock may be ahead."""
 
     def now() -> datetime:
         return datetime.now(UTC) + ahead
 
-    teller = Teller(
+    teller = NoticeDelivery(
         outbox=store.notices,
         cases=store.escalations,
         works=Casework(
@@ -55,7 +56,7 @@ def process(store: Store, board: TellingBoard, name: str, ahead: timedelta = tim
         channels={board.platform: board},
         now=now,
     )
-    return News(
+    return NoticeLoop(
         owner=name,
         outbox=store.notices,
         teller=teller,

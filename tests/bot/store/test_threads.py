@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Select, insert, text
 
+from bot.domain.types import Intent, Outcome, Reply, Thread, Trace
 from bot.store import threads as statements
 from bot.store.rows import Rows
 from bot.store.store import Store
 from bot.store.tables import InteractionRow, ProgressRow
-from bot.types import Intent, Outcome, Reply, Thread, Trace
 from tests.bot.store.filled import add_all, conversation_rows, interaction_rows
 from tests.builders import NOON, message, route
 

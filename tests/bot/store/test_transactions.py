@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from bot.errors import RecordRefused, StoreUnavailable
+from bot.domain.errors import RecordRefused, StoreUnavailable
 from bot.store.store import migrate, sqlite_url
 from bot.store.transactions import Transactions
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from bot.records.sums import Dimension, Span, UsageSum
+from bot.domain.record_reports import Dimension, Span, UsageSum
 from bot.store.store import Store
 from rag.types import ModelCall
 from tests.bot.fakes import replied

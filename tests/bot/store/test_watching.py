@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.escalations.types import Actor
-from bot.records.watching import Glance
+from bot.domain.cases import Actor
+from bot.domain.record_search import InteractionGlance
+from bot.domain.types import Activity, Escalation, Intent, Message, Outcome, Stage, Trace
 from bot.store.store import Store
-from bot.types import Activity, Escalation, Intent, Message, Outcome, Stage, Trace
 from tests.bot.recorded import OWNER, answered
 from tests.builders import message, route
 
@@ -28,9 +28,9 @@ async def test_each_question_has_its_last_stage_and_its_case(store: Store) -> No
     assert case is not None
 
     assert await store.watching.thread(numbered(1).thread, 10) == [
-        Glance(numbered(1).interaction_id, "done", Stage.DONE),
-        Glance(numbered(2).interaction_id, "done", Stage.DONE, "open", case.version),
-        Glance(working.id, "working", Stage.READING, pages=4),
+        InteractionGlance(numbered(1).interaction_id, "done", Stage.DONE),
+        InteractionGlance(numbered(2).interaction_id, "done", Stage.DONE, "open", case.version),
+        InteractionGlance(working.id, "working", Stage.READING, pages=4),
     ]
 
 

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.errors import ClaimLost, InteractionUnknown
-from bot.store.store import Store
-from bot.types import (
+from bot.domain.errors import ClaimLost, InteractionUnknown
+from bot.domain.types import (
     Activity,
     Attachment,
     Claim,
@@ -27,6 +26,7 @@ from bot.types import (
     Status,
     Trace,
 )
+from bot.store.store import Store
 from rag.types import ModelCall
 from tests.bot.fakes import replied
 from tests.bot.recorded import OWNER, answered, recorded, spoken

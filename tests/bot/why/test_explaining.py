@@ -9,12 +9,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bot.errors import InteractionUnknown
-from bot.escalations.reading import IndexReading, OnPage, Readable
-from bot.gating.gate import load_gate
-from bot.readers import Reader
-from bot.store.store import Store, open_store, sqlite_url
-from bot.types import (
+from bot.domain.errors import InteractionUnknown
+from bot.domain.types import (
     Clarification,
     Escalation,
     FoundPassage,
@@ -26,6 +22,10 @@ from bot.types import (
     Reply,
     Trace,
 )
+from bot.escalations.reading import IndexReading, OnPage, Readable
+from bot.gating.gate import load_gate
+from bot.readers import Reader
+from bot.store.store import Store, open_store, sqlite_url
 from bot.why.explaining import Explaining, Explanation
 from bot.why.pages import PageRead
 from rag.errors import IndexUnavailable

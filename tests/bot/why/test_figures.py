@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bot.domain.types import FoundPassage, Intent, Trace
 from bot.gating.gate import Weight
-from bot.types import FoundPassage, Intent, Trace
 from bot.why.figures import groups, passage_rows, weight_rows
 from rag.types import ModelCall
 from tests.builders import route

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.escalations.reading import IndexReading
-from bot.gating.gate import load_gate
-from bot.readers import Reader
-from bot.types import (
+from bot.domain.types import (
     Clarification,
     Escalation,
     FoundPassage,
@@ -25,6 +22,9 @@ from bot.types import (
     Source,
     Trace,
 )
+from bot.escalations.reading import IndexReading
+from bot.gating.gate import load_gate
+from bot.readers import Reader
 from bot.why.explaining import Explaining
 from bot.why.pages import MOST_PAGES
 from rag.types import EVERYONE, Chunk, Principal, Readers

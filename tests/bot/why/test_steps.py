@@ -6,9 +6,7 @@ from datetime import date
 
 import pytest
 
-from bot.gating.gate import Gate, Weight
-from bot.gating.gate_file import Calibration, Feature, GateFile
-from bot.types import (
+from bot.domain.types import (
     Clarification,
     Escalation,
     EscalationReason,
@@ -19,6 +17,8 @@ from bot.types import (
     Response,
     Trace,
 )
+from bot.gating.gate import Gate, Weight
+from bot.gating.gate_file import Calibration, Feature, GateFile
 from bot.why.steps import steps_of, title_of
 from bot.why.view import weights_of, why_view
 from tests.builders import route

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.types import Clarification, Escalation, Intent, Outcome, Reply, Response, Trace
+from bot.domain.types import Clarification, Escalation, Intent, Outcome, Reply, Response, Trace
 from bot.why.sureness import sure_of
 from tests.builders import route
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from bot.domain.types import Clarification, Reply
 from bot.rendering.wording import NOT_SAID, UNSURE
-from bot.types import Clarification, Reply
 from tests.bot.adapters.outcomes import ANSWER, LOCAL, VPN
 from tests.conformance import desks, hearing
 from tests.conformance.case import Case

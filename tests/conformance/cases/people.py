@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from bot.domain.types import Escalation
 from bot.rendering.wording import NOT_SAID
-from bot.types import Escalation
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED
 from tests.conformance import desks, hearing, people, presses
 from tests.conformance.case import Case

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from bot.types import Refusal, Reply
+from bot.domain.types import Refusal, Reply
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, VPN
 from tests.conformance import desks, plays
 from tests.conformance.case import Case

@@ -11,15 +11,15 @@ import aiohttp
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from bot.config import Settings
-from bot.errors import DeliveryFailed, DeliveryRefused, SettingInvalid
-from bot.escalations.types import Case, Notice
-from bot.escalations.wording import as_plain, said
-from bot.ports import Notes
-from bot.rendering.ages import freshness
-from bot.rendering.markdown import split
-from bot.rendering.rendering import HandOver, Rendered, SourceLine, hand_over, render
-from bot.types import Activity, Delivery, InteractionId, Message, PostedRef, Reply
+from bot.chat.response_view import HandOver, ResponseView, SourceLine, hand_over, render
+from bot.domain.cases import Case, Notice
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, SettingInvalid
+from bot.domain.ports import Notes
+from bot.domain.settings import Settings
+from bot.domain.text.formatting import freshness
+from bot.domain.text.markdown import split
+from bot.domain.types import Activity, Delivery, InteractionId, Message, PostedRef, Reply
+from bot.escalations.asker_notices import as_plain, notice_text
 
 LONGEST_NOTE = 4_000
 """Characters."""
@@ -50,7 +50,7 @@ def connect(settings: Settings, notes: Notes | None = None) -> PigeonChannel:
 
 
 class PigeonChannel:
-    """Implements bot.ports.Channel and Withdraws, bot.escalations.ports.Tells and AsksPeople."""
+    """Implements bot.domain.ports.Channel and Withdraws, bot.escalations.ports.Tells and AsksPeople."""
 
     platform = "pigeon"
 
@@ -165,7 +165,7 @@ def _part(notice: Notice, number: int) -> str:
 
 
 def _told(notice: Notice) -> tuple[str, ...]:
-    return split(plain(as_plain(said(notice))), LONGEST_NOTE)
+    return split(plain(as_plain(notice_text(notice))), LONGEST_NOTE)
 
 
 def _shown(delivery: Delivery) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ def _shown(delivery: Delivery) -> tuple[str, ...]:
     return _parts(render(outcome.response, private=private, remarks=outcome.remarks))
 
 
-def _parts(rendered: Rendered) -> tuple[str, ...]:
+def _parts(rendered: ResponseView) -> tuple[str, ...]:
     listed = "\n".join(_line(line) for line in rendered.lines)
     sources = f"{rendered.heading}\n{listed}" if listed else ""
     remarks = plain("\n".join(rendered.remarks))

@@ -12,8 +12,8 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.config import Settings, load_settings
-from bot.ports import Inbox, Notes
+from bot.domain.ports import Inbox, Notes
+from bot.domain.settings import Settings, load_settings
 from bot.store.store import Store
 from tests.bot.offices import office_over
 from tests.conformance.example_platform.channel import LONGEST_NOTE, PigeonChannel, PigeonSettings

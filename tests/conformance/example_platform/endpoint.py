@@ -9,11 +9,11 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.errors import BotError, InteractionUnknown
-from bot.feedback import judgement
-from bot.office import Office
-from bot.ports import Inbox, Interactions
-from bot.types import Message, Person, PostedRef, Thread
+from bot.chat.adapters import ChatContext
+from bot.domain.errors import BotError, InteractionUnknown
+from bot.domain.feedback import new_feedback
+from bot.domain.ports import Inbox, Interactions
+from bot.domain.types import Message, Person, PostedRef, Thread
 from tests.conformance.example_platform.channel import PigeonChannel
 
 PATH = "/platforms/pigeon/events"
@@ -21,7 +21,7 @@ PATH = "/platforms/pigeon/events"
 Event = dict[str, Any]
 
 
-def mount(app: web.Application, channel: PigeonChannel, office: Office) -> None:
+def mount(app: web.Application, channel: PigeonChannel, office: ChatContext) -> None:
     """Serve what Pigeon reports."""
     app.router.add_post(PATH, Endpoint(channel, office.inbox, office.interactions).handle)
 
@@ -65,7 +65,7 @@ class Endpoint:
         if event["thumb"] is None:
             await self._interactions.unrate(rated.id, event["person"])
         else:
-            await self._interactions.rate(judgement(rated.id, event["person"], event["thumb"]))
+            await self._interactions.rate(new_feedback(rated.id, event["person"], event["thumb"]))
 
     def _message(self, event: Event) -> Message:
         """Return the question; room and id are the same however often it is reported."""

@@ -14,8 +14,8 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.wire.requests import ODD_SHAPE
-from bot.config import Settings
-from bot.errors import BotError, RateExceeded
+from bot.domain.errors import BotError, RateExceeded
+from bot.domain.settings import Settings
 
 Authorize = Callable[..., Awaitable[AuthorizeResult]]
 
@@ -29,7 +29,7 @@ class Registers(Protocol):
         """Tell Bolt what is taken.
 
         A listener acknowledges and returns within 2.5 s; what may take longer and may be lost is an
-        errand (bot.errands), what may not is put into the inbox.
+        errand (bot.domain.concurrency), what may not is put into the inbox.
         """
         ...
 

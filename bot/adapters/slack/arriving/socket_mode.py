@@ -21,7 +21,7 @@ from bot.adapters.slack.arriving.intake import Intake
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.calling.errors import NotPermitted
 from bot.adapters.slack.home.standing import SOCKET, Standing
-from bot.errors import DeliveryFailed
+from bot.domain.errors import DeliveryFailed
 
 _CURE = (
     "Check the network, and SLACK_APP_TOKEN (Basic Information > App-Level Tokens, scope "

@@ -14,8 +14,7 @@ from bot.adapters.slack.calling.errors import (
     RateLimited,
     ResultUnknown,
 )
-from bot.errors import DeliveryFailed
-from bot.retry_after import retry_after_seconds
+from bot.domain.errors import DeliveryFailed, retry_after_seconds
 
 _SHORTEST_WAIT_SECONDS = 0.5
 USUAL_WAIT_SECONDS = 1.0

@@ -14,7 +14,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.adapters.slack.calling.answers import USUAL_WAIT_SECONDS, code_of, limited, named, unknown
 from bot.adapters.slack.calling.errors import NotPermitted, RateLimited
 from bot.adapters.slack.calling.pacing import Clock, Pacing, Pause
-from bot.errors import DeliveryFailed
+from bot.domain.errors import DeliveryFailed
 
 Send = Callable[[], Awaitable[AsyncSlackResponse]]
 

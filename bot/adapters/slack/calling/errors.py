@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
 
 _TOO_LONG = frozenset({"msg_blocks_too_long", "msg_too_long"})
 

@@ -12,13 +12,13 @@ from bot.adapters.slack.cases.experts import Experts
 from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.text import escaped
-from bot.errors import ActRefused, InteractionUnknown
-from bot.escalations import life
-from bot.escalations.pressing import PressedCards
-from bot.escalations.saying_once import Works
-from bot.escalations.types import Act, Actor
-from bot.pressing.declining import GONE, Declined, interaction_named
-from bot.types import InteractionId
+from bot.chat.actions import GONE, ActionRejected, interaction_named
+from bot.domain.cases import Act, Actor
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.types import InteractionId
+from bot.escalations import lifecycle
+from bot.escalations.cards import CardActions
+from bot.escalations.casework import Works
 
 
 class CaseButtons:
@@ -32,7 +32,7 @@ class CaseButtons:
         *,
         tenant: str,
         works: Works,
-        cards: PressedCards,
+        cards: CardActions,
         experts: Experts,
         presses: Presses,
         modals: Modals,
@@ -55,10 +55,10 @@ class CaseButtons:
             message = await self._cards.question(case_id, press.channel)
             await self._done(act, press, case_id, actor)
         except InteractionUnknown as error:
-            raise Declined(GONE) from error
+            raise ActionRejected(GONE) from error
         except ActRefused as error:
             self._cards.refresh(message)
-            raise Declined(escaped(str(error))) from error
+            raise ActionRejected(escaped(str(error))) from error
 
     async def _done(self, act: Act, press: Press, case_id: InteractionId, actor: Actor) -> None:
         if act in {"reply", "decline"}:
@@ -71,6 +71,6 @@ class CaseButtons:
     ) -> None:
         """Open the form, unless it is known already that it would be refused."""
         case = (await self._works.bare(self._tenant, case_id)).case
-        life.after(case.standing, act, actor, is_asker=actor.has(case.asker_id))
+        lifecycle.after(case.standing, act, actor, is_asker=actor.has(case.asker_id))
         form = reply_form(case) if act == "reply" else decline_form(case)
         await self._modals.open(press.trigger_id, form)

@@ -10,12 +10,12 @@ from bot.adapters.slack.cases.news import BUTTONS
 from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.adapters.slack.wire.text import escaped
-from bot.errors import ActRefused, InteractionUnknown
-from bot.escalations.pressing import Recorded
-from bot.escalations.saying_once import Works
-from bot.escalations.types import Act, Actor
-from bot.pressing.declining import ASKER_ONLY, GONE, Declined, interaction_named
-from bot.types import InteractionId, Message
+from bot.chat.actions import ASKER_ONLY, GONE, ActionRejected, interaction_named
+from bot.domain.cases import Act, Actor
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.types import InteractionId, Message
+from bot.escalations.cards import Recorded
+from bot.escalations.casework import Works
 
 
 class AskerButtons:
@@ -35,22 +35,22 @@ class AskerButtons:
         case_id = interaction_named(press.value)
         message = await self._asked_there(case_id, press)
         if message.author.id != press.user:
-            raise Declined(ASKER_ONLY)
+            raise ActionRejected(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
             await self._works.act(self._tenant, case_id, act, actor)
         except InteractionUnknown as error:
-            raise Declined(GONE) from error
+            raise ActionRejected(GONE) from error
         except ActRefused as error:
-            raise Declined(escaped(str(error))) from error
+            raise ActionRejected(escaped(str(error))) from error
 
     async def _asked_there(self, case_id: InteractionId, press: Press) -> Message:
         """Return the question; who asked by command is told elsewhere, and presses there."""
         asked = await self._recorded.get(case_id)
         thread = asked.message.thread if asked else None
         if asked is None or thread is None:
-            raise Declined(GONE)
+            raise ActionRejected(GONE)
         channel = press.channel if response_url_of(asked.message) else thread.channel
         if (thread.platform, thread.tenant, channel) != ("slack", self._tenant, press.channel):
-            raise Declined(GONE)
+            raise ActionRejected(GONE)
         return asked.message

@@ -25,17 +25,23 @@ from bot.adapters.slack.wire.actions import (
 )
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
-from bot.escalations.card_threads import UNREAD
+from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
+from bot.domain.cases import THREAD_NOT_READ, Act, CaseStep
+from bot.domain.text.markdown import clip, disarm, split, without_direction_marks
+from bot.domain.text.source_links import public_link
+from bot.domain.types import Message
+from bot.escalations.case_view import (
+    STEP_LABELS,
+    CaseView,
+    acts_in,
+    buttons_for_people,
+    pages_heading,
+    state_since,
+    status_text,
+)
 from bot.escalations.finding import Exchange, Finding
-from bot.escalations.life import called
-from bot.escalations.offering import HISTORY, acts, pages_heading, peoples_offers, since, stands
-from bot.escalations.types import Act, CaseStep
-from bot.escalations.view import CaseView
-from bot.rendering.links import reachable
-from bot.rendering.markdown import clip, disarm, split, unturned
-from bot.rendering.rendering import REASONS, SourceLine, offered, web_url
+from bot.escalations.lifecycle import display_name
 from bot.rendering.wording import NOT_SAID
-from bot.types import Message
 
 BUTTONS: Mapping[Act, str] = {
     "claim": CASE_CLAIM,
@@ -107,18 +113,20 @@ def _cut(text: str) -> str:
 
 def _question(message: Message, view: CaseView, ways: Ways) -> str:
     case = view.case
-    asked = split(unturned(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part)))[0]
+    asked = split(
+        without_direction_marks(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part))
+    )[0]
     quoted = "\n".join(f"> {line}" for line in mrkdwn(disarm(asked)).split("\n"))
     who = f"{_who(message, view)}{case.asker_mark}"
-    opening = f"*A question for a person* from {who}: {REASONS[case.reason]}"
-    unread = f" \u00b7 {UNREAD}" if peoples_offers(case.standing.state) else ""
+    opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
+    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
     return f"{opening}\n{quoted}\n{_where(message, ways)}{unread}"
 
 
 def _who(message: Message, view: CaseView) -> str:
     if _USER.fullmatch(message.author.id):
         return f"<@{message.author.id}>"
-    name = unturned(view.case.asker_name or message.author.id)
+    name = without_direction_marks(view.case.asker_name or message.author.id)
     return escaped_label(clip(name, _LINE_LENGTH))
 
 
@@ -151,9 +159,9 @@ def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[str]:
 
 
 def _lines(finding: Finding, ways: Ways) -> Sequence[SourceLine]:
-    lines = offered(finding.suggestions[:_MOST_PAGES])
+    lines = offered_pages(finding.suggestions[:_MOST_PAGES])
     found = zip(lines, finding.suggestions, strict=False)
-    return [_linked(line, reachable(source.url, ways.public_url)) for line, source in found]
+    return [_linked(line, public_link(source.url, ways.public_url)) for line, source in found]
 
 
 def _linked(line: SourceLine, url: str) -> SourceLine:
@@ -175,22 +183,22 @@ def _exchange(exchange: Exchange) -> str:
 
 def _history(steps: Sequence[CaseStep]) -> list[str]:
     """Return what people and the asker did last, with their words."""
-    return [_step(step) for step in acts(steps)[-_MOST_STEPS:]]
+    return [_step(step) for step in acts_in(steps)[-_MOST_STEPS:]]
 
 
 def _step(step: CaseStep) -> str:
-    name = _dead(called(step.actor.name if step.actor else ""))
+    name = _dead(display_name(step.actor.name if step.actor else ""))
     words = f": {_line(step.text)}" if step.text else ""
-    return f"{name} {HISTORY[step.step]} {ago(step.at)}{words}"
+    return f"{name} {STEP_LABELS[step.step]} {ago(step.at)}{words}"
 
 
 def _state(view: CaseView) -> str:
-    return f"*{_dead(stands(view))}* \u00b7 {ago(since(view.case))}"
+    return f"*{_dead(status_text(view))}* \u00b7 {ago(state_since(view.case))}"
 
 
 def _buttons(view: CaseView) -> Block | None:
     case = view.case
-    offers = peoples_offers(case.standing.state)
+    offers = buttons_for_people(case.standing.state)
     if not offers:
         return None
     return actions(
@@ -203,7 +211,7 @@ def _buttons(view: CaseView) -> Block | None:
 
 def _line(text: str) -> str:
     """Return words on one line, in which nothing is live; what is cut ends in a mark."""
-    line = disarm(unturned(text))
+    line = disarm(without_direction_marks(text))
     for room in range(_LINE_LENGTH, 0, -_STEP):
         shown = escaped_label(clip(line, room))
         if len(shown) <= _LINE_LENGTH:
@@ -213,4 +221,4 @@ def _line(text: str) -> str:
 
 def _dead(text: str) -> str:
     """Return a name that ends no bold text."""
-    return escaped_label(unturned(text)).replace("*", "\u2217")
+    return escaped_label(without_direction_marks(text)).replace("*", "\u2217")

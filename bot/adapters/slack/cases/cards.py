@@ -16,15 +16,14 @@ from bot.adapters.slack.showing.permalinks import Permalinks
 from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.showing.render import Forms
 from bot.adapters.slack.wire.labels import CARD, Place, label, ts_of
-from bot.errors import StoreUnavailable
-from bot.escalations.card_threads import note_card
+from bot.domain.cases import Case, mark_card_thread
+from bot.domain.errors import StoreUnavailable
+from bot.domain.ports import Notes
+from bot.domain.text.source_links import board_case
+from bot.domain.types import Delivery, InteractionId, Message, PostedRef
+from bot.escalations.cards import CardUpdates
+from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
-from bot.escalations.types import Case
-from bot.escalations.upkeep import Upkeep
-from bot.escalations.view import CaseView
-from bot.ports import Notes
-from bot.rendering.links import board_case
-from bot.types import Delivery, InteractionId, Message, PostedRef
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +51,7 @@ class Cards:
         self._lookup = Lookup(client, caller)
         self._permalinks = Permalinks(client, caller)
         self._public_url = public_url
-        self._upkeep = Upkeep()
+        self._upkeep = CardUpdates()
 
     def attend(self, sees: SeesCases) -> None:
         """Learn where cases are seen; until then a card shows what its question came with."""
@@ -106,7 +105,7 @@ class Cards:
     async def note_thread(self, case: Case, at: PostedRef) -> None:
         """Note that what is written below a reminder is below the case's card, too."""
         try:
-            await note_card(self._notes, "slack", case.tenant, case.interaction_id, at)
+            await mark_card_thread(self._notes, "slack", case.tenant, case.interaction_id, at)
         except StoreUnavailable as error:
             log.warning("slack.reminder_not_noted", why=str(error))
 
@@ -120,7 +119,7 @@ class Cards:
         text = f"{at.channel} {at.id}".rstrip()
         try:
             await self._notes.put(tenant, _key(case_id), text, interaction_id=case_id)
-            await note_card(self._notes, "slack", tenant, case_id, at)
+            await mark_card_thread(self._notes, "slack", tenant, case_id, at)
         except StoreUnavailable as error:
             log.warning("slack.card_not_noted", why=str(error))
 

@@ -13,20 +13,20 @@ from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.pressed.pressing import Presses
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
-from bot.errands import Errands
-from bot.escalations.pressing import PressedCards
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.concurrency import BackgroundTasks
+from bot.escalations.cards import CardActions
 
 
 def case_listeners(
-    channel: SlackChannel, office: Office, *, errands: Errands
+    channel: SlackChannel, office: ChatContext, *, errands: BackgroundTasks
 ) -> Sequence[Registers]:
     """Return who takes what is done about a case; its card is shown as the office sees it."""
     channel.attend(office.casework)
     tenant, works, recorded = office.tenant, office.casework, office.interactions
     presses = Presses(Asides(channel.client), errands)
     experts = Experts(channel.colleagues)
-    cards = PressedCards(
+    cards = CardActions(
         tenant=tenant, sees=works, recorded=recorded, cards=channel, errands=errands
     )
     return (

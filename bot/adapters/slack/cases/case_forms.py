@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from bot.adapters.slack.showing.blocks import section, words
 from bot.adapters.slack.wire.actions import DECLINE_FORM, REPLY_FORM
 from bot.adapters.slack.wire.text import escaped, mrkdwn
+from bot.domain.cases import Act, Case
+from bot.domain.text.markdown import disarm, split
 from bot.escalations.casework import LONGEST_REPLY
-from bot.escalations.types import Act, Case
-from bot.rendering.markdown import disarm, split
 
 FIELD = "words"
 """The field in which something is written."""

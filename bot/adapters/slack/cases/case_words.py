@@ -13,10 +13,10 @@ from bot.adapters.slack.cases.experts import Experts
 from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.modals import value_in
 from bot.adapters.slack.wire.events import id_at, object_at, text_at
-from bot.errors import ActRefused, BotError, InteractionUnknown
-from bot.escalations.saying_once import SayingOnce, Works
-from bot.ports import Notes
-from bot.pressing.declining import GONE, LATER, Declined, interaction_named
+from bot.chat.actions import GONE, LATER, ActionRejected, interaction_named
+from bot.domain.errors import ActRefused, BotError, InteractionUnknown
+from bot.domain.ports import Notes
+from bot.escalations.casework import IdempotentActs, Works
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +26,7 @@ class CaseWords:
 
     def __init__(self, *, tenant: str, works: Works, experts: Experts, notes: Notes) -> None:
         self._experts = experts
-        self._saying = SayingOnce(tenant=tenant, works=works, notes=notes)
+        self._saying = IdempotentActs(tenant=tenant, works=works, notes=notes)
 
     def register(self, bolt: AsyncApp) -> None:
         for name in FORMS:
@@ -44,7 +44,7 @@ class CaseWords:
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 await self._take(body, view)
-        except (ActRefused, Declined) as error:
+        except (ActRefused, ActionRejected) as error:
             return str(error)
         except InteractionUnknown:
             return GONE

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from bot.escalations.actors import expert_of
-from bot.escalations.types import Actor
-from bot.pressing.declining import COLLEAGUES_ONLY, Declined
-from bot.types import Person
+from bot.chat.actions import COLLEAGUES_ONLY, ActionRejected
+from bot.domain.cases import Actor, expert_of
+from bot.domain.types import Person
 
 
 class Known(Protocol):
@@ -24,7 +23,7 @@ class KnowsColleagues(Protocol):
     """Tells colleagues from guests, bots and people of other organisations."""
 
     async def of(self, user_id: str) -> Known | None:
-        """Return a colleague, None for anybody else. Raises bot.errors.DeliveryFailed."""
+        """Return a colleague, None for anybody else. Raises bot.domain.errors.DeliveryFailed."""
         ...
 
 
@@ -38,5 +37,5 @@ class Experts:
         """Return who acts. Raises Declined for who is no colleague, DeliveryFailed."""
         known = await self._colleagues.of(user)
         if known is None:
-            raise Declined(COLLEAGUES_ONLY)
+            raise ActionRejected(COLLEAGUES_ONLY)
         return expert_of("slack", Person(user, name=known.name, email=known.email))

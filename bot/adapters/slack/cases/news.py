@@ -16,11 +16,11 @@ from bot.adapters.slack.showing.blocks import (
 from bot.adapters.slack.showing.render import Form, Forms
 from bot.adapters.slack.wire.actions import ASKER_CLOSE, ASKER_REOPEN
 from bot.adapters.slack.wire.text import escaped, escaped_label
-from bot.escalations.offering import Offer
-from bot.escalations.types import Act, Notice
-from bot.escalations.wording import said
-from bot.rendering.markdown import clip, split
-from bot.rendering.rendering import web_url
+from bot.chat.response_view import web_url
+from bot.domain.cases import Act, Notice
+from bot.domain.text.markdown import clip, split
+from bot.escalations.asker_notices import notice_text
+from bot.escalations.case_view import CaseButton
 
 BUTTONS: Mapping[Act, str] = {"resolve": ASKER_CLOSE, "reopen": ASKER_REOPEN}
 """What the asker's buttons are called."""
@@ -30,12 +30,12 @@ _HTTPS = re.compile(r"https://[^\s<>|]+")
 _TRAILING = ".,;:!?)]}'\"*_~`"
 
 
-def told(notice: Notice, offers: Sequence[Offer] = (), remark: str = "") -> tuple[Forms, ...]:
+def told(notice: Notice, offers: Sequence[CaseButton] = (), remark: str = "") -> tuple[Forms, ...]:
     """Return the messages that tell an asker: who did what, in our words, then theirs.
 
     Below the last is what they may do then, and ``remark``, a word of ours.
     """
-    news = said(notice)
+    news = notice_text(notice)
     opening = f"*{_name(news.name)}* {news.did}"
     sections = [opening, *_sections(news.words)]
     parts = [sections[at : at + _SECTIONS] for at in range(0, len(sections), _SECTIONS)]
@@ -64,7 +64,7 @@ def _sections(words: str) -> list[str]:
     return [live(part) for part in parts if part.strip()]
 
 
-def _below(notice: Notice, offers: Sequence[Offer], remark: str) -> tuple[Block, ...]:
+def _below(notice: Notice, offers: Sequence[CaseButton], remark: str) -> tuple[Block, ...]:
     said_so = (context(escaped(remark)),) if remark else ()
     if not offers:
         return said_so

@@ -21,16 +21,15 @@ from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.showing.render import Form
 from bot.adapters.slack.wire.labels import CARD, Label, Place, Posted, since, ts_of
 from bot.adapters.slack.wire.text import escaped_label
-from bot.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
-from bot.escalations.handover import asked_in
+from bot.domain.cases import Case, Notice
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.handoff import people_channel
+from bot.domain.ports import Notes
+from bot.domain.text.markdown import disarm, without_code
+from bot.domain.text.source_links import board_case
+from bot.domain.types import Delivery, InteractionId, Message, PostedRef
+from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
-from bot.escalations.types import Case, Notice
-from bot.escalations.view import CaseView
-from bot.ports import Notes
-from bot.rendering.code import without_code
-from bot.rendering.links import board_case
-from bot.rendering.markdown import disarm
-from bot.types import Delivery, InteractionId, Message, PostedRef
 
 _PART = "1"
 _NEWS = Label("", InteractionId(""), "news", 1)
@@ -69,14 +68,14 @@ class People:
 
     def are_asked(self, delivery: Delivery) -> bool:
         """Tell whether a card belongs to a delivery."""
-        return asked_in(delivery, self._channel) is not None
+        return people_channel(delivery, self._channel) is not None
 
     async def ask(self, delivery: Delivery) -> bool:
         """Post the card; False when Slack does not let us. Raises DeliveryFailed for the rest.
 
         A refusal is not waited out: the board has the case, which its asker is told at once.
         """
-        channel = asked_in(delivery, self._channel)
+        channel = people_channel(delivery, self._channel)
         if channel is None:
             return True
         try:

@@ -9,10 +9,10 @@ from bot.adapters.slack.cases.news import live
 from bot.adapters.slack.showing.blocks import section
 from bot.adapters.slack.showing.render import Form, Forms
 from bot.adapters.slack.wire.text import escaped_label
-from bot.escalations.reminding import asked_on, reminds
-from bot.escalations.types import Case, Notice
-from bot.rendering.markdown import clip
-from bot.rendering.rendering import web_url
+from bot.chat.response_view import web_url
+from bot.domain.cases import Case, Notice
+from bot.domain.text.markdown import clip
+from bot.escalations.case_view import platform_of, reminder_text
 
 _QUESTION_LENGTH = 300
 
@@ -23,8 +23,8 @@ def reminder(case: Case, notice: Notice, *, now: datetime, links: Sequence[str])
     The question is quoted only if it was asked on Slack: with one that is withdrawn elsewhere the
     reminder would stay.
     """
-    matter, more = reminds(case, notice, now)
-    platform = asked_on(case)
+    matter, more = reminder_text(case, notice, now)
+    platform = platform_of(case)
     ours = platform == "slack"
     asked = clip(case.question, _QUESTION_LENGTH) if ours else f"Asked by {platform}."
     quoted = f"> {live(asked)}" if ours else live(asked)

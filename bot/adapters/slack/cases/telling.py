@@ -22,15 +22,14 @@ from bot.adapters.slack.wire.labels import (
     ts_of,
 )
 from bot.adapters.slack.wire.reply_to import response_url_of
-from bot.errors import BotError
-from bot.escalations.last_news import LastNews
-from bot.escalations.offering import THEN, Offer, askers_offers
+from bot.domain.cases import Notice
+from bot.domain.errors import BotError
+from bot.domain.ports import Notes
+from bot.domain.text.markdown import clip
+from bot.domain.types import Message, PostedRef
+from bot.escalations.asker_notices import LatestNotice
+from bot.escalations.case_view import STATE_AFTER_STEP, CaseButton, CaseView, buttons_for_asker
 from bot.escalations.ports import SeesCases
-from bot.escalations.types import Notice
-from bot.escalations.view import CaseView
-from bot.ports import Notes
-from bot.rendering.markdown import clip
-from bot.types import Message, PostedRef
 
 _LONGEST_QUESTION = 200
 
@@ -47,7 +46,7 @@ class Telling:
         self._poster = Poster(client, caller)
         self._rooms = Rooms(client, caller)
         self._lookup = Lookup(client, caller)
-        self._last = LastNews(_News(Editor(client, caller, self._poster)), notes, "slack")
+        self._last = LatestNotice(_News(Editor(client, caller, self._poster)), notes, "slack")
         self._sees: SeesCases | None = None
 
     def attend(self, sees: SeesCases) -> None:
@@ -57,8 +56,8 @@ class Telling:
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         there = await self._there(message, notice) if notice.attempts else {}
-        state = THEN.get(notice.step)
-        offers = askers_offers(state) if state else ()
+        state = STATE_AFTER_STEP.get(notice.step)
+        offers = buttons_for_asker(state) if state else ()
         parts = told(notice, offers, await self._question(message))
         place, ts = await self._place(message), ""
         for number, forms in enumerate(parts, start=1):
@@ -107,7 +106,7 @@ class Telling:
 
 
 class _News:
-    """Implements bot.escalations.last_news.EditsNews."""
+    """Implements bot.escalations.asker_notices.EditsNotices."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
@@ -117,7 +116,7 @@ class _News:
         message: Message,  # noqa: ARG002  # the port's
         at: PostedRef,
         notice: Notice,
-        offers: Sequence[Offer],
+        offers: Sequence[CaseButton],
         remark: str,
     ) -> None:
         await self._editor.edit(at, told(notice, offers, remark)[-1])

@@ -20,13 +20,13 @@ from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.render import Form
 from bot.adapters.slack.wire.actions import SETTINGS_FORM
 from bot.adapters.slack.wire.events import Event, id_at, object_at
-from bot.errands import Errands
-from bot.errors import BotError
-from bot.orders.channel_settings import Field, Filled, Wrong
-from bot.orders.orders import Orders
-from bot.orders.types import Orderer, Refused
-from bot.pressing.declining import LATER
-from bot.types import Policy
+from bot.chat.actions import LATER
+from bot.chat.commands.channel_settings import Field, InvalidSettings, SubmittedSettings
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.types import CommandCaller, Refused
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError
+from bot.domain.types import Policy
 
 _DIRECT = (
     "A direct conversation has no settings. Say this in the channel that they are for: "
@@ -50,17 +50,17 @@ class SettingsForms:
     nothing that was put in is lost.
     """
 
-    orders: Orders
+    orders: CommandExecutor
     orderers: Orderers
     rooms: Rooms
     modals: Modals
     asides: Asides
-    errands: Errands
+    errands: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.view(SETTINGS_FORM)(self._sent)
 
-    async def open(self, command: Command, by: Orderer) -> Form | None:
+    async def open(self, command: Command, by: CommandCaller) -> Form | None:
         """Open the form, or return why not. Raises DeliveryFailed."""
         if command.is_direct:
             return said(_DIRECT)
@@ -98,11 +98,11 @@ class SettingsForms:
         if await self._is_out_of_reach(chosen, form.policy):
             return {"people": _NOT_THERE}
         saved = await self.orders.save(channel, chosen, by)
-        if isinstance(saved, Wrong):
+        if isinstance(saved, InvalidSettings):
             return {str(field): wrong for field, wrong in saved.errors.items()}
         return {_FIRST: saved.text} if isinstance(saved, Refused) else saved.text
 
-    async def _is_out_of_reach(self, chosen: Filled, before: Policy) -> bool:
+    async def _is_out_of_reach(self, chosen: SubmittedSettings, before: Policy) -> bool:
         """Tell whether people would be asked, from now on, where the bot is not, or others read.
 
         The form offers only channels of one's own; what comes back from a client may be anything.

@@ -8,12 +8,12 @@ from datetime import datetime
 
 from bot.adapters.slack.wire.events import Event, id_at, text_at
 from bot.adapters.slack.wire.text import plain
-from bot.orders.parsing import command_order, reindex_order
-from bot.orders.types import Ask, Misunderstood, Order, Spelling
-from bot.types import Message, Person, Thread
+from bot.chat.commands.parsing import parse_command_text, parse_reindex_text
+from bot.chat.commands.types import AskRequest, CommandRequest, CommandSyntax, InvalidCommand
+from bot.domain.types import Message, Person, Thread
 
 FRONTDESK, REINDEX = "/frontdesk", "/reindex"
-SPELLING = Spelling(f"{FRONTDESK} ", REINDEX)
+SPELLING = CommandSyntax(f"{FRONTDESK} ", REINDEX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,14 @@ class Command:
         """Whether it was given between two people, or to the bot alone."""
         return self.channel.startswith("D")
 
-    def order(self) -> Order | Misunderstood:
+    def order(self) -> CommandRequest | InvalidCommand:
         """Return what is ordered. A question is as its writer meant it, mentions as words."""
-        read = reindex_order if self.name == REINDEX else command_order
+        read = parse_reindex_text if self.name == REINDEX else parse_command_text
         order = read(self.text, SPELLING)
         return (
-            Ask(plain(order.text)) if isinstance(order, Ask) else read(_typed(self.text), SPELLING)
+            AskRequest(plain(order.text))
+            if isinstance(order, AskRequest)
+            else read(_typed(self.text), SPELLING)
         )
 
     def asked(self, text: str, tenant: str, now: datetime) -> Message:

@@ -17,12 +17,19 @@ from bot.adapters.slack.commands.saying import said
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.posting import blocks_of
 from bot.adapters.slack.showing.render import Form
-from bot.errands import Errands
-from bot.errors import BotError
-from bot.office import Office
-from bot.orders.types import Ask, Misunderstood, Orderer, ReindexOrder, Settings, Why
-from bot.pressing.declining import LATER
-from bot.rendering.markdown import clip
+from bot.chat.actions import LATER
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.types import (
+    AskRequest,
+    CommandCaller,
+    InvalidCommand,
+    ReindexRequest,
+    SettingsRequest,
+    WhyRequest,
+)
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError
+from bot.domain.text.markdown import clip
 
 SOON_SECONDS = 1.5
 """What takes longer is acknowledged, and answered at the address that came with the command."""
@@ -37,13 +44,13 @@ log = structlog.get_logger(__name__)
 class Opens(Protocol):
     """Answers a command with a form; None says that it is open. Raises BotError."""
 
-    async def open(self, command: Command, by: Orderer) -> Form | None: ...
+    async def open(self, command: Command, by: CommandCaller) -> Form | None: ...
 
 
 class Reindexes(Protocol):
     """Begins a run and shows how far it is. Raises BotError."""
 
-    async def begin(self, order: ReindexOrder, command: Command, by: Orderer) -> Form: ...
+    async def begin(self, order: ReindexRequest, command: Command, by: CommandCaller) -> Form: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +60,10 @@ class Commands:
     What could not be done is told at once, as nothing tries it again. Only colleagues may order.
     """
 
-    office: Office
+    office: ChatContext
     orderers: Orderers
     asides: Asides
-    errands: Errands
+    errands: BackgroundTasks
     settings: Opens
     why: Opens
     reindexes: Reindexes
@@ -98,17 +105,17 @@ class Commands:
             log.exception("slack.command_broke", error=type(error).__name__)
         return said(LATER)
 
-    async def _carried_out(self, command: Command, by: Orderer) -> Form | None:
+    async def _carried_out(self, command: Command, by: CommandCaller) -> Form | None:
         match order := command.order():
-            case Misunderstood(text):
+            case InvalidCommand(text):
                 return said(text)
-            case Ask(text):
+            case AskRequest(text):
                 return await self._ask(command, text)
-            case Why():
+            case WhyRequest():
                 return await self.why.open(command, by)
-            case Settings():
+            case SettingsRequest():
                 return await self.settings.open(command, by)
-            case ReindexOrder():
+            case ReindexRequest():
                 return await self.reindexes.begin(order, command, by)
             case _:
                 return said((await self.office.orders.answer(order, by)).text)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bot.adapters.slack.commands.commanding import Command
 from bot.adapters.slack.pressed.why import WhyModals
-from bot.errands import Errands
-from bot.office import Office
-from bot.orders.types import Orderer
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.types import CommandCaller
+from bot.domain.concurrency import BackgroundTasks
 from bot.readers import Readers
 from bot.why.explaining import NOTHING_YET, Explanation
 
@@ -15,20 +15,20 @@ class NewestWhy:
     """Implements bot.adapters.slack.commands.commands.Opens."""
 
     def __init__(
-        self, *, office: Office, readers: Readers, modals: WhyModals, errands: Errands
+        self, *, office: ChatContext, readers: Readers, modals: WhyModals, errands: BackgroundTasks
     ) -> None:
         self._office = office
         self._readers = readers
         self._modals = modals
         self._errands = errands
 
-    async def open(self, command: Command, by: Orderer) -> None:
+    async def open(self, command: Command, by: CommandCaller) -> None:
         """Show it in a modal; what goes wrong is shown there."""
         explaining = self._explained(command, by)
         showing = self._modals.show(command.trigger_id, explaining, unknown=NOTHING_YET)
         self._errands.run(showing, what="why by command")
 
-    async def _explained(self, command: Command, by: Orderer) -> Explanation:
+    async def _explained(self, command: Command, by: CommandCaller) -> Explanation:
         """Explain within what everybody in the thread may read, as the button there does."""
         explaining, tenant = self._office.explaining, self._office.tenant
         newest = await explaining.newest(tenant, "slack", command.channel, by.person.id)

@@ -18,27 +18,29 @@ from bot.adapters.slack.pressed.why import WhyModals
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.permalinks import Permalinks
-from bot.errands import Errands
-from bot.office import Office
-from bot.orders.following.followers import Followers
-from bot.orders.following.message import Time
-from bot.orders.following.notes import RunNotes, owner_of
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.run_followers import RunFollowers
+from bot.chat.commands.run_leases import RunLeases, process_owner
+from bot.chat.commands.run_message import Clock
+from bot.domain.concurrency import BackgroundTasks
 from bot.readers import Readers
 
 
-def followers_of(channel: SlackChannel, office: Office, time: Time | None = None) -> Followers:
+def followers_of(
+    channel: SlackChannel, office: ChatContext, time: Clock | None = None
+) -> RunFollowers:
     """Return who shows runs."""
-    owner = owner_of(alone=channel.settings.database_url is None)
-    return Followers(
+    owner = process_owner(alone=channel.settings.database_url is None)
+    return RunFollowers(
         orders=office.orders,
-        notes=RunNotes(office.notes, office.tenant, owner, platform="slack"),
+        notes=RunLeases(office.notes, office.tenant, owner, platform="slack"),
         screen=RunScreen(channel.client, channel.caller, channel, tenant=office.tenant),
-        time=time or Time(),
+        time=time or Clock(),
     )
 
 
 def command_listeners(
-    channel: SlackChannel, office: Office, *, followers: Followers, errands: Errands
+    channel: SlackChannel, office: ChatContext, *, followers: RunFollowers, errands: BackgroundTasks
 ) -> Sequence[Registers]:
     """Return who takes commands, the settings' form and the button below a run."""
     client, caller = channel.client, channel.caller

@@ -19,12 +19,12 @@ from bot.adapters.slack.showing.permalinks import Permalinks
 from bot.adapters.slack.showing.render import Form
 from bot.adapters.slack.wire.actions import REINDEX_CANCEL
 from bot.adapters.slack.wire.text import escaped
-from bot.errands import Errands
-from bot.errors import StoreUnavailable
-from bot.orders.following.followers import Followers
-from bot.orders.orders import Orders
-from bot.orders.types import Orderer, Refused, ReindexOrder
-from bot.pressing.declining import Declined
+from bot.chat.actions import ActionRejected
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.run_followers import RunFollowers
+from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import StoreUnavailable
 
 _ELSEWHERE = (
     "I can't show in this channel how far it is, because I'm not in it or because not only "
@@ -42,18 +42,18 @@ log = structlog.get_logger(__name__)
 class Reindexing:
     """Implements Registers for the button, and bot.adapters.slack.commands.commands.Reindexes."""
 
-    orders: Orders
+    orders: CommandExecutor
     orderers: Orderers
-    followers: Followers
+    followers: RunFollowers
     permalinks: Permalinks
     presses: Presses
     asides: Asides
-    errands: Errands
+    errands: BackgroundTasks
 
     def register(self, bolt: AsyncApp) -> None:
         self.presses.on(bolt, REINDEX_CANCEL, self._cancel)
 
-    async def begin(self, order: ReindexOrder, command: Command, by: Orderer) -> Form:
+    async def begin(self, order: ReindexRequest, command: Command, by: CommandCaller) -> Form:
         """Begin a run; return what is said of it at once."""
         answer = await self.orders.reindex(order, by)
         if isinstance(answer, Refused):
@@ -69,11 +69,11 @@ class Reindexing:
     async def _cancel(self, press: Press) -> None:
         by = await self.orderers.of(press.user)
         if by is None:
-            raise Declined(OUTSIDERS)
+            raise ActionRejected(OUTSIDERS)
         answer = await self.orders.stop(press.value, by)
         self.presses.tell(press, escaped(answer.text))
 
-    async def _way_to(self, run_id: str, by: Orderer) -> tuple[str, ...]:
+    async def _way_to(self, run_id: str, by: CommandCaller) -> tuple[str, ...]:
         """Return a link to where a run is shown, if whoever asks can open it."""
         try:
             shown = await self.followers.shown_as(run_id) if run_id else None

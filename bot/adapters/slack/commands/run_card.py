@@ -14,14 +14,14 @@ from bot.adapters.slack.showing.blocks import (
 from bot.adapters.slack.showing.render import Form, Forms
 from bot.adapters.slack.wire.actions import REINDEX_CANCEL
 from bot.adapters.slack.wire.text import escaped, escaped_label
-from bot.orders.progress import Progress, progress_of, text_bar
-from bot.orders.told import RunTold
-from bot.rendering.markdown import split
+from bot.chat.commands.run_progress import Progress, progress_of, text_bar
+from bot.chat.commands.run_status import RunStatus
+from bot.domain.text.markdown import split
 
 _TEXT_LIMIT = 3_900
 
 
-def run_card(told: RunTold, *, user: str, alone: bool) -> Forms:
+def run_card(told: RunStatus, *, user: str, alone: bool) -> Forms:
     """Return the message; ``user`` ordered the run.
 
     ``alone``: nobody else reads it. Else no page is named, for not all may know of it.

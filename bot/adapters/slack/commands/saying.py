@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.adapters.slack.showing.blocks import SECTION_LIMIT, section
 from bot.adapters.slack.showing.render import Form
 from bot.adapters.slack.wire.text import escaped
-from bot.rendering.markdown import split
+from bot.domain.text.markdown import split
 
 _MOST_SECTIONS = 4
 """Slack takes some 13,000 characters over all blocks of a message."""

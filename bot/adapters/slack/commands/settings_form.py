@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from bot.adapters.slack.showing.blocks import Block, section, words
 from bot.adapters.slack.wire.actions import SETTINGS_FORM
 from bot.adapters.slack.wire.events import Event, id_at, object_at, text_at
-from bot.orders.channel_settings import ChannelSettings, Choice, Field, Filled
-from bot.rendering.markdown import clip
-from bot.types import Policy
+from bot.chat.commands.channel_settings import ChannelSettingsForm, Choice, Field, SubmittedSettings
+from bot.domain.text.markdown import clip
+from bot.domain.types import Policy
 
 _MOST_OPTIONS = 100
 _SHORT = 30
@@ -26,7 +26,9 @@ _USUAL = "None chosen means the usual place. I have to be in the channel."
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{2,}")
 
 
-def settings_view(form: ChannelSettings, channel: str, response_url: str) -> Mapping[str, object]:
+def settings_view(
+    form: ChannelSettingsForm, channel: str, response_url: str
+) -> Mapping[str, object]:
     """Return the modal; ``response_url`` is where its result can be told."""
     return {
         "type": "modal",
@@ -49,11 +51,11 @@ def saved_where(view: Event) -> tuple[str, str]:
     return id_at(about, "channel"), text_at(about, "response_url")
 
 
-def filled(view: Event, before: Policy) -> Filled:
+def filled(view: Event, before: Policy) -> SubmittedSettings:
     """Return what was put in; what the modal could not show stays as it was ``before``."""
     shown = _field(view, "spaces")
     kept = "" if is_listed(before.people) else before.people
-    return Filled(
+    return SubmittedSettings(
         answers=_chosen(view, "answers"),
         follow_ups=bool(_several(view, "follow_ups")),
         spaces=tuple(_several(view, "spaces") if shown else sorted(before.spaces or ())),
@@ -68,7 +70,7 @@ def is_listed(people: str) -> bool:
     return _CHANNEL.fullmatch(people) is not None
 
 
-def _blocks(form: ChannelSettings, channel: str) -> Iterator[Block]:
+def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
     policy = form.policy
     yield section(f"What <#{channel}> allows. It holds for everybody there.")
     yield _input("answers", "I answer", _radio(form.answers, policy.answers))

@@ -6,26 +6,28 @@ from collections.abc import Sequence
 
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.home.identity import Colleagues
-from bot.errors import DeliveryFailed
-from bot.startup import Part
+from bot.domain.errors import DeliveryFailed
+from bot.domain.health import ComponentStatus
 
 _NAME = "Slack admins"
 _CURE = "Correct SLACK_ADMINS: U… of a person, S… of a user group, or an e-mail address."
 
 
-async def admins_part(names: Sequence[str], colleagues: Colleagues) -> Part:
+async def admins_part(names: Sequence[str], colleagues: Colleagues) -> ComponentStatus:
     """Look each of them up."""
     if not names:
         cure = "Set SLACK_ADMINS."
-        return Part(_NAME, "absent", "nobody may reindex or change settings in Slack.", cure)
+        return ComponentStatus(
+            _NAME, "absent", "nobody may reindex or change settings in Slack.", cure
+        )
     try:
         found = [(name, await _trouble(name, colleagues)) for name in names]
     except DeliveryFailed as error:
-        return Part(_NAME, "failed", str(error))
+        return ComponentStatus(_NAME, "failed", str(error))
     wrong = [f"{name} {trouble}" for name, trouble in found if trouble]
     if wrong:
-        return Part(_NAME, "failed", f"{'; '.join(wrong)}.", _CURE)
-    return Part(_NAME, "ready", ", ".join(names))
+        return ComponentStatus(_NAME, "failed", f"{'; '.join(wrong)}.", _CURE)
+    return ComponentStatus(_NAME, "ready", ", ".join(names))
 
 
 async def _trouble(name: str, colleagues: Colleagues) -> str:

@@ -15,10 +15,10 @@ from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted
 from bot.adapters.slack.home.members import Home, Member, member_of, own_bot, unknown
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.wire.reply_to import was_shared
-from bot.config import Settings
-from bot.errors import DeliveryFailed
-from bot.remembered import Remembered
-from bot.types import Introduction, Message
+from bot.domain.concurrency import TtlCache
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import Settings
+from bot.domain.types import Introduction, Message
 
 _KEPT_SECONDS = 600.0
 _MOST = 1_000
@@ -46,7 +46,7 @@ class Colleague:
 class Colleagues:
     """Tells colleagues from everybody else, and who is in a user group.
 
-    Raises bot.errors.DeliveryFailed while Slack doesn't tell; then nobody is a colleague.
+    Raises bot.domain.errors.DeliveryFailed while Slack doesn't tell; then nobody is a colleague.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class Colleagues:
         self._configured = settings.slack_team_id
         domains = (each.lower().removeprefix("@") for each in settings.slack_allowed_domains)
         self._domains = frozenset(domains)
-        self._members = Remembered(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
-        self._groups = Remembered(self._listed, seconds=_KEPT_SECONDS, most=_MOST)
+        self._members = TtlCache(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
+        self._groups = TtlCache(self._listed, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def of(self, user_id: str) -> Colleague | None:
         """Return a colleague, None for bots, guests, strangers and who has left."""
@@ -125,13 +125,13 @@ class Colleagues:
 
 
 class Introducer:
-    """Implements bot.capabilities.Introduces, for whom colleagues and rooms are asked for."""
+    """Implements bot.domain.capabilities.Introduces, for whom colleagues and rooms are asked for."""
 
     def __init__(self, client: AsyncWebClient, caller: Caller, colleagues: Colleagues) -> None:
         self._client = client
         self._caller = caller
         self._colleagues = colleagues
-        self._shared = Remembered(self._is_shared, seconds=_KEPT_SECONDS, most=_MOST)
+        self._shared = TtlCache(self._is_shared, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def introduce(self, message: Message) -> Introduction:
         """Tell who asks, and whether people of other organisations ask or read along."""

@@ -11,9 +11,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.home.identity import Colleagues
-from bot.errors import DeliveryFailed
-from bot.remembered import Remembered
-from bot.rendering.markdown import unturned
+from bot.domain.concurrency import TtlCache
+from bot.domain.errors import DeliveryFailed
+from bot.domain.text.markdown import without_direction_marks
 
 _KEPT_SECONDS = 600.0
 _MOST_KEPT = 1_000
@@ -40,8 +40,8 @@ class Names:
         self._client = client
         self._caller = caller
         self._colleagues = colleagues
-        self._channels = Remembered(self._channel, seconds=_KEPT_SECONDS, most=_MOST_KEPT)
-        self._groups = Remembered(self._handles, seconds=_KEPT_SECONDS, most=1)
+        self._channels = TtlCache(self._channel, seconds=_KEPT_SECONDS, most=_MOST_KEPT)
+        self._groups = TtlCache(self._handles, seconds=_KEPT_SECONDS, most=1)
 
     async def of(self, ids: Collection[str]) -> Mapping[str, str]:
         """Return the names of these ids, as far as they are known within a second; never raises."""
@@ -61,7 +61,7 @@ class Names:
         except DeliveryFailed as error:
             log.info("slack.name_not_known", why=str(error))
             return ""
-        return " ".join(unturned(name).split())[:_LONGEST_NAME]
+        return " ".join(without_direction_marks(name).split())[:_LONGEST_NAME]
 
     async def _asked(self, id_: str) -> str:
         if id_.startswith(_PEOPLE):

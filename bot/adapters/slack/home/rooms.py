@@ -12,7 +12,7 @@ from bot.adapters.slack.wire.events import Event
 
 
 class Rooms:
-    """Asks Slack about channels. Raises bot.errors.DeliveryFailed."""
+    """Asks Slack about channels. Raises bot.domain.errors.DeliveryFailed."""
 
     def __init__(self, client: AsyncWebClient, caller: Caller) -> None:
         self._client = client

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.startup import Part
+from bot.domain.health import ComponentStatus
 
 TOKEN = "token"  # noqa: S105 - the name of what is in trouble
 SOCKET = "socket"
@@ -16,7 +16,7 @@ class Standing:
     ``well`` is what is told while nothing is.
     """
 
-    def __init__(self, well: Part) -> None:
+    def __init__(self, well: ComponentStatus) -> None:
         self._well = well
         self._troubles: dict[str, tuple[str, str]] = {}
 
@@ -40,10 +40,10 @@ class Standing:
         """Return what is wrong with one of them and how to mend it, "" when nothing is."""
         return " ".join(self._troubles.get(about, ()))
 
-    def part(self) -> Part:
+    def part(self) -> ComponentStatus:
         """Return it as a line for the operator; the token comes before the socket."""
         for about in (TOKEN, SOCKET, *self._troubles):
             if about in self._troubles:
                 why, cure = self._troubles[about]
-                return Part("Slack", "failed", why, cure)
+                return ComponentStatus("Slack", "failed", why, cure)
         return self._well

@@ -8,12 +8,11 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.wire.actions import MORE
-from bot.errands import Errands
+from bot.chat.actions import ActionRejected, ActionTargets, interaction_named
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.types import Message, Reply
 from bot.fuller import FullerReplies
-from bot.pressing.declining import Declined, interaction_named
-from bot.pressing.subjects import Subjects
 from bot.readers import Readers
-from bot.types import Message, Reply
 
 _ANOTHERS = "That is for the one who asked. Ask me yourself, and you get what you may read."
 
@@ -30,12 +29,12 @@ class More:
     def __init__(
         self,
         *,
-        subjects: Subjects,
+        subjects: ActionTargets,
         presses: Presses,
         readers: Readers,
         fuller: FullerReplies,
         whispers: Whispers,
-        errands: Errands,
+        errands: BackgroundTasks,
     ) -> None:
         self._subjects = subjects
         self._presses = presses
@@ -51,10 +50,10 @@ class More:
         named = interaction_named(press.value)
         interaction = await self._subjects.seen(named, press.presser)
         if interaction.message.author.id != press.user:
-            raise Declined(_ANOTHERS)
+            raise ActionRejected(_ANOTHERS)
         reader = await self._readers.of_asker(interaction.message)
         found = await self._fuller.of(interaction, reader)
         if found.reply is None:
-            raise Declined(found.why_not)
+            raise ActionRejected(found.why_not)
         whispered = self._whispers.whisper(interaction.message, found.reply)
         self._errands.run(whispered, what="fuller answer")

@@ -11,8 +11,8 @@ from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.calling.errors import NeverPermitted
 from bot.adapters.slack.wire.events import Event, object_at, text_at
 from bot.adapters.slack.wire.labels import CARD, EVENT_TYPE
+from bot.domain.types import InteractionId
 from bot.durable.delivery import delivery_id
-from bot.types import InteractionId
 
 _REMEMBERED = 1_000
 

@@ -21,8 +21,8 @@ from bot.adapters.slack.wire.events import (
 )
 from bot.adapters.slack.wire.reply_to import pointed
 from bot.adapters.slack.wire.text import escaped, ids_in, plain
-from bot.rendering.markdown import split
-from bot.types import Attachment, Message, Person, Thread
+from bot.domain.text.markdown import split
+from bot.domain.types import Attachment, Message, Person, Thread
 
 NOBODY = Us()
 _QUOTED = 2_000

@@ -21,17 +21,15 @@ from bot.adapters.slack.pressed.wishes import Wishes
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.posting import Poster
-from bot.errands import Errands
-from bot.judging import Judging
-from bot.office import Office
-from bot.pressing.reacting import Reacting
-from bot.pressing.why import WhyBelow
-from bot.pressing.wishing import Wishing
+from bot.chat.actions import ButtonQuestions, ExplainAction
+from bot.chat.adapters import ChatContext
+from bot.chat.votes import AnswerVotes, ReactionVotes
+from bot.domain.concurrency import BackgroundTasks
 from bot.readers import Readers
 
 
 def presses(
-    channel: SlackChannel, office: Office, *, own: Own, errands: Errands
+    channel: SlackChannel, office: ChatContext, *, own: Own, errands: BackgroundTasks
 ) -> Sequence[Registers]:
     """Return who takes presses, reactions and the message shortcut."""
     client, caller, tenant = channel.client, channel.caller, office.tenant
@@ -43,7 +41,7 @@ def presses(
         tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues
     )
     parts = AnswerParts(client, caller)
-    judging = Judging(office.interactions)
+    judging = AnswerVotes(office.interactions)
     reasons = Reasons(
         tenant=tenant,
         judging=judging,
@@ -67,19 +65,21 @@ def presses(
         Reactions(
             own=own,
             office=office,
-            reacting=Reacting(platform="slack", tenant=tenant, judging=judging, notes=office.notes),
+            reacting=ReactionVotes(
+                platform="slack", tenant=tenant, judging=judging, notes=office.notes
+            ),
             subjects=subjects,
             parts=parts,
             reasons=reasons,
             errands=errands,
         ),
         Wishes(
-            wishing=Wishing(interactions=office.interactions, inbox=office.inbox),
+            wishing=ButtonQuestions(interactions=office.interactions, inbox=office.inbox),
             subjects=subjects,
             presses=taking,
         ),
         Why(
-            why=WhyBelow(office, readers),
+            why=ExplainAction(office, readers),
             subjects=subjects,
             presses=taking,
             modals=WhyModals(modals),

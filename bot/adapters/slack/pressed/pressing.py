@@ -15,13 +15,10 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.wire.events import Event, id_at, object_at, text_at, ts_at
-from bot.errands import Errands
-from bot.errors import BotError, DeliveryFailed
-from bot.pressing.declining import GONE, LATER, Declined, interaction_named
-from bot.pressing.subjects import Presser
-from bot.types import Person
-
-__all__ = ["GONE", "LATER", "Declined", "Press", "Presses", "interaction_named", "presser"]
+from bot.chat.actions import LATER, ActingUser, ActionRejected
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError, DeliveryFailed
+from bot.domain.types import Person
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +39,7 @@ class Press:
     response_url: str = ""
 
     @property
-    def presser(self) -> Presser:
+    def presser(self) -> ActingUser:
         return presser(self.user, self.channel)
 
 
@@ -52,7 +49,7 @@ Take = Callable[[Press], Awaitable[None]]
 class Presses:
     """Hands presses to who takes them; Slack sends none of them twice."""
 
-    def __init__(self, asides: Asides, errands: Errands) -> None:
+    def __init__(self, asides: Asides, errands: BackgroundTasks) -> None:
         self._asides = asides
         self._errands = errands
 
@@ -93,7 +90,7 @@ class Presses:
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 await take(press)
-        except Declined as error:
+        except ActionRejected as error:
             self.tell(press, str(error))
         except (BotError, TimeoutError) as error:
             log.warning("slack.press_not_taken", error=type(error).__name__, why=str(error))
@@ -117,6 +114,6 @@ def press_of(body: Event, action: Event) -> Press | None:
     )
 
 
-def presser(user: str, channel: str) -> Presser:
+def presser(user: str, channel: str) -> ActingUser:
     """Return who acts in a channel, known to Slack by their id alone."""
-    return Presser(Person(user), channel, reference=user)
+    return ActingUser(Person(user), channel, reference=user)

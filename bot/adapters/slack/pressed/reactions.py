@@ -14,12 +14,12 @@ from bot.adapters.slack.pressed.pressing import presser
 from bot.adapters.slack.pressed.reasons import Reasons
 from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.wire.events import Event, Us, id_at, object_at, text_at, ts_at
-from bot.errands import Errands
-from bot.feedback import Vote
-from bot.office import Office
-from bot.pressing.reacting import Reacting, Reaction
-from bot.pressing.subjects import Subjects
-from bot.types import Interaction, PostedRef
+from bot.chat.actions import ActionTargets
+from bot.chat.adapters import ChatContext
+from bot.chat.votes import Reaction, ReactionVotes
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.feedback import Vote
+from bot.domain.types import Interaction, PostedRef
 
 _VOTES: dict[str, Vote] = {"+1": "up", "thumbsup": "up", "-1": "down", "thumbsdown": "down"}
 
@@ -49,12 +49,12 @@ class Reactions:
         self,
         *,
         own: Own,
-        office: Office,
-        reacting: Reacting,
-        subjects: Subjects,
+        office: ChatContext,
+        reacting: ReactionVotes,
+        subjects: ActionTargets,
         parts: AnswerParts,
         reasons: Reasons,
-        errands: Errands,
+        errands: BackgroundTasks,
     ) -> None:
         self._own = own
         self._office = office

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from bot.adapters.slack.showing.blocks import Block, actions, button, section, words
 from bot.adapters.slack.showing.render import Form, Forms
 from bot.adapters.slack.wire.actions import ASK_PERSON, REASON, REASON_FORM
-from bot.feedback import LONGEST_COMMENT, Reason
-from bot.pressing.reasons import IN_WORDS, LABELS, THANKS, WHO_READS_IT
-from bot.types import InteractionId
+from bot.chat.votes import COMMENT_QUESTION, COMMENT_READERS, COMMENT_THANKS, REASON_LABELS
+from bot.domain.feedback import LONGEST_COMMENT, Reason
+from bot.domain.types import InteractionId
 
 OTHER: Reason = "other"
 MORE_WORDS = "more"
@@ -34,14 +34,14 @@ class Shown:
 
 def asking(interaction_id: InteractionId) -> Forms:
     """Return the question what was wrong, with a person as another way."""
-    reasons = [_reason(label, code, interaction_id) for code, label in LABELS.items()]
+    reasons = [_reason(label, code, interaction_id) for code, label in REASON_LABELS.items()]
     blocks = (section(_QUESTION), actions(reasons), actions([_person(interaction_id)]))
     return (Form(_QUESTION, blocks), Form(_QUESTION))
 
 
 def noted(interaction_id: InteractionId, reason: str) -> Shown:
     """Return what stands in place of the question once a reason is given."""
-    label = next((label for code, label in LABELS.items() if code == reason), reason)
+    label = next((label for code, label in REASON_LABELS.items() if code == reason), reason)
     text = _NOTED.format(label=label)
     more = _reason("Say more\u2026", MORE_WORDS, interaction_id)
     return Shown(text, (section(text), actions([more, _person(interaction_id)])))
@@ -49,7 +49,7 @@ def noted(interaction_id: InteractionId, reason: str) -> Shown:
 
 def thanks(interaction_id: InteractionId) -> Shown:
     """Return what stands in place of the question once somebody said it in their own words."""
-    return Shown(THANKS, (section(THANKS), actions([_person(interaction_id)])))
+    return Shown(COMMENT_THANKS, (section(COMMENT_THANKS), actions([_person(interaction_id)])))
 
 
 def form(about: str) -> Mapping[str, object]:
@@ -63,8 +63,8 @@ def form(about: str) -> Mapping[str, object]:
     asked = {
         "type": "input",
         "block_id": COMMENT,
-        "label": words(IN_WORDS),
-        "hint": words(WHO_READS_IT),
+        "label": words(COMMENT_QUESTION),
+        "hint": words(COMMENT_READERS),
         "element": field,
     }
     return {

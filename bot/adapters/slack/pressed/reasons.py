@@ -22,14 +22,18 @@ from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.wire.actions import REASON_FORM
 from bot.adapters.slack.wire.events import Event, id_at, object_at, text_at
 from bot.adapters.slack.wire.labels import Place
-from bot.errands import Errands
-from bot.errors import BotError, FeedbackInvalid, InteractionUnknown
-from bot.feedback import LONGEST_COMMENT, REASONS
-from bot.judging import Judging
-from bot.pressing.declining import LATER, NOTHING_TO_JUDGE, Declined, interaction_named
-from bot.pressing.reasons import TOO_LONG
-from bot.pressing.subjects import Subjects
-from bot.types import InteractionId, Thread
+from bot.chat.actions import (
+    LATER,
+    NOTHING_TO_RATE,
+    ActionRejected,
+    ActionTargets,
+    interaction_named,
+)
+from bot.chat.votes import COMMENT_TOO_LONG, AnswerVotes
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError, FeedbackInvalid, InteractionUnknown
+from bot.domain.feedback import LONGEST_COMMENT, REASONS
+from bot.domain.types import InteractionId, Thread
 
 log = structlog.get_logger(__name__)
 
@@ -41,13 +45,13 @@ class Reasons:
         self,
         *,
         tenant: str,
-        judging: Judging,
-        subjects: Subjects,
+        judging: AnswerVotes,
+        subjects: ActionTargets,
         presses: Presses,
         poster: Poster,
         asides: Asides,
         modals: Modals,
-        errands: Errands,
+        errands: BackgroundTasks,
     ) -> None:
         self._tenant = tenant
         self._judging = judging
@@ -93,7 +97,7 @@ class Reasons:
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 await self._said(about, id_at(object_at(body, "user"), "id"), comment)
-        except Declined as error:
+        except ActionRejected as error:
             await ack(response_action="errors", errors={words.COMMENT: str(error)})
             return
         except (BotError, TimeoutError) as error:
@@ -123,9 +127,9 @@ class Reasons:
             )
         except FeedbackInvalid as error:
             too_long = len(comment or "") > LONGEST_COMMENT
-            raise Declined(TOO_LONG if too_long else NOTHING_TO_JUDGE) from error
+            raise ActionRejected(COMMENT_TOO_LONG if too_long else NOTHING_TO_RATE) from error
         except InteractionUnknown as error:
-            raise Declined(NOTHING_TO_JUDGE) from error
+            raise ActionRejected(NOTHING_TO_RATE) from error
 
     def _show(self, url: str, shown: words.Shown) -> None:
         """Put the outcome in place of the question; it may be lost."""

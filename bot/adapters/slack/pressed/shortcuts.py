@@ -20,12 +20,12 @@ from bot.adapters.slack.showing.blocks import actions, button, section
 from bot.adapters.slack.wire.actions import ASK_PERSON, ASK_SHORTCUT
 from bot.adapters.slack.wire.events import Event
 from bot.adapters.slack.wire.text import escaped
-from bot.errands import Errands
-from bot.errors import BotError, DeliveryFailed
-from bot.listening.anew import addressed
-from bot.office import Office
-from bot.pressing.declining import LATER, Declined
-from bot.types import InteractionId, PostedRef
+from bot.chat.actions import LATER, ActionRejected
+from bot.chat.adapters import ChatContext
+from bot.chat.messages import as_new_question
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError, DeliveryFailed
+from bot.domain.types import InteractionId, PostedRef
 
 _EMPTY = "There is nothing in that message that I can read."
 _OWN_ANSWER = "That is my own answer."
@@ -50,11 +50,11 @@ class Shortcuts:
         *,
         own: Own,
         names: Names,
-        office: Office,
+        office: ChatContext,
         rooms: Rooms,
         parts: AnswerParts,
         asides: Asides,
-        errands: Errands,
+        errands: BackgroundTasks,
     ) -> None:
         self._own = own
         self._names = names
@@ -110,7 +110,7 @@ class Shortcuts:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 names = await self._names.of(ids_pointed_at(body))
                 return await self._asked(pointed_of(body, names=names) or pointed)
-        except Declined as error:
+        except ActionRejected as error:
             return str(error)
         except (BotError, TimeoutError) as error:
             log.warning("slack.shortcut_not_taken", error=type(error).__name__, why=str(error))
@@ -118,7 +118,7 @@ class Shortcuts:
 
     async def _asked(self, pointed: Pointed) -> str:
         if not pointed.text.strip() and not pointed.attachments:
-            raise Declined(_EMPTY)
+            raise ActionRejected(_EMPTY)
         direct = await self._rooms.is_direct_with(pointed.channel, pointed.user)
         if direct or await self._rooms.is_member(pointed.channel):
             return await self._below(pointed, direct=direct)
@@ -126,7 +126,7 @@ class Shortcuts:
 
     async def _below(self, pointed: Pointed, *, direct: bool) -> str:
         asked = pointed.asked_there(self._office.tenant, private=direct)
-        message = await addressed(self._office, asked)
+        message = await as_new_question(self._office, asked)
         if await self._office.interactions.get(message.interaction_id) is not None:
             return _BELOW_ALREADY
         await self._office.inbox.accept(message)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from bot.adapters.slack.wire.reply_to import response_url_of
-from bot.ports import Interactions
-from bot.pressing.subjects import KnowsColleagues, Subjects
-from bot.types import Message
+from bot.chat.actions import ActionTargets, KnowsColleagues
+from bot.domain.ports import Interactions
+from bot.domain.types import Message
 
 
 def subjects_of(
     *, tenant: str, interactions: Interactions, colleagues: KnowsColleagues
-) -> Subjects:
+) -> ActionTargets:
     """Return who may act on what.
 
     What was asked by command may be answered in a direct message; it is its asker's anywhere.
     """
-    return Subjects(
+    return ActionTargets(
         platform="slack",
         tenant=tenant,
         interactions=interactions,

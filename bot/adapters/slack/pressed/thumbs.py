@@ -8,13 +8,12 @@ from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.pressed.reasons import Reasons
 from bot.adapters.slack.wire.actions import FEEDBACK
 from bot.adapters.slack.wire.reply_to import response_url_of
-from bot.errands import Errands
-from bot.errors import FeedbackInvalid, InteractionUnknown
-from bot.feedback import Vote
-from bot.judging import Judging
-from bot.pressing.declining import NOTHING_TO_JUDGE, Declined, interaction_named
-from bot.pressing.subjects import Subjects
-from bot.types import Interaction
+from bot.chat.actions import NOTHING_TO_RATE, ActionRejected, ActionTargets, interaction_named
+from bot.chat.votes import AnswerVotes
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import FeedbackInvalid, InteractionUnknown
+from bot.domain.feedback import Vote
+from bot.domain.types import Interaction
 
 _THANKS = "Thanks, I'm glad it helped."
 _VOTES: dict[str, Vote] = {"up": "up", "down": "down"}
@@ -27,11 +26,11 @@ class Thumbs:
         self,
         *,
         tenant: str,
-        judging: Judging,
-        subjects: Subjects,
+        judging: AnswerVotes,
+        subjects: ActionTargets,
         presses: Presses,
         reasons: Reasons,
-        errands: Errands,
+        errands: BackgroundTasks,
     ) -> None:
         self._tenant = tenant
         self._judging = judging
@@ -47,12 +46,12 @@ class Thumbs:
         named, _, value = press.value.partition(":")
         vote, interaction_id = _VOTES.get(named), interaction_named(value)
         if vote is None:
-            raise Declined(NOTHING_TO_JUDGE)
+            raise ActionRejected(NOTHING_TO_RATE)
         interaction = await self._subjects.acted_on(interaction_id, press.presser)
         try:
             await self._judging.vote(self._tenant, interaction_id, press.user, vote)
         except (FeedbackInvalid, InteractionUnknown) as error:
-            raise Declined(NOTHING_TO_JUDGE) from error
+            raise ActionRejected(NOTHING_TO_RATE) from error
         if vote == "up":
             self._presses.tell(press, _THANKS)
         else:

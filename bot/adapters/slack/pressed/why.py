@@ -13,10 +13,8 @@ from bot.adapters.slack.pressed import why_view
 from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.actions import WHY
-from bot.errors import BotError, InteractionUnknown
-from bot.pressing.declining import LATER, interaction_named
-from bot.pressing.subjects import Subjects
-from bot.pressing.why import WhyBelow
+from bot.chat.actions import LATER, ActionTargets, ExplainAction, interaction_named
+from bot.domain.errors import BotError, InteractionUnknown
 from bot.why.explaining import Explanation
 
 _SOON_SECONDS = 0.8
@@ -60,8 +58,8 @@ class Why:
     def __init__(
         self,
         *,
-        why: WhyBelow,
-        subjects: Subjects,
+        why: ExplainAction,
+        subjects: ActionTargets,
         presses: Presses,
         modals: WhyModals,
     ) -> None:

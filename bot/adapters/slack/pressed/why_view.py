@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from bot.adapters.slack.showing.blocks import SECTION_LIMIT, Block, context, section, words
 from bot.adapters.slack.wire.actions import WHY_VIEW
 from bot.adapters.slack.wire.text import escaped, escaped_label
-from bot.rendering.markdown import clip, split
-from bot.rendering.rendering import web_url
+from bot.chat.response_view import web_url
+from bot.domain.text.markdown import clip, split
 from bot.why.explaining import Explanation
 from bot.why.pages import PageRead
 from bot.why.sureness import Sure

@@ -10,10 +10,8 @@ from slack_bolt.app.async_app import AsyncApp
 from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.wire.actions import ASK_PERSON, OPTION
 from bot.adapters.slack.wire.reply_to import response_url_of
-from bot.pressing.declining import interaction_named
-from bot.pressing.subjects import Subjects
-from bot.pressing.wishing import Wishing
-from bot.types import Interaction, Message
+from bot.chat.actions import ActionTargets, ButtonQuestions, interaction_named
+from bot.domain.types import Interaction, Message
 
 _OPTIONS = re.compile(rf"^{OPTION}:\d+$")
 
@@ -21,7 +19,9 @@ _OPTIONS = re.compile(rf"^{OPTION}:\d+$")
 class Wishes:
     """Implements Registers: a press is a message of its presser, once for each question."""
 
-    def __init__(self, *, wishing: Wishing, subjects: Subjects, presses: Presses) -> None:
+    def __init__(
+        self, *, wishing: ButtonQuestions, subjects: ActionTargets, presses: Presses
+    ) -> None:
         self._wishing = wishing
         self._subjects = subjects
         self._presses = presses

@@ -13,10 +13,10 @@ from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.wire.events import id_at
-from bot.errands import Errands
-from bot.errors import DeliveryFailed
-from bot.greeting import HELLO, PROMPTS
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.help_texts import HELLO, SUGGESTED_PROMPTS
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import DeliveryFailed
 
 _OFFERED_AGAIN_SECONDS = 3_600.0
 _REMEMBERED = 1_000
@@ -31,10 +31,10 @@ class Arrivals:
     def __init__(
         self,
         own: Own,
-        office: Office,
+        office: ChatContext,
         *,
         channel: SlackChannel,
-        errands: Errands,
+        errands: BackgroundTasks,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._own = own
@@ -80,7 +80,7 @@ class Greeter:
 
     async def offer(self, channel: str) -> None:
         """Show what could be asked, at the top of a direct conversation."""
-        prompts = [{"title": each.title, "message": each.message} for each in PROMPTS]
+        prompts = [{"title": each.title, "message": each.message} for each in SUGGESTED_PROMPTS]
         try:
             await self._caller.call(
                 "assistant.threads.setSuggestedPrompts",

@@ -9,11 +9,9 @@ from slack_bolt.app.async_app import AsyncApp
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.said.messages import Messages
 from bot.adapters.slack.wire.events import Event, id_at, is_ours, object_at, text_at, ts_at
-from bot.listening.anew import addressed
-from bot.listening.heard import Heard
-from bot.listening.withdrawals import Withdrawals
-from bot.office import Office
-from bot.types import Message, Person, Thread
+from bot.chat.adapters import ChatContext
+from bot.chat.messages import MessageWithdrawals, ReceivedMessage, as_new_question
+from bot.domain.types import Message, Person, Thread
 
 
 class Changes:
@@ -24,11 +22,11 @@ class Changes:
     deleted before it is known is kept as withdrawn, so that it is not answered when it comes.
     """
 
-    def __init__(self, own: Own, office: Office, messages: Messages) -> None:
+    def __init__(self, own: Own, office: ChatContext, messages: Messages) -> None:
         self._own = own
         self._office = office
         self._messages = messages
-        self._withdrawals = Withdrawals(office)
+        self._withdrawals = MessageWithdrawals(office)
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event({"type": "message", "subtype": "message_changed"})(self._changed)
@@ -48,9 +46,9 @@ class Changes:
             return
         await self._messages.ongoing.take(body, event, lambda: self._amend(body, event, now))
 
-    async def _amend(self, body: Event, event: Event, now: Heard) -> None:
+    async def _amend(self, body: Event, event: Event, now: ReceivedMessage) -> None:
         now = await self._messages.named(body, _version(event, "message"), now)
-        asked = await addressed(self._office, now.message)
+        asked = await as_new_question(self._office, now.message)
         if not asked.overheard:
             await self._office.inbox.accept(asked)
         edited = object_at(object_at(event, "message"), "edited")
@@ -72,13 +70,13 @@ class Changes:
         before = self._said(body, event, "previous_message")
         await self._messages.ongoing.take(body, event, lambda: self._take_back(place, before))
 
-    async def _take_back(self, place: Message, before: Heard | None) -> None:
+    async def _take_back(self, place: Message, before: ReceivedMessage | None) -> None:
         if await self._withdrawals.withdraw(place):
             return
         if before and not before.by_bot and not before.message.overheard:
             await self._withdrawals.never_answer(before.message)
 
-    def _said(self, body: Event, event: Event, version: str) -> Heard | None:
+    def _said(self, body: Event, event: Event, version: str) -> ReceivedMessage | None:
         """Return one version of a message; it does not say itself where it is."""
         return self._messages.heard(body, _version(event, version))
 
@@ -88,7 +86,7 @@ def _version(event: Event, version: str) -> Event:
     return {**object_at(event, version), **where}
 
 
-def _differs(now: Heard, before: Heard | None, after: Event) -> bool:
+def _differs(now: ReceivedMessage, before: ReceivedMessage | None, after: Event) -> bool:
     """Tell whether a person changed the words, and not Slack what is shown below them."""
     if before is None:
         return bool(text_at(object_at(after, "edited"), "user"))

@@ -10,8 +10,8 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.attachments.taking import fetching, taken
-from bot.errors import DeliveryFailed
-from bot.types import Attachment
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Attachment
 
 _SLACK = "slack.com"
 _HOST = "files.slack.com"
@@ -20,7 +20,7 @@ _TIMEOUT = aiohttp.ClientTimeout(total=20.0, connect=5.0)
 
 
 class Files:
-    """Implements bot.capabilities.Fetches.
+    """Implements bot.domain.capabilities.Fetches.
 
     The token goes to Slack's host of files, or to the API's own where that is another (a proxy, a
     test), and never along with a redirect.

@@ -13,21 +13,19 @@ from bot.adapters.slack.said.ongoing import Ongoing
 from bot.adapters.slack.wire.events import Event, heard, object_at, text_at, ts_at
 from bot.adapters.slack.wire.reply_to import enveloped
 from bot.adapters.slack.wire.text import ids_in
-from bot.listening.anew import addressed
-from bot.listening.edits import Edits
-from bot.listening.heard import Heard, is_for_us
-from bot.office import Office
-from bot.types import Message
+from bot.chat.adapters import ChatContext
+from bot.chat.messages import MessageEdits, ReceivedMessage, as_new_question, should_take
+from bot.domain.types import Message
 
 
 class Messages:
     """Implements Registers: mentions, direct messages, and what is overheard where allowed."""
 
-    def __init__(self, own: Own, office: Office, names: Names) -> None:
+    def __init__(self, own: Own, office: ChatContext, names: Names) -> None:
         self._own = own
         self._office = office
         self._names = names
-        self.edits = Edits(office)
+        self.edits = MessageEdits(office)
         self.ongoing = Ongoing()
 
     def register(self, bolt: AsyncApp) -> None:
@@ -39,28 +37,28 @@ class Messages:
         if said is not None:
             await self.ongoing.take(body, event, lambda: self._keep(body, event, said))
 
-    async def _keep(self, body: Event, event: Event, said: Heard) -> None:
-        if not await is_for_us(self._office.hearing, said):
+    async def _keep(self, body: Event, event: Event, said: ReceivedMessage) -> None:
+        if not await should_take(self._office.hearing, said):
             return
         said = await self.named(body, event, said)
         # Where only mentions are sent, an edit is a mention again, with the same ts.
         edited = bool(event.get("edited")) and not said.message.overheard
-        asked = await addressed(self._office, said.message) if edited else said.message
+        asked = await as_new_question(self._office, said.message) if edited else said.message
         await self._office.inbox.accept(asked)
         if event.get("edited") or await self._brings_files(said.message):
             at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
             await self.edits.amend(asked, at)
 
-    def heard(self, body: Event, event: Event) -> Heard | None:
+    def heard(self, body: Event, event: Event) -> ReceivedMessage | None:
         """Return what an event says to this company's bot."""
         return self._heard(body, event, {})
 
-    async def named(self, body: Event, event: Event, said: Heard) -> Heard:
+    async def named(self, body: Event, event: Event, said: ReceivedMessage) -> ReceivedMessage:
         """Return what was heard with names in place of ids, as far as Slack tells them soon."""
         ids = ids_in(text_at(event, "text")) - self._own.users(body)
         return self._heard(body, event, await self._names.of(ids)) or said if ids else said
 
-    def _heard(self, body: Event, event: Event, names: Mapping[str, str]) -> Heard | None:
+    def _heard(self, body: Event, event: Event, names: Mapping[str, str]) -> ReceivedMessage | None:
         return heard(
             event,
             tenant=self._office.tenant,

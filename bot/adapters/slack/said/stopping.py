@@ -10,9 +10,9 @@ from slack_bolt.app.async_app import AsyncApp
 from bot.adapters.slack.said.ongoing import ACCEPT_SECONDS
 from bot.adapters.slack.showing.sessions import Sessions
 from bot.adapters.slack.wire.events import id_at, ts_at
-from bot.errors import InteractionUnknown
-from bot.office import Office
-from bot.types import Interaction, Thread
+from bot.chat.adapters import ChatContext
+from bot.domain.errors import InteractionUnknown
+from bot.domain.types import Interaction, Thread
 
 _LOOKED_AT = 20
 
@@ -24,7 +24,7 @@ class Stopping:
     the record keeps that it was cancelled, not its words.
     """
 
-    def __init__(self, office: Office, sessions: Sessions) -> None:
+    def __init__(self, office: ChatContext, sessions: Sessions) -> None:
         self._office = office
         self._sessions = sessions
 

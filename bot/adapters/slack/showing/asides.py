@@ -10,7 +10,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.showing.blocks import Block
 from bot.adapters.slack.wire.reply_to import is_slacks
-from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
 
 _TIMEOUT = aiohttp.ClientTimeout(total=10)
 _GONE = frozenset({403, 404, 410})

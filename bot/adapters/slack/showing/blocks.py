@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bot.rendering.markdown import clip
+from bot.domain.text.markdown import clip
 
 Block = Mapping[str, object]
 

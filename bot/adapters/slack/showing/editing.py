@@ -7,7 +7,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.showing.posting import Poster, blocks_of
 from bot.adapters.slack.showing.render import Form, Forms
-from bot.types import PostedRef
+from bot.domain.types import PostedRef
 
 
 class Editor:

@@ -9,7 +9,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.calling.errors import NeverPermitted
 from bot.adapters.slack.wire.labels import Place, Posted, ours
-from bot.types import InteractionId
+from bot.domain.types import InteractionId
 
 _PAGE = 200
 _MOST_PAGES = 10

@@ -6,8 +6,8 @@ import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.calling.calls import Caller
-from bot.errors import DeliveryFailed
-from bot.remembered import Remembered
+from bot.domain.concurrency import TtlCache
+from bot.domain.errors import DeliveryFailed
 
 _KEPT_SECONDS = 24 * 3600.0
 _MOST = 1_000
@@ -21,7 +21,7 @@ class Permalinks:
     def __init__(self, client: AsyncWebClient, caller: Caller) -> None:
         self._client = client
         self._caller = caller
-        self._known = Remembered(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
+        self._known = TtlCache(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def of(self, channel: str, ts: str) -> str | None:
         """Return the address of a message; None where Slack gives none now."""

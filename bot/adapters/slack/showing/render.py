@@ -9,11 +9,10 @@ from datetime import datetime
 from bot.adapters.slack.showing.blocks import SECTION_LIMIT, Block, context, section
 from bot.adapters.slack.showing.buttons import NONE, Buttons, more_button
 from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
-from bot.rendering.ages import freshness
-from bot.rendering.code import plain_code, without_code
-from bot.rendering.markdown import disarm, split
-from bot.rendering.rendering import Rendered, SourceLine
-from bot.types import InteractionId
+from bot.chat.response_view import ResponseView, SourceLine
+from bot.domain.text.formatting import freshness
+from bot.domain.text.markdown import disarm, plain_code, split, without_code
+from bot.domain.types import InteractionId
 
 TEXT_LIMIT = 11_500
 """Slack takes 12,000 characters over all markdown blocks of a message; some room is kept."""
@@ -62,7 +61,9 @@ class _Below:
 _END = _Below()
 
 
-def messages(rendered: Rendered, *, now: datetime, buttons: Buttons = NONE) -> tuple[Forms, ...]:
+def messages(
+    rendered: ResponseView, *, now: datetime, buttons: Buttons = NONE
+) -> tuple[Forms, ...]:
     """Return the messages that show a response, in order; the last has what belongs below it."""
     *more_pages, pages = _groups(_sources(rendered.heading, rendered.lines, now))
     remarks = tuple(_inert(each) for each in rendered.remarks)

@@ -26,11 +26,11 @@ from bot.adapters.slack.wire.labels import (
     thread_of,
 )
 from bot.adapters.slack.wire.reply_to import is_pointed, response_url_of
-from bot.errors import DeliveryRefused
-from bot.escalations.handover import in_thread, unheard
-from bot.outcomes import undelivered
-from bot.rendering.rendering import render
-from bot.types import Delivery, Message, PostedRef, Response
+from bot.chat.response_view import render
+from bot.domain.errors import DeliveryRefused
+from bot.domain.handoff import as_list_only, as_thread_reply
+from bot.domain.outcomes import undelivered_text
+from bot.domain.types import Delivery, Message, PostedRef, Response
 
 _REMEMBERED = 1_000
 _NOT_TAKEN = "not taken"
@@ -62,7 +62,7 @@ class Replies:
             return PostedRef(last.channel, last.ts), False
         response = delivery.outcome.response
         if CARD not in there and not await self._people.ask(delivery):
-            response = unheard(response)
+            response = as_list_only(response)
         parts = shown(delivery, response)
         place = thread_of(delivery.message)
         ts = ""
@@ -79,7 +79,7 @@ class Replies:
             return await self._poster.post(place, forms, named)
         except FormsRefused:
             if not delivery.message.overheard:
-                said = Form(undelivered(delivery.message, delivery.outcome, "Slack"))
+                said = Form(undelivered_text(delivery.message, delivery.outcome, "Slack"))
                 with suppress(DeliveryRefused):
                     await self._poster.post(place, (said,), replace(named, part=_NOT_TAKEN))
             raise
@@ -138,7 +138,7 @@ class Replies:
 def shown(delivery: Delivery, response: Response) -> tuple[Forms, ...]:
     """Return the messages of a delivery, with its buttons below the last."""
     outcome = delivery.outcome
-    said = in_thread(response)
+    said = as_thread_reply(response)
     rendered = render(said, private=delivery.message.private, remarks=outcome.remarks)
     buttons = buttons_of(outcome, delivery.interaction_id)
     first, *rest = messages(rendered, now=datetime.now(UTC), buttons=buttons)

@@ -27,11 +27,11 @@ from bot.adapters.slack.showing.render import Form, Forms
 from bot.adapters.slack.showing.replies import shown
 from bot.adapters.slack.wire.labels import Place, label, ts_of
 from bot.adapters.slack.wire.reply_to import is_slacks, response_url_of
-from bot.errors import DeliveryFailed
-from bot.escalations.handover import aside, unheard
-from bot.outcomes import undelivered
-from bot.ports import Notes
-from bot.types import Delivery, Message, PostedRef, Response
+from bot.domain.errors import DeliveryFailed
+from bot.domain.handoff import as_ephemeral, as_list_only
+from bot.domain.outcomes import undelivered_text
+from bot.domain.ports import Notes
+from bot.domain.types import Delivery, Message, PostedRef, Response
 
 _OPEN = timedelta(minutes=29)
 """Slack keeps such an address for half an hour; some time is kept for the way there."""
@@ -107,7 +107,7 @@ class Responses:
             except (NotPermitted, NeverPermitted) as error:
                 log.info("slack.response_url_closed", error=str(error))
             except FormsRefused:
-                said = Form(undelivered(message, delivery.outcome, "Slack"))
+                said = Form(undelivered_text(message, delivery.outcome, "Slack"))
                 with suppress(DeliveryFailed):
                     await self._respond(url, said)
                 raise
@@ -168,13 +168,13 @@ class Responses:
 
     async def _response(self, delivery: Delivery, begun: int | None) -> Response:
         """Ask people first, where they are to be asked, unless an earlier attempt did."""
-        response = aside(delivery.outcome.response)
+        response = as_ephemeral(delivery.outcome.response)
         asked = self._people.are_asked(delivery)
         if asked and begun is not None and await self._people.cards(delivery.message):
             return response
         if begun is None:
             await self._note(delivery, _CARD_FIRST)
-        return response if await self._people.ask(delivery) else unheard(response)
+        return response if await self._people.ask(delivery) else as_list_only(response)
 
     async def _begun_of(self, delivery: Delivery) -> int | None:
         """Return the number of the last part that may have been sent, None before all of them."""

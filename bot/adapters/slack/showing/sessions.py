@@ -14,9 +14,9 @@ from bot.adapters.slack.calling.answers import OF_ONE_THREAD
 from bot.adapters.slack.calling.calls import PATIENCE_SECONDS, Caller
 from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted, RateLimited
 from bot.adapters.slack.calling.pacing import Clock
-from bot.errands import Errands
-from bot.errors import DeliveryFailed
-from bot.types import Message, Thread
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Message, Thread
 
 _REMEMBERED = 2_000
 _PAUSE_SECONDS = 600.0
@@ -49,7 +49,7 @@ class Sessions:
         self,
         client: AsyncWebClient,
         caller: Caller,
-        errands: Errands,
+        errands: BackgroundTasks,
         clock: Clock = time.monotonic,
     ) -> None:
         self._client = client

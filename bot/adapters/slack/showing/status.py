@@ -18,11 +18,11 @@ from bot.adapters.slack.calling.pacing import Clock
 from bot.adapters.slack.showing.sessions import Sessions
 from bot.adapters.slack.wire.labels import ts_of
 from bot.adapters.slack.wire.reply_to import response_url_of
-from bot.errands import Errands
-from bot.errors import BotError, DeliveryFailed
-from bot.ports import Notes
-from bot.rendering.rendering import doing
-from bot.types import Activity, Message
+from bot.chat.response_view import activity_text
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError, DeliveryFailed
+from bot.domain.ports import Notes
+from bot.domain.types import Activity, Message
 
 _EYES = "eyes"
 _TRIES = 3
@@ -54,7 +54,7 @@ class Status:
         client: AsyncWebClient,
         caller: Caller,
         notes: Notes,
-        errands: Errands,
+        errands: BackgroundTasks,
         sessions: Sessions,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -69,7 +69,7 @@ class Status:
 
     async def show(self, message: Message, activity: Activity) -> None:
         """Show what is done, unless it is shown already, nobody asked, or there is no thread."""
-        words = doing(activity)
+        words = activity_text(activity)
         if not words or message.overheard or response_url_of(message):
             return
         self._sessions.begun(message)

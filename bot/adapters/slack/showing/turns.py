@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from bot.adapters.slack.wire.labels import ts_of
-from bot.types import Message
+from bot.domain.types import Message
 
 PATIENCE_SECONDS = 2.0
 """A reply that is ready waits so long for those to earlier questions that are being worked on."""
@@ -52,7 +52,7 @@ class _Queue:
 
 
 class Turns:
-    """Implements bot.capabilities.TakesTurns, for this process.
+    """Implements bot.domain.capabilities.TakesTurns, for this process.
 
     An earlier question that is not ready after ``patience_seconds`` is not waited for again, so
     that one that never ends holds nobody up twice.

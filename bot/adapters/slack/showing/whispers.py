@@ -11,9 +11,9 @@ from bot.adapters.slack.calling.errors import NeverPermitted, NotPermitted, Resu
 from bot.adapters.slack.showing.posting import Poster
 from bot.adapters.slack.showing.render import messages, more
 from bot.adapters.slack.wire.labels import Place, thread_of, ts_of
-from bot.errors import DeliveryFailed
-from bot.rendering.rendering import render
-from bot.types import Delivery, Message, PostedRef, Reply
+from bot.chat.response_view import render
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Delivery, Message, PostedRef, Reply
 
 log = structlog.get_logger(__name__)
 

@@ -11,7 +11,7 @@ FEEDBACK = "feedback"
 
 REASON = "reason"
 """Why an answer did not help; the value is ``CODE:ID``, the action's id ``reason:CODE``. A code is
-one of bot.feedback.REASONS, or "more" for words of one's own."""
+one of bot.domain.feedback.REASONS, or "more" for words of one's own."""
 
 ASK_PERSON = "ask_person"
 WHY = "why"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.adapters.slack.wire.text import mentions, plain, without_mention
-from bot.listening.heard import Heard
-from bot.types import Attachment, Message, Person, Thread
+from bot.chat.messages import ReceivedMessage
+from bot.domain.types import Attachment, Message, Person, Thread
 
 _SUBTYPES = (None, "file_share", "thread_broadcast")
 _SLACKBOT = "USLACKBOT"
@@ -45,7 +45,7 @@ def heard(
     received_at: datetime,
     names: Mapping[str, str] | None = None,
     reply_to: str = "",
-) -> Heard | None:
+) -> ReceivedMessage | None:
     """Return what an event says, or None for what is nobody's word, or is our own.
 
     A mention and the channel's copy of it have the same id, the ts. In channels, what does not
@@ -74,7 +74,7 @@ def heard(
         by_bot=by_bot,
         reply_to=reply_to,
     )
-    return Heard(message, begins=thread == ts, by_bot=by_bot)
+    return ReceivedMessage(message, begins=thread == ts, by_bot=by_bot)
 
 
 def authorization(body: Event) -> Event:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.types import Delivery, InteractionId, Message
+from bot.domain.types import Delivery, InteractionId, Message
 
 EVENT_TYPE = "frontdesk_reply"
 CARD = "card"

@@ -6,7 +6,7 @@ import json
 from urllib.parse import urlsplit
 
 from bot.adapters.slack.wire.events import Event
-from bot.types import Message
+from bot.domain.types import Message
 
 _SHARED = "is_ext_shared_channel"
 _SLACKS_OWN = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})

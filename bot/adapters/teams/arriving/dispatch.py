@@ -13,8 +13,8 @@ import structlog
 from bot.adapters.teams.arriving.pressing import Press, press_of
 from bot.adapters.teams.wire.body import Body, Json, text_at
 from bot.adapters.teams.wire.invokes import NOTHING, dialog_words, words_answer
-from bot.errors import BotError
-from bot.pressing.declining import LATER, UNKNOWN, Declined
+from bot.chat.actions import LATER, UNKNOWN, ActionRejected
+from bot.domain.errors import BotError
 
 INVOKE_SECONDS = 4.0
 """Somebody has pressed something and looks at it; Teams shows an error after some seconds."""
@@ -98,7 +98,7 @@ class Registers(Protocol):
         """Say what is taken.
 
         What is taken is kept, or done, before it returns; what may take longer and may be lost is
-        an errand (bot.errands).
+        an errand (bot.domain.concurrency).
         """
         ...
 
@@ -113,7 +113,7 @@ async def _answered(body: Body, acts: dict[str, Act], words: Callable[[str], Jso
     try:
         async with asyncio.timeout(INVOKE_SECONDS):
             return await act(press)
-    except Declined as error:
+    except ActionRejected as error:
         return words(str(error))
     except (BotError, TimeoutError) as error:
         log.warning("teams.press_not_taken", error=type(error).__name__, why=str(error))

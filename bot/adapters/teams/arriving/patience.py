@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bot.adapters.teams.wire.body import Body, Json, text_at
-from bot.errors import BotError, InboxUnavailable, RecordRefused, StoreUnavailable
+from bot.domain.errors import BotError, InboxUnavailable, RecordRefused, StoreUnavailable
 
 _AGAIN_SECONDS = 0.5
 

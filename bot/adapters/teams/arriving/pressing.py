@@ -14,18 +14,15 @@ from bot.adapters.teams.wire.body import (
     text_at,
 )
 from bot.adapters.teams.wire.reference import reference_of
-from bot.pressing.declining import GONE, LATER, UNKNOWN, Declined, interaction_named
-from bot.pressing.subjects import Presser
-from bot.types import InteractionId, Person
-
-__all__ = ["GONE", "LATER", "UNKNOWN", "Declined", "Press", "press_of", "presser_of"]
+from bot.chat.actions import ActingUser, interaction_named
+from bot.domain.types import InteractionId, Person
 
 
 @dataclass(frozen=True, slots=True)
 class Press:
     """One press. ``data`` is the button's, with what was filled in beside it.
 
-    ``person`` is who pressed, by object id. ``channel`` is that of bot.types. ``on`` is the message
+    ``person`` is who pressed, by object id. ``channel`` is that of bot.domain.types. ``on`` is the message
     with the card, "" where Teams does not say (a dialog). ``body`` is the whole activity.
     """
 
@@ -42,7 +39,7 @@ class Press:
         return interaction_named(text_at(self.data, ABOUT))
 
     @property
-    def presser(self) -> Presser:
+    def presser(self) -> ActingUser:
         return presser_of(self.body)
 
 
@@ -64,9 +61,9 @@ def press_of(body: Body) -> Press | None:
     )
 
 
-def presser_of(body: Body) -> Presser:
+def presser_of(body: Body) -> ActingUser:
     """Return who pressed or reacted, and where; nothing of it is checked yet."""
-    return Presser(
+    return ActingUser(
         person_of(body),
         conversation_of(body),
         reference=reference_of(body),

@@ -9,7 +9,7 @@ from botbuilder.schema import Activity, ConversationReference
 from msrest.exceptions import ClientException
 
 from bot.adapters.teams.wire.body import Json, object_at, objects_at, text_at
-from bot.errors import DeliveryRefused
+from bot.domain.errors import DeliveryRefused
 
 _STREAM, _FINAL = "streaminfo", "final"
 

@@ -18,8 +18,7 @@ from bot.adapters.teams.calling.errors import (
     Unavailable,
 )
 from bot.adapters.teams.wire.body import text_at
-from bot.errors import DeliveryFailed, DeliveryRefused
-from bot.retry_after import retry_after_seconds
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, retry_after_seconds
 
 _SHORTEST_WAIT_SECONDS = 0.5
 _USUAL_WAIT_SECONDS = 1.0

@@ -24,7 +24,7 @@ from bot.adapters.teams.calling.registration import (
     set_up_quickly,
     wait_for_no_token_for_ever,
 )
-from bot.config import Settings
+from bot.domain.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,11 @@ from bot.adapters.teams.calling.clients import TIMEOUT_SECONDS, Clients
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.credentials import CachedCredentials
 from bot.adapters.teams.calling.errors import Busy, NoToken, Removed, Unavailable
-from bot.adapters.teams.calling.rates import LOOKUPS, SENDS, Pause, Rates, Span, Timing
+from bot.adapters.teams.calling.rates import LOOKUPS, SENDS, Rates, Span, Timing
 from bot.adapters.teams.calling.refusals import Refusal
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.reference import room_in
-from bot.errors import DeliveryFailed, StoreUnavailable
-
-__all__ = ["PATIENCE_SECONDS", "Act", "Connector", "Pause"]
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
 
 Act = Callable[[Any], Awaitable[Any]]
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from bot.errors import BotError, DeliveryFailed, DeliveryRefused
+from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
 
 
 class KeysUnavailable(BotError):

@@ -10,8 +10,8 @@ from botframework.connector.auth import microsoft_app_credentials
 from msrest.universal_http.requests import ClientRetryPolicy
 
 from bot.adapters.teams.calling.cloud import Cloud, Registration
-from bot.config import Settings
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings
 
 _TOKEN_SECONDS = 5.0
 """For an answer to one request; two are made for the first token, each twice at most."""

@@ -14,13 +14,13 @@ from bot.adapters.teams.cases.experts import Experts
 from bot.adapters.teams.wire.actions import CASES
 from bot.adapters.teams.wire.body import Json, text_at
 from bot.adapters.teams.wire.invokes import card_answer
-from bot.errors import ActRefused, InteractionUnknown
-from bot.escalations.pressing import PressedCards
-from bot.escalations.saying_once import SayingOnce, Works
-from bot.escalations.types import Act, Actor
-from bot.escalations.view import CaseView
-from bot.pressing.declining import GONE, Declined
-from bot.types import Message, PostedRef
+from bot.chat.actions import GONE, ActionRejected
+from bot.domain.cases import Act, Actor
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.types import Message, PostedRef
+from bot.escalations.cards import CardActions
+from bot.escalations.case_view import CaseView
+from bot.escalations.casework import IdempotentActs, Works
 
 
 class Faces(Protocol):
@@ -43,8 +43,8 @@ class CaseButtons:
         *,
         tenant: str,
         works: Works,
-        saying: SayingOnce,
-        cards: PressedCards,
+        saying: IdempotentActs,
+        cards: CardActions,
         faces: Faces,
         experts: Experts,
     ) -> None:
@@ -66,7 +66,7 @@ class CaseButtons:
             aside = await self._done(act, press, actor)
             view = await self._cards.view(press.about)
         except InteractionUnknown as error:
-            raise Declined(GONE) from error
+            raise ActionRejected(GONE) from error
         if not at.id:
             await self._faces.found(message, PostedRef(press.channel, press.on))
         if aside is not None:

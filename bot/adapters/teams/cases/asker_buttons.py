@@ -10,14 +10,14 @@ from bot.adapters.teams.cases.news import below
 from bot.adapters.teams.wire.actions import ASKERS
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.invokes import card_answer
-from bot.errors import ActRefused, InteractionUnknown
-from bot.escalations.last_news import remark_on
-from bot.escalations.offering import askers_offers, last_act
-from bot.escalations.pressing import Recorded
-from bot.escalations.saying_once import Works
-from bot.escalations.types import Act, Actor
-from bot.pressing.declining import ASKER_ONLY, GONE, Declined
-from bot.types import Message
+from bot.chat.actions import ASKER_ONLY, GONE, ActionRejected
+from bot.domain.cases import Act, Actor
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.types import Message
+from bot.escalations.asker_notices import remark_on
+from bot.escalations.cards import Recorded
+from bot.escalations.case_view import buttons_for_asker, last_act
+from bot.escalations.casework import Works
 
 
 class AskerButtons:
@@ -35,17 +35,17 @@ class AskerButtons:
     async def _pressed(self, act: Act, press: Press) -> Json:
         message = await self._asked_there(press)
         if message.author.id != press.person.id:
-            raise Declined(ASKER_ONLY)
+            raise ActionRejected(ASKER_ONLY)
         actor = Actor(message.author.id, message.author.name, "asker")
         try:
             await self._works.act(self._tenant, press.about, act, actor)
             view = await self._works.bare(self._tenant, press.about)
         except InteractionUnknown as error:
-            raise Declined(GONE) from error
+            raise ActionRejected(GONE) from error
         except ActRefused as error:
-            raise Declined(str(error)) from error
+            raise ActionRejected(str(error)) from error
         did = last_act(view.steps)
-        offers = askers_offers(view.case.standing.state)
+        offers = buttons_for_asker(view.case.standing.state)
         return card_answer(below(press.about, offers, remark_on(did) if did else ""))
 
     async def _asked_there(self, press: Press) -> Message:
@@ -53,11 +53,11 @@ class AskerButtons:
         asked = await self._recorded.get(press.about)
         thread = asked.message.thread if asked else None
         if asked is None or thread is None:
-            raise Declined(GONE)
+            raise ActionRejected(GONE)
         if (thread.platform, thread.tenant, thread.channel) != (
             "teams",
             self._tenant,
             press.channel,
         ):
-            raise Declined(GONE)
+            raise ActionRejected(GONE)
         return asked.message

@@ -14,18 +14,24 @@ from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json, kind_of
 from bot.adapters.teams.wire.reference import read_reference
 from bot.adapters.teams.wire.text import teams_label, without_functions
-from bot.escalations.card_threads import UNREAD
+from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
+from bot.domain.cases import THREAD_NOT_READ, CaseStep
+from bot.domain.text.formatting import freshness
+from bot.domain.text.markdown import clip, split
+from bot.domain.text.source_links import public_link
+from bot.domain.types import Message, Source
+from bot.escalations.case_view import (
+    STEP_LABELS,
+    CaseView,
+    acts_in,
+    buttons_for_people,
+    pages_heading,
+    state_since,
+    status_text,
+)
 from bot.escalations.finding import Exchange, Finding
-from bot.escalations.life import called
-from bot.escalations.offering import HISTORY, acts, pages_heading, peoples_offers, since, stands
-from bot.escalations.types import CaseStep
-from bot.escalations.view import CaseView
-from bot.rendering.ages import freshness
-from bot.rendering.links import reachable
-from bot.rendering.markdown import clip, split
-from bot.rendering.rendering import REASONS, SourceLine, offered, web_url
+from bot.escalations.lifecycle import display_name
 from bot.rendering.wording import NOT_SAID
-from bot.types import Message, Source
 
 _QUESTION_LIMIT = 2_000
 _QUESTION_BYTES = 7_000
@@ -74,7 +80,7 @@ def case_card(
     What was found and said before is left out where it is too much for Teams.
     """
     first = [*_aside(aside), *_question(message, view, ways)]
-    last = [_state(view), *map(_step, acts(view.steps)[-_MOST_STEPS:])]
+    last = [_state(view), *map(_step, acts_in(view.steps)[-_MOST_STEPS:])]
     below = buttons(view.case)
     room = ROOM - size(card([*first, *last], below))
     found = [*_missing(view.finding), *_pages(view.finding, ways, now), *_before(view.before)]
@@ -101,15 +107,15 @@ def _aside(aside: Aside | None) -> list[Json]:
 def _question(message: Message, view: CaseView, ways: Ways) -> list[Json]:
     case = view.case
     asked = split(uncoded(case.question[:_QUESTION_LIMIT]), _QUESTION_BYTES, size)[0]
-    from_whom = f" from {_who(message, view)}: {REASONS[case.reason]}"
+    from_whom = f" from {_who(message, view)}: {ESCALATION_REASONS[case.reason]}"
     opening = lines((_OPENING, _BOLD), (from_whom, {}))
     shown = paragraphs(asked, most=_MOST_LINES) or [plain("(no words)", **_SUBTLE)]
-    unread = f" \u00b7 {UNREAD}" if peoples_offers(case.standing.state) else ""
+    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
     return [opening, _box("emphasis", shown), text_block(f"{_where(message, ways)}{unread}")]
 
 
 def _who(message: Message, view: CaseView) -> str:
-    return f"{called(view.case.asker_name or message.author.name)}{view.case.asker_mark}"
+    return f"{display_name(view.case.asker_name or message.author.name)}{view.case.asker_mark}"
 
 
 def _where(message: Message, ways: Ways) -> str:
@@ -138,7 +144,9 @@ def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[Json]:
     if finding is None:
         return []
     found = finding.suggestions[:_MOST_PAGES]
-    shown = [_page(each, way, ways, now) for each, way in zip(offered(found), found, strict=True)]
+    shown = [
+        _page(each, way, ways, now) for each, way in zip(offered_pages(found), found, strict=True)
+    ]
     if finding.hidden:
         pages = "page was" if finding.hidden == 1 else "pages were"
         hidden = f"{finding.hidden} more {pages} found that not everyone may read."
@@ -147,7 +155,7 @@ def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[Json]:
 
 
 def _page(page: SourceLine, source: Source, ways: Ways, now: datetime) -> Json:
-    url = web_url(reachable(source.url, ways.public_url))
+    url = web_url(public_link(source.url, ways.public_url))
     label = without_functions(teams_label(page.label))
     name = text_block(f"[{label}]({url})") if url else plain(page.label)
     about = ", ".join(part for part in (page.space, freshness(page, now)) if part)
@@ -167,14 +175,14 @@ def _exchange(exchange: Exchange) -> Json:
 
 
 def _state(view: CaseView) -> Json:
-    return _dated(plain(stands(view), **_BOLD), since(view.case))
+    return _dated(plain(status_text(view), **_BOLD), state_since(view.case))
 
 
 def _step(step: CaseStep) -> Json:
     """Return what somebody did, with their words."""
-    name = called(step.actor.name if step.actor else "")
+    name = display_name(step.actor.name if step.actor else "")
     words = f": {clip(uncoded(step.text), _LINE_LENGTH)}" if step.text else ""
-    return _dated(plain(f"{name} {HISTORY[step.step]}{words}", **_SUBTLE), step.at)
+    return _dated(plain(f"{name} {STEP_LABELS[step.step]}{words}", **_SUBTLE), step.at)
 
 
 def _dated(words: Json, at: datetime) -> Json:

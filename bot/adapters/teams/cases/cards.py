@@ -14,14 +14,14 @@ from bot.adapters.teams.cases.card import Aside, Ways, card_message, case_card
 from bot.adapters.teams.cases.links import link_to, thread_of
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.reference import elsewhere
-from bot.errors import DeliveryRefused, StoreUnavailable
-from bot.escalations.card_threads import note_card
+from bot.domain.cases import mark_card_thread
+from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.ports import Notes
+from bot.domain.text.source_links import board_case
+from bot.domain.types import Delivery, InteractionId, Message, PostedRef
+from bot.escalations.cards import CardUpdates
+from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
-from bot.escalations.upkeep import Upkeep
-from bot.escalations.view import CaseView
-from bot.ports import Notes
-from bot.rendering.links import board_case
-from bot.types import Delivery, InteractionId, Message, PostedRef
 
 _REMEMBERED = 1_000
 
@@ -40,7 +40,7 @@ class Cards:
         self._connector = connector
         self._notes = notes
         self._public_url = public_url
-        self._upkeep = Upkeep()
+        self._upkeep = CardUpdates()
         self._known: OrderedDict[InteractionId, PostedRef] = OrderedDict()
 
     def attend(self, sees: SeesCases) -> None:
@@ -151,7 +151,7 @@ class Cards:
         tenant = message.thread.tenant
         try:
             await self._notes.put(tenant, _key(case_id), text, interaction_id=case_id)
-            await note_card(self._notes, "teams", tenant, case_id, at)
+            await mark_card_thread(self._notes, "teams", tenant, case_id, at)
         except StoreUnavailable as error:
             log.warning("teams.card_not_noted", interaction_id=case_id, why=str(error))
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from bot.adapters.teams.showing.elements import field, press, text_block, unfolds
 from bot.adapters.teams.wire.actions import CASES
 from bot.adapters.teams.wire.body import Body, Json, text_at
+from bot.domain.cases import Act, Case
+from bot.escalations.case_view import CaseButton, buttons_for_people
 from bot.escalations.casework import LONGEST_REPLY
-from bot.escalations.offering import Offer, peoples_offers
-from bot.escalations.types import Act, Case
 
 VERSION = "version"
 """The key under which a form says which version of the case its writer saw."""
@@ -30,7 +30,7 @@ _FORMS: Mapping[Act, _Form] = {
 
 def buttons(case: Case) -> Sequence[Json]:
     """Return what can be done about a case, as buttons."""
-    return [_button(offer, case) for offer in peoples_offers(case.standing.state)]
+    return [_button(offer, case) for offer in buttons_for_people(case.standing.state)]
 
 
 def asks_for_words(act: Act) -> bool:
@@ -43,7 +43,7 @@ def words_in(act: Act, data: Body) -> str:
     return text_at(data, _field(act))
 
 
-def _button(offer: Offer, case: Case) -> Json:
+def _button(offer: CaseButton, case: Case) -> Json:
     form = _FORMS.get(offer.act)
     if form is not None:
         return unfolds(offer.label, *_form(form, offer.act, case), first=offer.first)

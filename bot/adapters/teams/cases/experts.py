@@ -6,10 +6,9 @@ from typing import Protocol
 
 from bot.adapters.teams.arriving.pressing import Press
 from bot.adapters.teams.wire.reference import reference_of
-from bot.escalations.actors import expert_of
-from bot.escalations.types import Actor
-from bot.pressing.declining import COLLEAGUES_ONLY, Declined
-from bot.types import Person
+from bot.chat.actions import COLLEAGUES_ONLY, ActionRejected
+from bot.domain.cases import Actor, expert_of
+from bot.domain.types import Person
 
 
 class Known(Protocol):
@@ -37,5 +36,5 @@ class Experts:
         """Return who acts. Raises Declined for who is no colleague, DeliveryFailed."""
         known = await self._colleagues.of(reference_of(press.body))
         if known is None:
-            raise Declined(COLLEAGUES_ONLY)
+            raise ActionRejected(COLLEAGUES_ONLY)
         return expert_of("teams", known.person)

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from bot.adapters.teams.wire.body import ROOT_MARK, text_at
 from bot.adapters.teams.wire.reference import ROOM_ID, read_reference
-from bot.types import Message, PostedRef
+from bot.domain.types import Message, PostedRef
 
 _OPENS = "https://teams.microsoft.com/l/message"
 _NUMBER = re.compile(r"\d+")

@@ -10,13 +10,12 @@ from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.actions import ASKERS
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_label, teams_markdown, teams_plain
-from bot.escalations.offering import Offer
-from bot.escalations.types import Notice
-from bot.escalations.wording import said
-from bot.rendering.code import plain_code
-from bot.rendering.markdown import clip, disarm, split
-from bot.rendering.rendering import web_url
-from bot.types import InteractionId, Message
+from bot.chat.response_view import web_url
+from bot.domain.cases import Notice
+from bot.domain.text.markdown import clip, disarm, plain_code, split
+from bot.domain.types import InteractionId, Message
+from bot.escalations.asker_notices import notice_text
+from bot.escalations.case_view import CaseButton
 
 _BELOW = 2_000
 """Bytes kept for the buttons, and for the mark of a part."""
@@ -27,7 +26,7 @@ _ADDRESS = re.compile(r"`(https://[^`\s]+)`")
 
 
 def told(
-    message: Message, notice: Notice, offers: Sequence[Offer] = (), remark: str = ""
+    message: Message, notice: Notice, offers: Sequence[CaseButton] = (), remark: str = ""
 ) -> tuple[Json, ...]:
     """Return the activities that tell an asker: who did what, in our words, then theirs.
 
@@ -36,7 +35,7 @@ def told(
     ``remark``, a word of ours, are in a message of their own at the end, for Teams can't edit words
     and a card in one.
     """
-    news = said(notice)
+    news = notice_text(notice)
     opening = f"**{teams_plain(clip(news.name, _NAME_LENGTH))}** {news.did}"
     about = f"> {_recalled(message.text)}" if message.private else ""
     whole = "\n\n".join(part for part in (about, opening, live(news.words)) if part)
@@ -49,7 +48,7 @@ def told(
     return (*said_so, with_card(shown, below(notice.interaction_id, offers, remark)))
 
 
-def below(case_id: InteractionId, offers: Sequence[Offer], remark: str = "") -> Json:
+def below(case_id: InteractionId, offers: Sequence[CaseButton], remark: str = "") -> Json:
     """Return the card with what an asker may do, and a word of ours above it."""
     remarks = [text_block(remark, isSubtle=True)] if remark else []
     return card(remarks, [_button(offer, case_id) for offer in offers])
@@ -60,7 +59,7 @@ def live(words: str) -> str:
     return _ADDRESS.sub(_link, _inert(words))
 
 
-def _button(offer: Offer, case_id: InteractionId) -> Json:
+def _button(offer: CaseButton, case_id: InteractionId) -> Json:
     return press(offer.label, ASKERS[offer.act], case_id, first=offer.first)
 
 

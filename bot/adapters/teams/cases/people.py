@@ -14,13 +14,13 @@ from bot.adapters.teams.cases.reminders import Reminders
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_plain
-from bot.errors import DeliveryRefused
-from bot.escalations.handover import asked_in, unheard
+from bot.domain.cases import Case, Notice
+from bot.domain.errors import DeliveryRefused
+from bot.domain.handoff import as_list_only, people_channel
+from bot.domain.ports import Notes
+from bot.domain.types import Delivery, Message, PostedRef
+from bot.escalations.case_view import CaseView
 from bot.escalations.ports import SeesCases
-from bot.escalations.types import Case, Notice
-from bot.escalations.view import CaseView
-from bot.ports import Notes
-from bot.types import Delivery, Message, PostedRef
 
 log = structlog.get_logger(__name__)
 
@@ -65,7 +65,7 @@ class People:
         A refusal is not waited out: the board has the case, which its asker is told at once. True
         also where no card belongs to a delivery, or it is there.
         """
-        channel = asked_in(delivery, self._channel)
+        channel = people_channel(delivery, self._channel)
         if channel is None:
             return True
         try:
@@ -83,7 +83,7 @@ class People:
         if await self.ask(delivery):
             return delivery
         outcome = delivery.outcome
-        return replace(delivery, outcome=replace(outcome, response=unheard(outcome.response)))
+        return replace(delivery, outcome=replace(outcome, response=as_list_only(outcome.response)))
 
     async def show(self, message: Message, view: CaseView) -> None:
         """Bring the card of a question up to date. Raises DeliveryFailed, DeliveryRefused."""

@@ -12,15 +12,14 @@ from bot.adapters.teams.cases.links import thread_of
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_plain
-from bot.errors import DeliveryRefused, StoreUnavailable
-from bot.escalations.card_threads import note_card
-from bot.escalations.reminding import asked_on, reminds
-from bot.escalations.types import Case, Notice
-from bot.ports import Notes
-from bot.rendering.links import board_case
-from bot.rendering.markdown import clip
-from bot.rendering.rendering import web_url
-from bot.types import InteractionId, Message, PostedRef
+from bot.chat.response_view import web_url
+from bot.domain.cases import Case, Notice, mark_card_thread
+from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.ports import Notes
+from bot.domain.text.markdown import clip
+from bot.domain.text.source_links import board_case
+from bot.domain.types import InteractionId, Message, PostedRef
+from bot.escalations.case_view import platform_of, reminder_text
 
 _QUESTION_LENGTH = 300
 
@@ -81,7 +80,7 @@ class Reminders:
         try:
             await self._notes.put(case.tenant, key, text, interaction_id=case.interaction_id)
             # Without a card in Teams it begins a thread of its own.
-            await note_card(self._notes, "teams", case.tenant, case.interaction_id, at)
+            await mark_card_thread(self._notes, "teams", case.tenant, case.interaction_id, at)
         except StoreUnavailable as error:
             log.warning("teams.reminder_not_noted", why=str(error))
 
@@ -92,8 +91,8 @@ def reminder(case: Case, notice: Notice, board: str, *, now: datetime) -> Json:
     The question is quoted only if it was asked in Teams: with one that is withdrawn elsewhere the
     reminder would stay.
     """
-    matter, more = reminds(case, notice, now)
-    platform = asked_on(case)
+    matter, more = reminder_text(case, notice, now)
+    platform = platform_of(case)
     asked = f"Asked by {teams_plain(platform)}."
     if platform == "teams":
         asked = f"> {teams_plain(clip(case.question, _QUESTION_LENGTH))}"

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.cases.news import told
 from bot.adapters.teams.showing.parts import Parts
-from bot.escalations.last_news import LastNews
-from bot.escalations.offering import THEN, Offer, askers_offers
+from bot.domain.cases import Notice
+from bot.domain.ports import Notes
+from bot.domain.types import Message, PostedRef
+from bot.escalations.asker_notices import LatestNotice
+from bot.escalations.case_view import STATE_AFTER_STEP, CaseButton, CaseView, buttons_for_asker
 from bot.escalations.ports import SeesCases
-from bot.escalations.types import Notice
-from bot.escalations.view import CaseView
-from bot.ports import Notes
-from bot.types import Message, PostedRef
 
 
 class Telling:
@@ -26,7 +25,7 @@ class Telling:
     def __init__(self, connector: Connector, parts: Parts, notes: Notes) -> None:
         self._connector = connector
         self._parts = parts
-        self._last = LastNews(_News(connector), notes, "teams")
+        self._last = LatestNotice(_News(connector), notes, "teams")
 
     def attend(self, sees: SeesCases) -> None:
         """Learn where cases are seen."""
@@ -34,8 +33,8 @@ class Telling:
 
     async def tell(self, message: Message, notice: Notice) -> PostedRef:
         """Post what a person did; theirs by name and words. Raises DeliveryFailed."""
-        state = THEN.get(notice.step)
-        shown = told(message, notice, askers_offers(state) if state else ())
+        state = STATE_AFTER_STEP.get(notice.step)
+        shown = told(message, notice, buttons_for_asker(state) if state else ())
         several = len(shown) > 1
         posted = [*await self._parts.of(message, notice.id, several=several)]
         for activity in shown[len(posted) :]:
@@ -56,7 +55,7 @@ class Telling:
 
 
 class _News:
-    """Implements bot.escalations.last_news.EditsNews."""
+    """Implements bot.escalations.asker_notices.EditsNotices."""
 
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
@@ -66,7 +65,7 @@ class _News:
         message: Message,
         at: PostedRef,
         notice: Notice,
-        offers: Sequence[Offer],
+        offers: Sequence[CaseButton],
         remark: str,
     ) -> None:
         if offers or remark:

@@ -18,12 +18,17 @@ from bot.adapters.teams.wire.actions import SETTINGS
 from bot.adapters.teams.wire.body import Json, is_private
 from bot.adapters.teams.wire.invokes import dialog
 from bot.adapters.teams.wire.reference import reference_of
-from bot.errors import DeliveryFailed
-from bot.orders.channel_settings import ChannelSettings, Field, Filled, Wrong
-from bot.orders.orders import Orders
-from bot.orders.types import Orderer, Refused
-from bot.pressing.declining import LATER, Declined
-from bot.types import Message, Policy
+from bot.chat.actions import LATER, ActionRejected
+from bot.chat.commands.channel_settings import (
+    ChannelSettingsForm,
+    Field,
+    InvalidSettings,
+    SubmittedSettings,
+)
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.types import CommandCaller, Refused
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Message, Policy
 
 _DIRECT = (
     "A personal chat has no settings. Mention me in the channel that they are for, with the one "
@@ -45,14 +50,14 @@ class SettingsForms:
     time. What can't be saved is said in the form, so that nothing that was put in is lost.
     """
 
-    orders: Orders
+    orders: CommandExecutor
     orderers: Orderers
     rooms: PeopleRooms
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_dialog(SETTINGS, self._open, self._send)
 
-    async def answer(self, message: Message, by: Orderer) -> tuple[Json, ...]:
+    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
         """Return a message with a button that opens the form, or why there is none."""
         if message.private:
             return said(_DIRECT)
@@ -74,27 +79,27 @@ class SettingsForms:
         if wrong:
             return _asked(form, chosen, wrong)
         saved = await self.orders.save(press.channel, chosen, by)
-        if isinstance(saved, Wrong):
+        if isinstance(saved, InvalidSettings):
             return _asked(form, chosen, saved.errors)
         if isinstance(saved, Refused):
             return _asked(form, chosen, {_FIRST: saved.text})
         return dialog(_TITLE, card(paragraphs(saved.text)), height="small")
 
-    async def _orderer(self, press: Press) -> Orderer:
+    async def _orderer(self, press: Press) -> CommandCaller:
         if is_private(press.body):
-            raise Declined(_DIRECT)
+            raise ActionRejected(_DIRECT)
         by = await self.orderers.of(reference_of(press.body), alone=True)
         if by is None:
-            raise Declined(OUTSIDERS)
+            raise ActionRejected(OUTSIDERS)
         return by
 
-    async def _form(self, press: Press, by: Orderer) -> ChannelSettings:
+    async def _form(self, press: Press, by: CommandCaller) -> ChannelSettingsForm:
         form = await self.orders.settings(press.channel, by)
         if isinstance(form, Refused):
-            raise Declined(form.text)
+            raise ActionRejected(form.text)
         return form
 
-    async def _out_of_reach(self, chosen: Filled, before: Policy) -> dict[Field, str]:
+    async def _out_of_reach(self, chosen: SubmittedSettings, before: Policy) -> dict[Field, str]:
         """Return why people can't be asked, from now on, where somebody chose."""
         if chosen.people in {before.people, ""}:
             return {}
@@ -106,5 +111,5 @@ class SettingsForms:
         return {"people": trouble} if trouble else {}
 
 
-def _asked(form: ChannelSettings, shown: Filled, wrong: Mapping[Field, str]) -> Json:
+def _asked(form: ChannelSettingsForm, shown: SubmittedSettings, wrong: Mapping[Field, str]) -> Json:
     return dialog(_TITLE, settings_card(form, shown, wrong), height="large")

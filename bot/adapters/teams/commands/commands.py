@@ -18,13 +18,22 @@ from bot.adapters.teams.commands.reindexing import Reindexing
 from bot.adapters.teams.commands.saying import said
 from bot.adapters.teams.wire.body import Body, Json
 from bot.adapters.teams.wire.reading import message_of
-from bot.errands import Errands
-from bot.errors import BotError
-from bot.office import Office
-from bot.orders.parsing import message_order
-from bot.orders.types import Ask, Misunderstood, Order, Orderer, ReindexOrder, Settings, Status, Why
-from bot.pressing.declining import LATER
-from bot.types import Message
+from bot.chat.actions import LATER
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.parsing import parse_message_text
+from bot.chat.commands.types import (
+    AskRequest,
+    CommandCaller,
+    CommandRequest,
+    InvalidCommand,
+    ReindexRequest,
+    SettingsRequest,
+    StatusRequest,
+    WhyRequest,
+)
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError
+from bot.domain.types import Message
 
 SOON_SECONDS = 5.0
 """What takes longer is acknowledged, and goes on."""
@@ -35,7 +44,7 @@ log = structlog.get_logger(__name__)
 class Answers(Protocol):
     """Answers an order with a message. Raises BotError."""
 
-    async def answer(self, message: Message, by: Orderer) -> tuple[Json, ...]: ...
+    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +55,11 @@ class Commands:
     tries it again. Only colleagues may order.
     """
 
-    office: Office
+    office: ChatContext
     orderers: Orderers
     once: Once
     connector: Connector
-    errands: Errands
+    errands: BackgroundTasks
     settings: Answers
     standing: Answers
     why: Answers
@@ -79,7 +88,7 @@ class Commands:
         return message is not None and await self.once.was_here(message.key)
 
     async def _answer(
-        self, message: Message, order: Order | Misunderstood, done: asyncio.Event
+        self, message: Message, order: CommandRequest | InvalidCommand, done: asyncio.Event
     ) -> None:
         try:
             for activity in await self._answered(message, order):
@@ -87,7 +96,9 @@ class Commands:
         finally:
             done.set()
 
-    async def _answered(self, message: Message, order: Order | Misunderstood) -> tuple[Json, ...]:
+    async def _answered(
+        self, message: Message, order: CommandRequest | InvalidCommand
+    ) -> tuple[Json, ...]:
         """Carry out an order; return what is said of it."""
         try:
             by = await self.orderers.of(message.reply_to)
@@ -99,26 +110,26 @@ class Commands:
         return said(LATER)
 
     async def _carried_out(
-        self, message: Message, order: Order | Misunderstood, by: Orderer
+        self, message: Message, order: CommandRequest | InvalidCommand, by: CommandCaller
     ) -> tuple[Json, ...]:
         match order:
-            case Misunderstood(text) | Ask(text):
+            case InvalidCommand(text) | AskRequest(text):
                 return said(text)
-            case Settings():
+            case SettingsRequest():
                 return await self.settings.answer(message, by)
-            case Status():
+            case StatusRequest():
                 return await self.standing.answer(message, by)
-            case Why():
+            case WhyRequest():
                 return await self.why.answer(message, by)
-            case ReindexOrder():
+            case ReindexRequest():
                 return await self.reindexing.begin(order, message, by)
             case _:
                 return said((await self.office.orders.answer(order, by)).text)
 
 
-def _order_in(message: Message) -> Order | Misunderstood | None:
+def _order_in(message: Message) -> CommandRequest | InvalidCommand | None:
     """Return what a message orders; None for what is rather meant as a question."""
     if message.overheard or message.attachments:
         return None
-    order = message_order(message.text, SPELLING)
-    return None if isinstance(order, Ask) else order
+    order = parse_message_text(message.text, SPELLING)
+    return None if isinstance(order, AskRequest) else order

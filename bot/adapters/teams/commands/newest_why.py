@@ -7,13 +7,13 @@ from bot.adapters.teams.pressed.why_view import explained, title_of
 from bot.adapters.teams.showing.elements import opens, with_card
 from bot.adapters.teams.wire.actions import WHY
 from bot.adapters.teams.wire.body import Json
-from bot.errors import InteractionUnknown
-from bot.judging import can_be_judged
-from bot.office import Office
-from bot.orders.types import Orderer
-from bot.pressing.why import WhyBelow
+from bot.chat.actions import ExplainAction
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.types import CommandCaller
+from bot.chat.votes import can_be_rated
+from bot.domain.errors import InteractionUnknown
+from bot.domain.types import Message
 from bot.readers import Readers
-from bot.types import Message
 from bot.why.explaining import NOTHING_YET
 
 SAY_WHAT_WAS_WRONG = "Say what was wrong"
@@ -25,11 +25,11 @@ class NewestWhy:
     All who see the conversation may read the answer, so it is bounded as below every answer.
     """
 
-    def __init__(self, office: Office, readers: Readers) -> None:
+    def __init__(self, office: ChatContext, readers: Readers) -> None:
         self._office = office
-        self._why = WhyBelow(office, readers)
+        self._why = ExplainAction(office, readers)
 
-    async def answer(self, message: Message, by: Orderer) -> tuple[Json, ...]:
+    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
         """Return the explanation; a dialog to judge the answer is an extra, no client needs it."""
         person = by.person.id
         try:
@@ -39,7 +39,7 @@ class NewestWhy:
             explanation = await self._why.explain(newest, person)
         except InteractionUnknown:
             return said(NOTHING_YET)
-        judged = can_be_judged(newest.outcome)
+        judged = can_be_rated(newest.outcome)
         buttons = [opens(SAY_WHAT_WAS_WRONG, WHY, newest.id)] if judged else []
         told = {"type": "message", "summary": title_of(explanation)}
         return (with_card(told, explained(explanation, actions=buttons)),)

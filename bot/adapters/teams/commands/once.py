@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from bot.errors import StoreUnavailable
-from bot.ports import Notes
+from bot.domain.errors import StoreUnavailable
+from bot.domain.ports import Notes
 
 KEPT_SECONDS = 24 * 3600.0
 """What Teams delivers again, it delivers within seconds."""

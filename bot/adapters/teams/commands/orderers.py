@@ -7,21 +7,21 @@ from collections.abc import Iterable
 from bot.adapters.teams.home.identity import Colleagues
 from bot.adapters.teams.wire.body import is_private
 from bot.adapters.teams.wire.reference import read_reference
-from bot.orders.permission import admins_of
-from bot.orders.types import Orderer, Spelling
+from bot.chat.commands.executor import parse_admins
+from bot.chat.commands.types import CommandCaller, CommandSyntax
 
 OUTSIDERS = "Only colleagues can do this."
-SPELLING = Spelling(alone=" in a chat with me alone")
+SPELLING = CommandSyntax(alone=" in a chat with me alone")
 
 
 class Orderers:
-    """Asks Teams who somebody is. Raises bot.errors.DeliveryFailed while it can't."""
+    """Asks Teams who somebody is. Raises bot.domain.errors.DeliveryFailed while it can't."""
 
     def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
         self._colleagues = colleagues
-        self._admins = admins_of(admins, setting="TEAMS_ADMINS", is_group=lambda _: False)
+        self._admins = parse_admins(admins, setting="TEAMS_ADMINS", is_group=lambda _: False)
 
-    async def of(self, reply_to: str, *, alone: bool | None = None) -> Orderer | None:
+    async def of(self, reply_to: str, *, alone: bool | None = None) -> CommandCaller | None:
         """Return who orders: the user of a reference. None for guests and strangers.
 
         ``alone``: nobody else will read the answer; as the conversation is, if not said.
@@ -30,4 +30,4 @@ class Orderers:
         if member is None:
             return None
         unseen = is_private(read_reference(reply_to)) if alone is None else alone
-        return Orderer(member.person, "teams", self._admins, SPELLING, alone=unseen)
+        return CommandCaller(member.person, "teams", self._admins, SPELLING, alone=unseen)

@@ -15,26 +15,28 @@ from bot.adapters.teams.commands.people_rooms import PeopleRooms
 from bot.adapters.teams.commands.reindexing import Reindexing
 from bot.adapters.teams.commands.run_screen import RunScreen
 from bot.adapters.teams.commands.standing import Standing
-from bot.office import Office
-from bot.orders.following.followers import Followers
-from bot.orders.following.message import Time
-from bot.orders.following.notes import RunNotes, owner_of
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.run_followers import RunFollowers
+from bot.chat.commands.run_leases import RunLeases, process_owner
+from bot.chat.commands.run_message import Clock
 from bot.readers import Readers
 
 
-def followers_of(channel: TeamsChannel, office: Office, time: Time | None = None) -> Followers:
+def followers_of(
+    channel: TeamsChannel, office: ChatContext, time: Clock | None = None
+) -> RunFollowers:
     """Return who shows runs."""
-    owner = owner_of(alone=channel.settings.database_url is None)
-    return Followers(
+    owner = process_owner(alone=channel.settings.database_url is None)
+    return RunFollowers(
         orders=office.orders,
-        notes=RunNotes(office.notes, office.tenant, owner, platform="teams"),
+        notes=RunLeases(office.notes, office.tenant, owner, platform="teams"),
         screen=RunScreen(channel.connector, channel.places, channel, tenant=office.tenant),
-        time=time or Time(),
+        time=time or Clock(),
     )
 
 
 def command_listeners(
-    channel: TeamsChannel, office: Office, *, followers: Followers
+    channel: TeamsChannel, office: ChatContext, *, followers: RunFollowers
 ) -> Sequence[Registers]:
     """Return who takes orders, the settings' form and the button below a run."""
     orderers = Orderers(channel.colleagues, channel.settings.teams_admins)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.wire.reference import ROOM_ID
-from bot.errors import DeliveryRefused
+from bot.domain.errors import DeliveryRefused
 
 NOT_A_CHANNEL = (
     "This is no channel. Paste what Copy link in the channel's menu gives, or its id, which begins "
@@ -19,7 +19,7 @@ OTHERS_READ = (
 
 
 class PeopleRooms:
-    """Asks Teams about channels. Raises bot.errors.DeliveryFailed, StoreUnavailable."""
+    """Asks Teams about channels. Raises bot.domain.errors.DeliveryFailed, StoreUnavailable."""
 
     def __init__(self, places: Places, onlookers: Onlookers) -> None:
         self._places = places

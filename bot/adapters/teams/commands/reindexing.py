@@ -18,13 +18,13 @@ from bot.adapters.teams.wire.actions import RUN_CANCEL
 from bot.adapters.teams.wire.body import Json, text_at
 from bot.adapters.teams.wire.invokes import words_answer
 from bot.adapters.teams.wire.reference import reference_of
-from bot.errands import Errands
-from bot.errors import StoreUnavailable
-from bot.orders.following.followers import Followers
-from bot.orders.orders import Orders
-from bot.orders.types import Orderer, Refused, ReindexOrder
-from bot.pressing.declining import Declined
-from bot.types import Message
+from bot.chat.actions import ActionRejected
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.run_followers import RunFollowers
+from bot.chat.commands.types import CommandCaller, Refused, ReindexRequest
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import StoreUnavailable
+from bot.domain.types import Message
 
 _ELSEWHERE = (
     "I can't show here how far it is, because I can't write here or because not only colleagues "
@@ -42,16 +42,18 @@ log = structlog.get_logger(__name__)
 class Reindexing:
     """Implements Registers for the button, and begins runs."""
 
-    orders: Orders
+    orders: CommandExecutor
     orderers: Orderers
-    followers: Followers
+    followers: RunFollowers
     connector: Connector
-    errands: Errands
+    errands: BackgroundTasks
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_press(RUN_CANCEL, self._cancel)
 
-    async def begin(self, order: ReindexOrder, message: Message, by: Orderer) -> tuple[Json, ...]:
+    async def begin(
+        self, order: ReindexRequest, message: Message, by: CommandCaller
+    ) -> tuple[Json, ...]:
         """Begin a run; return what is said of it at once."""
         answer = await self.orders.reindex(order, by)
         if isinstance(answer, Refused):
@@ -82,6 +84,6 @@ class Reindexing:
     async def _cancel(self, press: Press) -> Json:
         by = await self.orderers.of(reference_of(press.body), alone=True)
         if by is None:
-            raise Declined(OUTSIDERS)
+            raise ActionRejected(OUTSIDERS)
         answer = await self.orders.stop(text_at(press.data, "run"), by)
         return words_answer(answer.text)

@@ -14,17 +14,17 @@ from bot.adapters.teams.wire.actions import RUN_CANCEL
 from bot.adapters.teams.wire.body import Json, root_of, text_at
 from bot.adapters.teams.wire.reference import read_reference, room_in
 from bot.adapters.teams.wire.text import card_plain
-from bot.orders.following.notes import RunShown
-from bot.orders.progress import Progress, progress_of, text_bar
-from bot.orders.told import RunTold
-from bot.rendering.markdown import clip
-from bot.types import PostedRef
+from bot.chat.commands.run_leases import RunLease
+from bot.chat.commands.run_progress import Progress, progress_of, text_bar
+from bot.chat.commands.run_status import RunStatus
+from bot.domain.text.markdown import clip
+from bot.domain.types import PostedRef
 
 _LONGEST_LINE = 1_000
 _LONGEST_NAME = 80
 
 
-def run_message(told: RunTold, *, name: str, alone: bool) -> Json:
+def run_message(told: RunStatus, *, name: str, alone: bool) -> Json:
     """Return the message; somebody called ``name`` ordered the run.
 
     ``alone``: nobody else reads it. Else no page is named, for not all may know of it.
@@ -38,7 +38,7 @@ def run_message(told: RunTold, *, name: str, alone: bool) -> Json:
     return with_card(message, card(body, buttons))
 
 
-def link_to_run(shown: RunShown) -> str | None:
+def link_to_run(shown: RunLease) -> str | None:
     """Return where a run's message opens; None where only who ordered it sees that."""
     there = read_reference(shown.place)
     return address(

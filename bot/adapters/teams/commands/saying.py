@@ -8,7 +8,7 @@ from bot.adapters.teams.showing.elements import text_block
 from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import card_plain, teams_plain
-from bot.rendering.markdown import split
+from bot.domain.text.markdown import split
 
 _BULLET = "- "
 

@@ -10,8 +10,8 @@ from bot.adapters.teams.showing.elements import card, field, sends, text_block
 from bot.adapters.teams.wire.actions import SETTINGS
 from bot.adapters.teams.wire.body import Body, Json, text_at
 from bot.adapters.teams.wire.reference import ROOM_ID
-from bot.orders.channel_settings import ChannelSettings, Choice, Field, Filled
-from bot.rendering.markdown import clip
+from bot.chat.commands.channel_settings import ChannelSettingsForm, Choice, Field, SubmittedSettings
+from bot.domain.text.markdown import clip
 
 _MOST_OFFERED = 100
 """Of more spaces the names are typed."""
@@ -32,7 +32,9 @@ _PEOPLE = "Where people are asked: the link to a channel, or its id; empty means
 _FIELDS: Sequence[Field] = ("answers", "follow_ups", "spaces", "people", "model", "other_bots")
 
 
-def settings_card(form: ChannelSettings, shown: Filled, wrong: Mapping[Field, str]) -> Json:
+def settings_card(
+    form: ChannelSettingsForm, shown: SubmittedSettings, wrong: Mapping[Field, str]
+) -> Json:
     """Return the form with what is ``shown`` in it, and what is ``wrong`` with it by field."""
     body: list[Json] = [text_block("What this conversation allows. It holds for everybody here.")]
     inputs = dict(_inputs(form, shown))
@@ -43,10 +45,10 @@ def settings_card(form: ChannelSettings, shown: Filled, wrong: Mapping[Field, st
     return card(body, [sends("Save", SETTINGS)])
 
 
-def first_shown(form: ChannelSettings) -> Filled:
+def first_shown(form: ChannelSettingsForm) -> SubmittedSettings:
     """Return what the form shows before anybody has put something in."""
     policy = form.policy
-    return Filled(
+    return SubmittedSettings(
         answers=policy.answers,
         follow_ups=policy.follow_ups,
         spaces=tuple(sorted(policy.spaces or ())),
@@ -56,13 +58,13 @@ def first_shown(form: ChannelSettings) -> Filled:
     )
 
 
-def filled(sent: Body, form: ChannelSettings) -> Filled:
+def filled(sent: Body, form: ChannelSettingsForm) -> SubmittedSettings:
     """Return what was put in; what the form did not show stays as it was.
 
     Teams leaves out fields that are empty.
     """
     before = first_shown(form)
-    return Filled(
+    return SubmittedSettings(
         answers=_chosen(sent, "answers", before.answers),
         follow_ups=_toggled(sent, "follow_ups", on=before.follow_ups),
         spaces=_spaces(sent, form) if form.spaces else before.spaces,
@@ -72,7 +74,7 @@ def filled(sent: Body, form: ChannelSettings) -> Filled:
     )
 
 
-def _inputs(form: ChannelSettings, shown: Filled) -> Iterator[tuple[Field, Json]]:
+def _inputs(form: ChannelSettingsForm, shown: SubmittedSettings) -> Iterator[tuple[Field, Json]]:
     yield "answers", _one_of("answers", "I answer", form.answers, shown.answers, unfolded=True)
     yield "follow_ups", _toggle("follow_ups", _FOLLOW_UPS, on=shown.follow_ups)
     if _offers_spaces(form):
@@ -110,7 +112,7 @@ def _choices(name: Field, label: str, choices: Sequence[Choice]) -> Json:
     return {"type": "Input.ChoiceSet", "id": name, "label": label, "choices": offered, "wrap": True}
 
 
-def _offers_spaces(form: ChannelSettings) -> bool:
+def _offers_spaces(form: ChannelSettingsForm) -> bool:
     return 0 < len(form.spaces) <= _MOST_OFFERED
 
 
@@ -131,7 +133,7 @@ def _toggled(sent: Body, name: Field, *, on: bool) -> bool:
     return text_at(sent, name) == _ON if name in sent else on
 
 
-def _spaces(sent: Body, form: ChannelSettings) -> tuple[str, ...]:
+def _spaces(sent: Body, form: ChannelSettingsForm) -> tuple[str, ...]:
     given = [each.strip() for each in text_at(sent, "spaces").split(",") if each.strip()]
     return tuple(map(_read, given)) if _offers_spaces(form) else tuple(given)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bot.adapters.teams.commands.saying import said
 from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.wire.body import Json
-from bot.orders.orders import Orders
-from bot.orders.types import Orderer
-from bot.types import Message
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.types import CommandCaller
+from bot.domain.types import Message
 
 _NOT_HERE = (
     "Not only colleagues read along here, so I tell that in a chat with me alone. Ask me there."
@@ -20,11 +20,11 @@ class Standing:
     It names every space: where others than colleagues read along nothing is said.
     """
 
-    def __init__(self, orders: Orders, onlookers: Onlookers) -> None:
+    def __init__(self, orders: CommandExecutor, onlookers: Onlookers) -> None:
         self._orders = orders
         self._onlookers = onlookers
 
-    async def answer(self, message: Message, by: Orderer) -> tuple[Json, ...]:
+    async def answer(self, message: Message, by: CommandCaller) -> tuple[Json, ...]:
         """Say what is ready and indexed. Raises DeliveryFailed, StoreUnavailable."""
         if not by.alone and await self._onlookers.outside(message.reply_to):
             return said(_NOT_HERE)

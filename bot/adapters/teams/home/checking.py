@@ -11,9 +11,9 @@ from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.calling.refusals import Refusal
 from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
-from bot.config import Settings
-from bot.errors import BotError, DeliveryFailed, DeliveryRefused
-from bot.startup import Part, teams
+from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
+from bot.domain.health import ComponentStatus, teams
+from bot.domain.settings import Settings
 
 NAME = "Teams"
 PEOPLE = "Teams people"
@@ -49,7 +49,7 @@ class Checking:
         self._places = places
         self._onlookers = onlookers
 
-    async def parts(self) -> Sequence[Part]:
+    async def parts(self) -> Sequence[ComponentStatus]:
         """Return a line for each thing that is configured; the first is about keys and token."""
         if self._keys is None:
             return [teams(self._settings)]
@@ -57,34 +57,38 @@ class Checking:
             await self._keys.prefetch()
             await self._connector.sign_in(self._cloud)
         except BotError as error:
-            return [Part(NAME, "failed", str(error))]
-        signed_in = Part(NAME, "ready", f"signed in as {self._settings.microsoft_app_id}")
+            return [ComponentStatus(NAME, "failed", str(error))]
+        signed_in = ComponentStatus(
+            NAME, "ready", f"signed in as {self._settings.microsoft_app_id}"
+        )
         return [signed_in, await self._people(), admins_part(self._settings.teams_admins)]
 
-    async def _people(self) -> Part:
+    async def _people(self) -> ComponentStatus:
         """Look at the channel where people are asked."""
         where, channel = await self._places.people(), self._settings.teams_escalation_channel
         if where is None:
             cure = "Set TEAMS_ESCALATION_CHANNEL to the id (19:\u2026) of the channel to ask in."
-            return Part(PEOPLE, "absent", "nobody is asked in Teams; the board shows cases.", cure)
+            return ComponentStatus(
+                PEOPLE, "absent", "nobody is asked in Teams; the board shows cases.", cure
+            )
         try:
             outside = await self._onlookers.outside(where)
         except DeliveryRefused:
             unseen = f"{channel} is not there, or its team is without the app."
-            return Part(PEOPLE, "failed", unseen, REACH_PEOPLE)
+            return ComponentStatus(PEOPLE, "failed", unseen, REACH_PEOPLE)
         except DeliveryFailed as error:
-            return Part(PEOPLE, "failed", str(error))
+            return ComponentStatus(PEOPLE, "failed", str(error))
         if outside:
             cure = "Choose one of colleagues alone, unless that is meant."
             told = f"asked in {channel}, where guests or others see what colleagues ask."
-            return Part(PEOPLE, "ready", told, cure)
-        return Part(PEOPLE, "ready", f"asked in {channel}")
+            return ComponentStatus(PEOPLE, "ready", told, cure)
+        return ComponentStatus(PEOPLE, "ready", f"asked in {channel}")
 
 
-def admins_part(names: Sequence[str]) -> Part:
+def admins_part(names: Sequence[str]) -> ComponentStatus:
     """Judge whether TEAMS_ADMINS names people; whether they are there shows when they order."""
     if not names:
-        return Part(
+        return ComponentStatus(
             _ADMINS,
             "absent",
             "nobody may reindex or change settings in Teams.",
@@ -94,16 +98,20 @@ def admins_part(names: Sequence[str]) -> Part:
     if wrong:
         listed = ", ".join(wrong)
         cure = "Correct TEAMS_ADMINS: object ids or user principal names, by comma."
-        return Part(_ADMINS, "failed", f"{listed}: no object id or user principal name.", cure)
-    return Part(_ADMINS, "ready", ", ".join(names))
+        return ComponentStatus(
+            _ADMINS, "failed", f"{listed}: no object id or user principal name.", cure
+        )
+    return ComponentStatus(_ADMINS, "ready", ", ".join(names))
 
 
-def standing(keys: SigningKeys | None, trouble: Refusal | None, settings: Settings) -> Part:
+def standing(
+    keys: SigningKeys | None, trouble: Refusal | None, settings: Settings
+) -> ComponentStatus:
     """Return how it stands as far as is known without asking. ``trouble``: with the token."""
     if keys is not None and keys.trouble:
-        return Part(NAME, "failed", "nobody is let in.", keys.trouble)
+        return ComponentStatus(NAME, "failed", "nobody is let in.", keys.trouble)
     if trouble:
-        return Part(NAME, "failed", trouble.why, trouble.cure)
+        return ComponentStatus(NAME, "failed", trouble.why, trouble.cure)
     return teams(settings)
 
 

@@ -11,9 +11,9 @@ from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.roster import Roster
 from bot.adapters.teams.wire.body import object_at, person_of
 from bot.adapters.teams.wire.reference import elsewhere, read_reference, room_in, user_in
-from bot.config import Settings
-from bot.remembered import Remembered
-from bot.types import Introduction, Message, Person
+from bot.domain.concurrency import TtlCache
+from bot.domain.settings import Settings
+from bot.domain.types import Introduction, Message, Person
 
 _KEPT_SECONDS = 600.0
 _MOST = 1_000
@@ -23,13 +23,13 @@ class Colleagues:
     """Tells colleagues from everybody else.
 
     People are asked for by a reference that they are the user of, in its conversation. Raises
-    bot.errors.DeliveryFailed while Teams doesn't tell; then nobody is a colleague.
+    bot.domain.errors.DeliveryFailed while Teams doesn't tell; then nobody is a colleague.
     """
 
     def __init__(self, roster: Roster, home: Home) -> None:
         self._roster = roster
         self._home = home
-        self._members = Remembered(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
+        self._members = TtlCache(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def of(self, reply_to: str) -> Member | None:
         """Return a colleague, None for guests, strangers and whom nobody knows."""
@@ -63,7 +63,7 @@ def home_of(settings: Settings) -> Home:
 
 
 class Introducer:
-    """Implements bot.capabilities.Introduces, for whom colleagues and conversations are asked."""
+    """Implements bot.domain.capabilities.Introduces, for whom colleagues and conversations are asked."""
 
     def __init__(self, colleagues: Colleagues, onlookers: Onlookers) -> None:
         self._colleagues = colleagues

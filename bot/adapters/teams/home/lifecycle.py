@@ -8,8 +8,8 @@ from bot.adapters.teams.home.onlookers import Onlookers
 from bot.adapters.teams.home.places import Places
 from bot.adapters.teams.home.presence import Presence
 from bot.adapters.teams.wire.body import Body, conversation_of, is_private, person_of, text_at
-from bot.errands import Errands
-from bot.errors import StoreUnavailable
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import StoreUnavailable
 
 _LEFT: dict[Change, str] = {
     "removed": "The bot was removed.",
@@ -24,7 +24,7 @@ class Lifecycle:
     """
 
     def __init__(
-        self, places: Places, presence: Presence, onlookers: Onlookers, errands: Errands
+        self, places: Places, presence: Presence, onlookers: Onlookers, errands: BackgroundTasks
     ) -> None:
         self._places = places
         self._presence = presence

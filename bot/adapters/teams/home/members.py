@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.adapters.teams.wire.body import Body, name_of, text_at
-from bot.types import Outsider, Person
+from bot.domain.types import Outsider, Person
 from rag.types import EVERYONE, Principal
 
 _INVITED = frozenset({"guest", "anonymous"})

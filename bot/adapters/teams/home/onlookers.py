@@ -10,9 +10,9 @@ from bot.adapters.teams.home.members import Home, member_of
 from bot.adapters.teams.home.roster import Roster
 from bot.adapters.teams.wire.body import Body, conversation_of, objects_at, text_at
 from bot.adapters.teams.wire.reference import conversation_in, elsewhere, room_in
-from bot.errors import DeliveryFailed
-from bot.ports import Notes
-from bot.remembered import Remembered
+from bot.domain.concurrency import TtlCache
+from bot.domain.errors import DeliveryFailed
+from bot.domain.ports import Notes
 
 _KEPT_SECONDS = 600.0
 _MOST = 1_000
@@ -36,8 +36,8 @@ class Onlookers:
         self._home = home
         self._notes = notes
         self._tenant = tenant
-        self._shared = Remembered(self._noted, seconds=_KEPT_SECONDS, most=_MOST)
-        self._open = Remembered(self._is_open, seconds=_KEPT_SECONDS, most=_MOST)
+        self._shared = TtlCache(self._noted, seconds=_KEPT_SECONDS, most=_MOST)
+        self._open = TtlCache(self._is_open, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def note(self, body: Body) -> None:
         """Keep what an activity says by itself, for all processes. Raises StoreUnavailable."""

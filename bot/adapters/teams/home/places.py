@@ -8,16 +8,11 @@ from botbuilder.schema import ChannelAccount, ConversationParameters
 
 from bot.adapters.teams.calling.connector import Act, Connector
 from bot.adapters.teams.wire.body import Body, conversation_of, is_private, person_of, text_at
-from bot.adapters.teams.wire.reference import (
-    elsewhere,
-    first_reference,
-    read_reference,
-    service_of,
-)
-from bot.config import Settings
-from bot.errors import DeliveryRefused
-from bot.ports import Notes
-from bot.remembered import Remembered
+from bot.adapters.teams.wire.reference import elsewhere, first_reference, read_reference, service_of
+from bot.domain.concurrency import TtlCache
+from bot.domain.errors import DeliveryRefused
+from bot.domain.ports import Notes
+from bot.domain.settings import Settings
 
 _SERVICE = "teams:service"
 _KEPT_SECONDS = 60.0
@@ -42,9 +37,9 @@ class Places:
             tenant=settings.microsoft_app_tenant_id or "",
         )
         self._people = settings.teams_escalation_channel
-        self._noted = Remembered(self._read, seconds=_KEPT_SECONDS, most=_MOST)
+        self._noted = TtlCache(self._read, seconds=_KEPT_SECONDS, most=_MOST)
         # A company in several regions has several services, by turns: any of them will do.
-        self._services = Remembered(self._settle, seconds=_SETTLED_SECONDS, most=_MOST_SERVICES)
+        self._services = TtlCache(self._settle, seconds=_SETTLED_SECONDS, most=_MOST_SERVICES)
 
     async def note(self, body: Body, *, anew: bool = False) -> None:
         """Remember where an activity came from, unless that is known.

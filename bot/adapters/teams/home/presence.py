@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import structlog
 
-from bot.errors import StoreUnavailable
-from bot.ports import Notes
-from bot.remembered import Remembered
+from bot.domain.concurrency import TtlCache
+from bot.domain.errors import StoreUnavailable
+from bot.domain.ports import Notes
 
 _KEPT_SECONDS = 60.0
 _MOST = 1_000
@@ -25,7 +25,7 @@ class Presence:
     def __init__(self, notes: Notes, tenant: str) -> None:
         self._notes = notes
         self._tenant = tenant
-        self._kept = Remembered(self._noted, seconds=_KEPT_SECONDS, most=_MOST)
+        self._kept = TtlCache(self._noted, seconds=_KEPT_SECONDS, most=_MOST)
 
     async def gone(self, conversation: str, why: str) -> None:
         """Note that nothing can be sent there any more. Raises StoreUnavailable."""

@@ -10,7 +10,7 @@ from typing import Any
 from bot.adapters.teams.calling.connector import Act, Connector
 from bot.adapters.teams.wire.body import Body
 from bot.adapters.teams.wire.reference import room_in
-from bot.errors import DeliveryFailed
+from bot.domain.errors import DeliveryFailed
 
 PAGE = 500
 """How many people a page may have; Teams takes no more, and gives fewer where it likes."""

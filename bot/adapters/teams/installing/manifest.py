@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bot.adapters.teams.installing.published import problems
-from bot.config import Settings
-from bot.doors.addresses import local_host
-from bot.errors import SettingInvalid
-from bot.greeting import PROMPTS
+from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings
+from bot.domain.urls import is_local_host
 
 SOURCE = "infra/teams/manifest.json"
 READ_ALONG = ("ChannelMessage.Read.Group", "ChatMessage.Read.Chat")
@@ -95,7 +95,11 @@ def _home(settings: Settings) -> str:
             "PUBLIC_URL is not set. Set it to where colleagues reach this server, such as "
             "https://frontdesk.example.com; Teams shows it with the app."
         )
-    if not home.lower().startswith("https://") or local_host(home) or not urlsplit(home).hostname:
+    if (
+        not home.lower().startswith("https://")
+        or is_local_host(home)
+        or not urlsplit(home).hostname
+    ):
         raise SettingInvalid(
             f"PUBLIC_URL={home!r} can't be opened from Teams. Set it to the https:// address by "
             "which others reach this server."
@@ -119,7 +123,7 @@ def _prompting(commands: Mapping[str, Any]) -> Json:
 
 
 def _prompts() -> Iterator[Json]:
-    for prompt in PROMPTS:
+    for prompt in SUGGESTED_PROMPTS:
         said = {"description": prompt.message, "type": "prompt", "prompt": prompt.message}
         yield {"title": prompt.title, **said}
 

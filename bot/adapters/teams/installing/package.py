@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bot.adapters.teams.installing.manifest import SOURCE, Wishes, filled
-from bot.config import Settings
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings
 
 FOLDER = Path(__file__).parents[4] / "infra" / "teams"
 MANIFEST = "manifest.json"

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from bot.adapters.teams.showing.parts import REPLY
 from bot.adapters.teams.wire.body import Body, conversation_of, person_of, text_at, thread_id_of
-from bot.judging import can_be_judged
-from bot.office import Office
-from bot.types import Interaction, InteractionId, Message, PostedRef, Thread
+from bot.chat.adapters import ChatContext
+from bot.chat.votes import can_be_rated
+from bot.domain.types import Interaction, InteractionId, Message, PostedRef, Thread
 
 _LOOKED_AT = 20
 """So many messages of a conversation are looked through."""
@@ -28,7 +28,7 @@ class KnowsParts(Protocol):
 class Answers:
     """Finds answers by the message that was judged. Raises StoreUnavailable."""
 
-    def __init__(self, office: Office, parts: KnowsParts) -> None:
+    def __init__(self, office: ChatContext, parts: KnowsParts) -> None:
         self._interactions = office.interactions
         self._tenant = office.tenant
         self._parts = parts
@@ -62,7 +62,7 @@ class Answers:
         asked = await self._interactions.in_thread(there, _LOOKED_AT)
         person = person_of(body).id
         own = [each for each in asked if each.message.author.id == person]
-        return next((each for each in reversed(own) if can_be_judged(each.outcome)), None)
+        return next((each for each in reversed(own) if can_be_rated(each.outcome)), None)
 
     def _is_there(self, interaction: Interaction, channel: str) -> bool:
         thread = interaction.message.thread

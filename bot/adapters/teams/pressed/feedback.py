@@ -12,11 +12,11 @@ from bot.adapters.teams.arriving.pressing import presser_of
 from bot.adapters.teams.pressed.answers import Answers
 from bot.adapters.teams.wire.body import Body, Json, text_at
 from bot.adapters.teams.wire.invokes import NOTHING
-from bot.errors import FeedbackInvalid, InteractionUnknown
-from bot.feedback import LONGEST_COMMENT, Vote
-from bot.judging import Judging
-from bot.pressing.subjects import Subjects
-from bot.types import Interaction
+from bot.chat.actions import ActionTargets
+from bot.chat.votes import AnswerVotes
+from bot.domain.errors import FeedbackInvalid, InteractionUnknown
+from bot.domain.feedback import LONGEST_COMMENT, Vote
+from bot.domain.types import Interaction
 
 _VOTES: Mapping[str, Vote] = {"like": "up", "dislike": "down"}
 _WORDS = "feedbackText"
@@ -28,7 +28,7 @@ class FeedbackLoop:
     """Implements Registers: message/submitAction. Teams wants ``{}``, whatever comes of it."""
 
     def __init__(
-        self, *, tenant: str, answers: Answers, judging: Judging, subjects: Subjects
+        self, *, tenant: str, answers: Answers, judging: AnswerVotes, subjects: ActionTargets
     ) -> None:
         self._tenant = tenant
         self._answers = answers

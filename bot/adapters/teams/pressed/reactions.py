@@ -11,9 +11,9 @@ from bot.adapters.teams.arriving.dispatch import Dispatch
 from bot.adapters.teams.arriving.pressing import presser_of
 from bot.adapters.teams.pressed.answers import Answers
 from bot.adapters.teams.wire.body import Body, is_ours, objects_at, sent_at, text_at
-from bot.feedback import Vote
-from bot.pressing.reacting import Reacting, Reaction
-from bot.pressing.subjects import Subjects
+from bot.chat.actions import ActionTargets
+from bot.chat.votes import Reaction, ReactionVotes
+from bot.domain.feedback import Vote
 
 _VOTES: Mapping[str, Vote] = {"like": "up", "sad": "down", "angry": "down"}
 """Teams has no thumb down among its reactions; its other ones say nothing of an answer."""
@@ -24,7 +24,9 @@ log = structlog.get_logger(__name__)
 class Reactions:
     """Implements Registers: Teams tells of reactions to the bot's own messages only."""
 
-    def __init__(self, *, answers: Answers, reacting: Reacting, subjects: Subjects) -> None:
+    def __init__(
+        self, *, answers: Answers, reacting: ReactionVotes, subjects: ActionTargets
+    ) -> None:
         self._answers = answers
         self._reacting = reacting
         self._subjects = subjects

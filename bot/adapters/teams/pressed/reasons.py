@@ -9,13 +9,19 @@ from bot.adapters.teams.showing.elements import field, sends, text_block
 from bot.adapters.teams.wire.actions import WHY
 from bot.adapters.teams.wire.body import Json, text_at
 from bot.adapters.teams.wire.invokes import dialog_words
-from bot.errors import FeedbackInvalid, InteractionUnknown
-from bot.feedback import LONGEST_COMMENT, REASONS
-from bot.judging import Judging, can_be_judged
-from bot.pressing.declining import NOTHING_TO_JUDGE, Declined
-from bot.pressing.reasons import IN_WORDS, LABELS, THANKS, TOO_LONG, WHO_READS_IT
-from bot.pressing.subjects import Subjects
-from bot.types import Interaction, InteractionId
+from bot.chat.actions import NOTHING_TO_RATE, ActionRejected, ActionTargets
+from bot.chat.votes import (
+    COMMENT_QUESTION,
+    COMMENT_READERS,
+    COMMENT_THANKS,
+    COMMENT_TOO_LONG,
+    REASON_LABELS,
+    AnswerVotes,
+    can_be_rated,
+)
+from bot.domain.errors import FeedbackInvalid, InteractionUnknown
+from bot.domain.feedback import LONGEST_COMMENT, REASONS
+from bot.domain.types import Interaction, InteractionId
 
 _REASON, _COMMENT = "reason", "comment"
 _QUESTION = "Was something wrong with it?"
@@ -25,7 +31,7 @@ _EMPTY = "Nothing was chosen or written, so I've noted nothing."
 class Reasons:
     """Takes what was filled in below an explanation: it is a thumb down."""
 
-    def __init__(self, *, tenant: str, judging: Judging, subjects: Subjects) -> None:
+    def __init__(self, *, tenant: str, judging: AnswerVotes, subjects: ActionTargets) -> None:
         self._tenant = tenant
         self._judging = judging
         self._subjects = subjects
@@ -37,9 +43,9 @@ class Reasons:
         if not comment and reason not in REASONS:
             return dialog_words(_EMPTY)
         if len(comment) > LONGEST_COMMENT:
-            raise Declined(TOO_LONG)
+            raise ActionRejected(COMMENT_TOO_LONG)
         await self._keep(interaction.id, press.person.id, reason, comment)
-        return dialog_words(THANKS)
+        return dialog_words(COMMENT_THANKS)
 
     async def _keep(
         self, interaction_id: InteractionId, person_id: str, reason: str, comment: str
@@ -50,14 +56,16 @@ class Reasons:
                 self._tenant, interaction_id, person_id, reason=known, comment=comment
             )
         except (FeedbackInvalid, InteractionUnknown) as error:
-            raise Declined(NOTHING_TO_JUDGE) from error
+            raise ActionRejected(NOTHING_TO_RATE) from error
 
 
 def form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[Json]]:
     """Return the fields and the button that ask what was wrong; none where nothing is judged."""
-    if not can_be_judged(interaction.outcome):
+    if not can_be_rated(interaction.outcome):
         return (), ()
-    choices = [{"title": label.rstrip("\u2026"), "value": code} for code, label in LABELS.items()]
+    choices = [
+        {"title": label.rstrip("\u2026"), "value": code} for code, label in REASON_LABELS.items()
+    ]
     asked = {
         "type": "Input.ChoiceSet",
         "id": _REASON,
@@ -66,6 +74,6 @@ def form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[Json]]:
         "separator": True,
         "choices": choices,
     }
-    said = field(_COMMENT, IN_WORDS, lines=True, most=LONGEST_COMMENT)
-    hint = text_block(WHO_READS_IT, isSubtle=True, size="Small")
+    said = field(_COMMENT, COMMENT_QUESTION, lines=True, most=LONGEST_COMMENT)
+    hint = text_block(COMMENT_READERS, isSubtle=True, size="Small")
     return (asked, said, hint), (sends("Send", WHY, interaction.id),)

@@ -12,16 +12,14 @@ from bot.adapters.teams.pressed.why_view import explained, title_of
 from bot.adapters.teams.wire.actions import WHY
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.invokes import dialog
-from bot.errors import InteractionUnknown
-from bot.pressing.declining import GONE, Declined
-from bot.pressing.subjects import Subjects
-from bot.pressing.why import WhyBelow
+from bot.chat.actions import GONE, ActionRejected, ActionTargets, ExplainAction
+from bot.domain.errors import InteractionUnknown
 
 
 class Why:
     """Implements Registers: the button below an answer."""
 
-    def __init__(self, *, why: WhyBelow, subjects: Subjects, reasons: Reasons) -> None:
+    def __init__(self, *, why: ExplainAction, subjects: ActionTargets, reasons: Reasons) -> None:
         self._why = why
         self._subjects = subjects
         self._reasons = reasons
@@ -34,6 +32,6 @@ class Why:
         try:
             explanation = await self._why.explain(interaction, press.person.id)
         except InteractionUnknown as error:
-            raise Declined(GONE) from error
+            raise ActionRejected(GONE) from error
         shown = explained(explanation, *form_of(interaction))
         return dialog(title_of(explanation), shown, height="large")

@@ -8,8 +8,8 @@ from bot.adapters.teams.showing.elements import card, text_block
 from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import card_plain
-from bot.rendering.markdown import clip
-from bot.rendering.rendering import web_url
+from bot.chat.response_view import web_url
+from bot.domain.text.markdown import clip
 from bot.why.explaining import Explanation
 from bot.why.pages import PageRead
 from bot.why.sureness import Sure

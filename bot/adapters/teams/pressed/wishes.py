@@ -10,9 +10,8 @@ from bot.adapters.teams.wire.actions import OPTION, PERSON
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.invokes import words_answer
 from bot.adapters.teams.wire.reference import read_reference, reference_of
-from bot.pressing.subjects import Subjects
-from bot.pressing.wishing import Wishing
-from bot.types import Message
+from bot.chat.actions import ActionTargets, ButtonQuestions
+from bot.domain.types import Message
 
 _PASSED_ON = "I've noted that you'd like a person to be asked. What comes of it is said below."
 _LOOKING = "I'm looking into what you chose. What I find is said below."
@@ -21,7 +20,7 @@ _LOOKING = "I'm looking into what you chose. What I find is said below."
 class Wishes:
     """Implements Registers: a press is a message of its presser, once for each question."""
 
-    def __init__(self, *, wishing: Wishing, subjects: Subjects) -> None:
+    def __init__(self, *, wishing: ButtonQuestions, subjects: ActionTargets) -> None:
         self._wishing = wishing
         self._subjects = subjects
 

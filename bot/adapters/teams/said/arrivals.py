@@ -9,8 +9,8 @@ from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.home.changes import change_of
 from bot.adapters.teams.wire.body import Body, ConversationKind, conversation_of, kind_of
 from bot.adapters.teams.wire.reference import elsewhere, reference_of
-from bot.greeting import CHAT_HELLO, HELLO, PERSONAL_HELLO
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.help_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
 
 _PATIENCE_SECONDS = 30.0
 _WORDS: Mapping[ConversationKind, str] = {
@@ -23,7 +23,7 @@ _WORDS: Mapping[ConversationKind, str] = {
 class Arrivals:
     """Implements Registers: installationUpdate and conversationUpdate, of which both come."""
 
-    def __init__(self, channel: TeamsChannel, office: Office) -> None:
+    def __init__(self, channel: TeamsChannel, office: ChatContext) -> None:
         self._connector = channel.connector
         self._errands = channel.errands
         self._office = office

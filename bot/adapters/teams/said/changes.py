@@ -19,13 +19,11 @@ from bot.adapters.teams.wire.body import (
 )
 from bot.adapters.teams.wire.reading import thread_of
 from bot.adapters.teams.wire.reference import reference_of
-from bot.listening.anew import addressed
-from bot.listening.edits import Edits
-from bot.listening.withdrawals import Withdrawals
-from bot.office import Office
-from bot.orders.parsing import message_order
-from bot.orders.types import Ask
-from bot.types import Message
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.parsing import parse_message_text
+from bot.chat.commands.types import AskRequest
+from bot.chat.messages import MessageEdits, MessageWithdrawals, as_new_question
+from bot.domain.types import Message
 
 _RESTORED = "undeleteMessage"
 
@@ -39,11 +37,11 @@ class Changes:
     message's last restoration is left.
     """
 
-    def __init__(self, office: Office, messages: Messages) -> None:
+    def __init__(self, office: ChatContext, messages: Messages) -> None:
         self._office = office
         self._messages = messages
-        self._edits = Edits(office)
-        self._withdrawals = Withdrawals(office)
+        self._edits = MessageEdits(office)
+        self._withdrawals = MessageWithdrawals(office)
         self._restorations = Restorations(office)
 
     def register(self, dispatch: Dispatch) -> None:
@@ -68,12 +66,12 @@ class Changes:
             await self._messages.deleted.forget(message)
             if not message.overheard:
                 return await self._restorations.restore(message, sent_at(body))
-        return await addressed(self._office, await self._restorations.newest(message))
+        return await as_new_question(self._office, await self._restorations.newest(message))
 
     async def _became_order(self, message: Message) -> bool:
         """Tell whether an edit made an order of what was no question; that is left undone."""
-        order = message_order(message.text, SPELLING)
-        if order is None or isinstance(order, Ask):
+        order = parse_message_text(message.text, SPELLING)
+        if order is None or isinstance(order, AskRequest):
             return False
         return await self._office.interactions.get(message.interaction_id) is None
 

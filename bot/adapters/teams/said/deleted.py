@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from bot.office import Office
-from bot.types import Message
+from bot.chat.adapters import ChatContext
+from bot.domain.types import Message
 
 _KEPT = 50
 """In one conversation; what is deleted and comes yet, comes soon."""
@@ -20,7 +20,7 @@ class Deleted:
     time must not overwrite each other. Raises StoreUnavailable.
     """
 
-    def __init__(self, office: Office, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, office: ChatContext, *, clock: Callable[[], float] = time.time) -> None:
         self._notes = office.notes
         self._tenant = office.tenant
         self._clock = clock

@@ -10,8 +10,8 @@ from yarl import URL
 
 from bot.adapters.teams.wire.attached import INLINE
 from bot.attachments.taking import fetching, taken
-from bot.errors import DeliveryFailed
-from bot.types import Attachment
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Attachment
 
 _HOSTS = (".sharepoint.com", ".sharepoint.us", ".sharepoint-mil.us", ".sharepoint.cn")
 """OneDrive for Business, where Teams keeps what is sent in a chat; worldwide, and by country."""
@@ -25,7 +25,7 @@ _CURE = "The address of a file holds for some minutes; let the asker send it aga
 
 
 class Files:
-    """Implements bot.capabilities.Fetches.
+    """Implements bot.domain.capabilities.Fetches.
 
     An address that Teams hands out opens the file by itself: no token goes along, and the address
     is no less a secret. A redirect is followed among Microsoft's hosts of files only.

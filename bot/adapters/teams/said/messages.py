@@ -8,10 +8,9 @@ from bot.adapters.teams.arriving.dispatch import Dispatch
 from bot.adapters.teams.said.deleted import Deleted
 from bot.adapters.teams.wire.body import Body
 from bot.adapters.teams.wire.reading import heard
-from bot.listening.heard import Heard, is_for_us
-from bot.listening.withdrawals import Withdrawals
-from bot.office import Office
-from bot.types import Message
+from bot.chat.adapters import ChatContext
+from bot.chat.messages import MessageWithdrawals, ReceivedMessage, should_take
+from bot.domain.types import Message
 
 
 class Messages:
@@ -20,9 +19,9 @@ class Messages:
     What does not mention the bot comes only where its app was permitted to read along.
     """
 
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: ChatContext) -> None:
         self._office = office
-        self._withdrawals = Withdrawals(office)
+        self._withdrawals = MessageWithdrawals(office)
         self.deleted = Deleted(office)
 
     def register(self, dispatch: Dispatch) -> None:
@@ -30,12 +29,12 @@ class Messages:
 
     async def _take(self, body: Body) -> bool:
         said = self.heard(body)
-        if said is None or not await is_for_us(self._office.hearing, said):
+        if said is None or not await should_take(self._office.hearing, said):
             return False
         await self.accept(said.message)
         return True
 
-    def heard(self, body: Body) -> Heard | None:
+    def heard(self, body: Body) -> ReceivedMessage | None:
         """Return what an activity says to this company's bot."""
         return heard(body, tenant=self._office.tenant, received_at=datetime.now(UTC))
 

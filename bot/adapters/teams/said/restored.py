@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from bot.office import Office
-from bot.types import Message
+from bot.chat.adapters import ChatContext
+from bot.domain.types import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Restorations:
     one gets another; it begins with the first, and goes with it. Raises StoreUnavailable.
     """
 
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: ChatContext) -> None:
         self._notes = office.notes
         self._interactions = office.interactions
         self._tenant = office.tenant

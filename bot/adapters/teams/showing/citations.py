@@ -9,9 +9,9 @@ from datetime import datetime
 from bot.adapters.teams.showing.sizes import size
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_label, teams_plain
-from bot.rendering.ages import freshness, marked, updated
-from bot.rendering.markdown import clip
-from bot.rendering.rendering import SourceLine
+from bot.chat.response_view import SourceLine
+from bot.domain.text.formatting import freshness, superseded_text, updated_text
+from bot.domain.text.markdown import clip
 from bot.rendering.wording import readable
 
 _MOST = 10
@@ -59,7 +59,11 @@ def _citation(number: int, line: SourceLine, now: datetime) -> Json:
     name = clip(line.label, _NAME_LENGTH)
     abstract = _abstract(line) or name
     who = f"by {line.updated_by}" if line.updated_at and line.updated_by else ""
-    words = (line.space, updated(line.updated_at, now), marked(line.superseded) or who)
+    words = (
+        line.space,
+        updated_text(line.updated_at, now),
+        superseded_text(line.superseded) or who,
+    )
     keywords = [clip(word, _KEYWORD_LENGTH) for word in words if word]
     appearance = {"@type": "DigitalDocument", "name": name, "abstract": abstract}
     opened: Json = {"url": line.url} if line.url else {}

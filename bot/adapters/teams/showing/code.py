@@ -78,7 +78,7 @@ class Code:
 
 
 def code_in(block: str) -> Code:
-    """Return the code of a closed block between fences (bot.rendering.code.plain_code)."""
+    """Return the code of a closed block between fences (bot.domain.text.markdown.plain_code)."""
     opening, *lines = block.split("\n")
     named = opening.strip(" `~").split(" ")[0].casefold()
     return Code("\n".join(lines[:-1]), _LANGUAGES.get(named, _PLAIN))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bot.adapters.teams.showing.sizes import size
-from bot.rendering.markdown import split
+from bot.domain.text.markdown import split
 
 _MENDING = 100
 """Bytes kept for what is closed before a cut, opened again after it, or moved over it."""
@@ -20,7 +20,7 @@ def cut(text: str, limit: int) -> tuple[str, ...]:
     """Return text in parts of at most ``limit`` bytes (showing.sizes).
 
     Code within a line, bold and quotes go on in the next part; a citation's mark is never cut.
-    Code has single backticks (bot.rendering.code.plain_code).
+    Code has single backticks (bot.domain.text.markdown.plain_code).
     """
     return tuple(_mended(split(text, limit - _MENDING, size)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.adapters.teams.wire.body import Json
-from bot.types import Clarification, Escalation, Outcome, Reply
+from bot.domain.types import Clarification, Escalation, Outcome, Reply
 
 _GENERIC = "generic"
 """The prompt of replies that no page stands behind."""

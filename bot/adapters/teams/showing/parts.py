@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import structlog
 
-from bot.errors import StoreUnavailable
-from bot.ports import Notes
-from bot.types import InteractionId, Message
+from bot.domain.errors import StoreUnavailable
+from bot.domain.ports import Notes
+from bot.domain.types import InteractionId, Message
 
 REPLY = "reply"
 """The name of what answers a question, beside the ids of notices."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bot.adapters.teams.showing.code import Code, code_in
 from bot.adapters.teams.showing.tables import Table, table_at
-from bot.rendering.markdown import blocks, is_fence
+from bot.domain.text.markdown import blocks, is_fence
 
 Piece = str | Table | Code
 
@@ -14,7 +14,7 @@ Piece = str | Table | Code
 def pieces(text: str) -> Iterator[Piece]:
     """Yield prose, tables and code in their order; ``text`` is inert, its fences plain.
 
-    That is what bot.rendering.markdown.disarm and bot.rendering.code.plain_code return.
+    That is what bot.domain.text.markdown.disarm and bot.domain.text.markdown.plain_code return.
     """
     for block in blocks(text):
         if is_fence(block):

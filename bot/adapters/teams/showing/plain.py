@@ -9,8 +9,8 @@ from typing import Any
 from bot.adapters.teams.showing.cutting import cut
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_label
-from bot.outcomes import undelivered
-from bot.types import Delivery
+from bot.domain.outcomes import undelivered_text
+from bot.domain.types import Delivery
 
 _SHORT = 6_000
 """Bytes (showing.sizes) of what is left of a text that was too long."""
@@ -38,7 +38,7 @@ def plainest(activity: _Object, *, shorten: bool = False) -> Json | None:
 
 def not_taken(delivery: Delivery) -> Json:
     """Return the line that stands for an answer which Teams takes in no form."""
-    return _said(undelivered(delivery.message, delivery.outcome, "Teams"))
+    return _said(undelivered_text(delivery.message, delivery.outcome, "Teams"))
 
 
 def repeated(activity: _Object) -> Json:

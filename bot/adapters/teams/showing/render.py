@@ -16,10 +16,10 @@ from bot.adapters.teams.showing.sizes import ROOM, most, size
 from bot.adapters.teams.showing.units import Unit, marked_in, units_of
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_plain
-from bot.judging import can_be_judged
-from bot.rendering.code import plain_code
-from bot.rendering.rendering import Rendered, doing, render
-from bot.types import Activity, Message, Outcome
+from bot.chat.response_view import ResponseView, activity_text, render
+from bot.chat.votes import can_be_rated
+from bot.domain.text.markdown import plain_code
+from bot.domain.types import Activity, Message, Outcome
 
 _PART_MARK = 100
 _UNIT_FRAME = 200
@@ -112,7 +112,7 @@ def answer_activities(
         ai=composed(outcome),
         usage=sensitivity.usage(outcome.response),
         citations=citations,
-        feedback=pressed and can_be_judged(outcome),
+        feedback=pressed and can_be_rated(outcome),
         buttons=buttons,
     )
     below = _below(rendered, citations, now)
@@ -123,7 +123,7 @@ def answer_activities(
 
 def waiting(activity: Activity | None = None) -> Json:
     """Return what is shown until there is an answer, and what is being done meanwhile."""
-    words = doing(activity) if activity else ""
+    words = activity_text(activity) if activity else ""
     text = words.removeprefix("is ").capitalize() or _LOOKING
     return {"type": "message", "text": text, "textFormat": "plain"}
 
@@ -155,7 +155,7 @@ def _packed(frame: _Frame, units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
         left = left[count:]
 
 
-def _below(rendered: Rendered, citations: Mapping[int, Json], now: datetime) -> str:
+def _below(rendered: ResponseView, citations: Mapping[int, Json], now: datetime) -> str:
     """Return what stands below the text: other pages, and remarks.
 
     The way to a person is a button, so that no words need to say it.

@@ -17,8 +17,8 @@ from bot.adapters.teams.showing.render import answer_activities
 from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity
 from bot.adapters.teams.showing.streams import Streams, stream_in
 from bot.adapters.teams.wire.body import Json
-from bot.errors import DeliveryFailed, DeliveryRefused
-from bot.types import Delivery, InteractionId, Message, PostedRef
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.types import Delivery, InteractionId, Message, PostedRef
 
 _NOTHING_DONE = (Busy, DeliveryRefused, NotPermitted, NoToken)
 _REMEMBERED = 1_000

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.adapters.teams.wire.body import Json
-from bot.errors import SettingInvalid
-from bot.types import Reply, Response, Source
+from bot.domain.errors import SettingInvalid
+from bot.domain.types import Reply, Response, Source
 
 _LONGEST_NAME = 80
 

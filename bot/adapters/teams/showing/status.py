@@ -9,9 +9,9 @@ from bot.adapters.teams.calling.pacing import Pacing
 from bot.adapters.teams.showing.render import typing, waiting
 from bot.adapters.teams.showing.streams import PAUSE_SECONDS, Streams, stream_in
 from bot.adapters.teams.wire.body import text_at
-from bot.errors import DeliveryFailed
-from bot.rendering.rendering import doing
-from bot.types import Activity, Message, PostedRef
+from bot.chat.response_view import activity_text
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Activity, Message, PostedRef
 
 _REFUSED_PAUSE_SECONDS = 60.0
 _TYPING_SECONDS = 10.0
@@ -53,7 +53,7 @@ class Status:
         What comes too soon after what came before is left out. What Teams refuses for a message is
         left alone for a minute.
         """
-        if not doing(activity) or not self._pacing.is_due(message.interaction_id):
+        if not activity_text(activity) or not self._pacing.is_due(message.interaction_id):
             return
         try:
             await self._show(message, activity, placeholder)

@@ -16,8 +16,8 @@ from bot.adapters.teams.calling.connector import Connector
 from bot.adapters.teams.calling.errors import FormRefused, Gone, Removed, StreamRefused
 from bot.adapters.teams.calling.pacing import Pacing
 from bot.adapters.teams.wire.body import Json
-from bot.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown
-from bot.types import InteractionId, Message, PostedRef
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown
+from bot.domain.types import InteractionId, Message, PostedRef
 
 PAUSE_SECONDS = 1.5
 """Between two updates of a stream; Teams takes one a second, and asks for this much."""

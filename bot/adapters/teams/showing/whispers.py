@@ -22,11 +22,11 @@ from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.reference import user_in
 from bot.adapters.teams.wire.text import teams_plain
-from bot.config import Settings
-from bot.errors import BotError, DeliveryFailed, DeliveryRefused
-from bot.ports import Notes
-from bot.rendering.markdown import clip
-from bot.types import Delivery, Message, Reply
+from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused
+from bot.domain.ports import Notes
+from bot.domain.settings import Settings
+from bot.domain.text.markdown import clip
+from bot.domain.types import Delivery, Message, Reply
 
 _TRIES = 3
 _SECONDS = 20.0

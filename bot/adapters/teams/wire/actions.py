@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.escalations.types import Act
+from bot.domain.cases import Act
 
 ABOUT = "about"
 """The key in a button's data under which the interaction is named that it is about."""

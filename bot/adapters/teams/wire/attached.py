@@ -8,7 +8,7 @@ from urllib.parse import quote as percent_encoded
 from bot.adapters.teams.wire.body import Body, objects_at, text_at
 from bot.adapters.teams.wire.markup import Quote
 from bot.adapters.teams.wire.words import HTML_TYPE, shown_in
-from bot.types import Attachment
+from bot.domain.types import Attachment
 
 FILE_TYPE = "application/vnd.microsoft.teams.file.download.info"
 INLINE = "data:text/plain;charset=utf-8,"

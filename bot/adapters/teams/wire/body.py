@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from bot.rendering.markdown import unturned
-from bot.types import Person
+from bot.domain.text.markdown import without_direction_marks
+from bot.domain.types import Person
 
 ROOT_MARK = ";messageid="
 """Stands in the id of a conversation between a channel and the message that began the thread."""
@@ -57,7 +57,7 @@ def person_of(body: Body) -> Person:
 
 def name_of(told: str) -> str:
     """Return a person's name on one line, without what turns the words beside it around."""
-    return " ".join(unturned(told).split())[:_LONGEST_NAME]
+    return " ".join(without_direction_marks(told).split())[:_LONGEST_NAME]
 
 
 def conversation_of(body: Body) -> str:

@@ -18,8 +18,8 @@ from bot.adapters.teams.wire.body import (
 from bot.adapters.teams.wire.mentions import is_addressed
 from bot.adapters.teams.wire.reference import reference_of
 from bot.adapters.teams.wire.words import words_of
-from bot.listening.heard import Heard
-from bot.types import Message, Thread
+from bot.chat.messages import ReceivedMessage
+from bot.domain.types import Message, Thread
 
 _SAID = frozenset({"message", "messageUpdate"})
 
@@ -32,7 +32,7 @@ def message_of(body: Body, *, tenant: str, received_at: datetime) -> Message | N
     return said.message
 
 
-def heard(body: Body, *, tenant: str, received_at: datetime) -> Heard | None:
+def heard(body: Body, *, tenant: str, received_at: datetime) -> ReceivedMessage | None:
     """Return what an activity says, or None for what is nobody's word, or is our own.
 
     In a channel or group chat, what does not mention the bot is overheard. A group chat has no
@@ -56,7 +56,7 @@ def heard(body: Body, *, tenant: str, received_at: datetime) -> Heard | None:
         attachments=attachments_in(body, words.quotes),
         by_bot=by_bot,
     )
-    return Heard(message, begins=root_of(body) in {"", message.id}, by_bot=by_bot)
+    return ReceivedMessage(message, begins=root_of(body) in {"", message.id}, by_bot=by_bot)
 
 
 def thread_of(body: Body, tenant: str) -> Thread:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from bot.rendering.code import without_code
-from bot.rendering.markdown import disarm, outside_code
+from bot.domain.text.markdown import disarm, outside_code, without_code
 
 _HEADING = re.compile(r"^ {0,3}#{1,6} +(.+)$", re.MULTILINE)
 _RULE = re.compile(r"^ {0,3}(?:[-*_] *){3,}$\n?", re.MULTILINE)
@@ -44,7 +43,7 @@ def teams_plain(line: str) -> str:
 
 
 def card_text(text: str) -> str:
-    """Return inert Markdown (bot.rendering.markdown.disarm) as a card's text shows it.
+    """Return inert Markdown (bot.domain.text.markdown.disarm) as a card's text shows it.
 
     Cards know no code: it is shown as text, letter for letter.
     """

@@ -11,17 +11,17 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters.board.frame import mount_frame
 from bot.adapters.board.state import mount_state
-from bot.config import Settings
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import SettingOrigin
 from bot.doors.doors import mount_doors
-from bot.settings.source import Source
-from bot.startup import Part
 from bot.store.store import Store
 
 Client = TestClient[web.Request, web.Application]
 PARTS = (
-    Part("knowledge", "ready", "120 chunks (HR 40, IT 80)"),
-    Part("model", "absent", "answers are verbatim quotes.", "Add OPENAI_MODEL to .env"),
-    Part("limits", "absent", "nothing is limited.", "Set a rate: docs/limits.md"),
+    ComponentStatus("knowledge", "ready", "120 chunks (HR 40, IT 80)"),
+    ComponentStatus("model", "absent", "answers are verbatim quotes.", "Add OPENAI_MODEL to .env"),
+    ComponentStatus("limits", "absent", "nothing is limited.", "Set a rate: docs/limits.md"),
 )
 
 
@@ -29,9 +29,9 @@ PARTS = (
 class Told:
     """What the parts and the platforms say, and where the settings come from."""
 
-    parts: Sequence[Part] = PARTS
+    parts: Sequence[ComponentStatus] = PARTS
     platforms: Sequence[object] = ()
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, SettingOrigin] = field(default_factory=dict)
 
 
 @asynccontextmanager
@@ -41,7 +41,7 @@ async def state_app(store: Store, settings: Settings, told: Told) -> AsyncIterat
     mount_doors(app, settings, sessions=store.sessions, audits=store.audits)
     mount_frame(app)
 
-    async def check_parts() -> Sequence[Part]:
+    async def check_parts() -> Sequence[ComponentStatus]:
         return told.parts
 
     mount_state(

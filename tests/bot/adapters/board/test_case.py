@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
+from bot.domain.types import Escalation, InteractionId
 from bot.store.store import Store
-from bot.types import Escalation, InteractionId
 from tests.bot.adapters.board.work_app import CLOSED, SECRET, TOLD_ALL, TRACE, Desk, Shelf, ask
 
 ACT = re.compile(r'name="act" value="(\w+)"')

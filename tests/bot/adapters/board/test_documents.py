@@ -18,11 +18,11 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.board import runs as tell
 from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.frame import mount_frame
-from bot.documents.documents import Schedule
+from bot.chat.documents import Schedule
+from bot.domain.errors import DocumentInTheWay
 from bot.doors.doors import mount_doors
 from bot.doors.identity import VISITOR
 from bot.doors.receiving import upload_bounds
-from bot.errors import DocumentInTheWay
 from bot.store.store import Store
 from ingestion.records.types import Failure, Run
 from ingestion.runs.schedule import Next

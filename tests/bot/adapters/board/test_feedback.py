@@ -6,9 +6,9 @@ import html
 import re
 from datetime import UTC, datetime, timedelta
 
-from bot.feedback import judgement
+from bot.domain.feedback import new_feedback
+from bot.domain.types import Feedback
 from bot.store.store import Store
-from bot.types import Feedback
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.test_questions import plain
 from tests.bot.adapters.board.work_app import SURE, Desk, ask
@@ -18,7 +18,7 @@ LIST = "/board/feedback"
 
 async def judge(store: Store, name: str, vote: str, **more: object) -> None:
     recorded = await ask(store, name, name, response=SURE)
-    await store.interactions.rate(judgement(recorded.id, "mika", vote, **more))  # type: ignore[arg-type]  # as judgement takes them
+    await store.interactions.rate(new_feedback(recorded.id, "mika", vote, **more))  # type: ignore[arg-type]  # as judgement takes them
 
 
 async def test_judgements_lead_to_their_record_the_latest_first(desk: Desk, store: Store) -> None:
@@ -37,7 +37,7 @@ async def test_judgements_lead_to_their_record_the_latest_first(desk: Desk, stor
 async def test_who_judged_is_named_where_it_is_who_asked(desk: Desk, store: Store) -> None:
     await judge(store, "own", "up")
     theirs = await ask(store, "theirs", "theirs", response=SURE)
-    await store.interactions.rate(judgement(theirs.id, "ben", "up"))
+    await store.interactions.rate(new_feedback(theirs.id, "ben", "up"))
 
     page = plain(await desk.get(LIST))
 

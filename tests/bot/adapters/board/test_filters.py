@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.adapters.board.filters import LONGEST, Fields, feedback_query, question_query
-from bot.records.searching import FeedbackQuery, QuestionQuery
-from bot.types import ConfidenceLevel, Intent
+from bot.domain.record_search import FeedbackQuery, QuestionQuery
+from bot.domain.types import ConfidenceLevel, Intent
 
 NAMES = ("words", "kind", "intent", "platform", "person", "vote", "since", "until", "least", "most")
 

@@ -8,20 +8,29 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.board.glance import ASKED, SHORTENED, Looked, told
-from bot.records.statistics import KINDS, Day, Figures, Kind, Spread, before, dates, last_days
+from bot.domain.record_reports import (
+    KINDS,
+    Day,
+    Figures,
+    Percentiles,
+    QuestionKind,
+    days_in,
+    earlier_span,
+    last_days,
+)
 from tests.builders import NOON
 
 WEEK = last_days(NOON, 7)
 
 
-def figures(kinds: Mapping[Kind, int]) -> Figures:
+def figures(kinds: Mapping[QuestionKind, int]) -> Figures:
     """All of a week's questions came on its last day."""
-    *quiet, last = dates(WEEK)
+    *quiet, last = days_in(WEEK)
     return Figures(WEEK, (*(Day(day, {}) for day in quiet), Day(last, kinds)))
 
 
 def words(now: Figures, then: Figures) -> str:
-    earlier = replace(then, span=before(WEEK, 7))
+    earlier = replace(then, span=earlier_span(WEEK, 7))
     return str(told(Looked(7, now, earlier, (), ()))["words"]).replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -56,7 +65,7 @@ def test_times_are_told_only_where_something_was_timed() -> None:
     now = figures({"answered": 1})
 
     assert "Half of the answers" not in words(now, now)
-    timed = replace(now, answering=Spread(1, 1.2, 3.0))
+    timed = replace(now, answering=Percentiles(1, 1.2, 3.0))
     assert "Half of the answers took at most 1.2 s." in words(timed, now)
 
 

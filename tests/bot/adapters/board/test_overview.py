@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.startup import Part
+from bot.domain.health import ComponentStatus
 from bot.store.store import Store, open_store, sqlite_url
 from tests.bot.adapters.board.state_app import Client, Told, state_app
 from tests.bot.server import BEARER, TOKEN, settings_for
@@ -90,9 +90,9 @@ async def test_what_needs_attention_is_named_with_the_way_there(
     await add_interaction(store, "i1", at=hour_ago, status="failed")
     await add_escalation(store, "i1", opened_at=hour_ago)
     told.parts = (
-        Part("index", "failed", "the disk is full.", "Make room."),
-        Part("limits", "paused", "paused by anna."),
-        Part("model", "absent", "not configured."),
+        ComponentStatus("index", "failed", "the disk is full.", "Make room."),
+        ComponentStatus("limits", "paused", "paused by anna."),
+        ComponentStatus("model", "absent", "not configured."),
     )
 
     shown = await page(client)
@@ -109,7 +109,7 @@ async def test_when_all_is_well_it_says_so(client: Client) -> None:
 
 
 async def test_what_people_wrote_is_text(store: Store, client: Client, told: Told) -> None:
-    told.parts = (Part("limits", "paused", "paused by <script>alert(1)</script>."),)
+    told.parts = (ComponentStatus("limits", "paused", "paused by <script>alert(1)</script>."),)
 
     assert "<script>alert" not in await page(client)
 

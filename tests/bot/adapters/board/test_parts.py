@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.board.parts import PartView, part_view
-from bot.errors import DeliveryFailed
-from bot.startup import Part
+from bot.domain.errors import DeliveryFailed
+from bot.domain.health import ComponentStatus
 from bot.store.store import Store, open_store, sqlite_url
 from tests.bot.adapters.board.state_app import Client, Told, state_app
 from tests.bot.server import settings_for
@@ -27,11 +27,11 @@ class Answers:
 
     platform = "slack"
 
-    def __init__(self, said: Part | Exception) -> None:
+    def __init__(self, said: ComponentStatus | Exception) -> None:
         self._said = said
         self.asked = 0
 
-    async def check(self) -> Part:
+    async def check(self) -> ComponentStatus:
         self.asked += 1
         if isinstance(self._said, Exception):
             raise self._said
@@ -46,7 +46,9 @@ async def again(client: Client) -> str:
 
 
 def test_a_command_at_the_end_of_a_cure_can_be_copied() -> None:
-    part = Part("knowledge", "absent", "nothing yet.", "Add pages: python -m ingestion folder P")
+    part = ComponentStatus(
+        "knowledge", "absent", "nothing yet.", "Add pages: python -m ingestion folder P"
+    )
 
     assert part_view(part) == PartView(
         "knowledge",
@@ -56,16 +58,23 @@ def test_a_command_at_the_end_of_a_cure_can_be_copied() -> None:
         "Add pages:",
         "python -m ingestion folder P",
     )
-    assert part_view(Part("model", "absent", "", "Add OPENAI_MODEL to .env")).command == ""
+    assert (
+        part_view(ComponentStatus("model", "absent", "", "Add OPENAI_MODEL to .env")).command == ""
+    )
 
 
 @pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "small", "Off.", "238 chunks"])
 def test_a_name_keeps_its_letters(name: str) -> None:
-    assert part_view(Part("embedder", "ready", name)).detail == name
+    assert part_view(ComponentStatus("embedder", "ready", name)).detail == name
 
 
 async def test_every_part_is_shown_the_broken_first(store: Store, tmp_path: Path) -> None:
-    told = Told((Part("model", "ready", "small"), Part("index", "failed", "full.", "Make room.")))
+    told = Told(
+        (
+            ComponentStatus("model", "ready", "small"),
+            ComponentStatus("index", "failed", "full.", "Make room."),
+        )
+    )
     async with state_app(store, settings_for(tmp_path), told) as client:
         shown = await (await client.get("/board/parts")).text()
 
@@ -76,8 +85,10 @@ async def test_every_part_is_shown_the_broken_first(store: Store, tmp_path: Path
 async def test_checking_again_asks_the_platforms_and_looking_does_not(
     store: Store, tmp_path: Path
 ) -> None:
-    platform = Answers(Part("Slack", "ready", "bot @desk in team T1"))
-    told = Told((Part("Slack", "ready", "events at /slack/events"),), (platform, object()))
+    platform = Answers(ComponentStatus("Slack", "ready", "bot @desk in team T1"))
+    told = Told(
+        (ComponentStatus("Slack", "ready", "events at /slack/events"),), (platform, object())
+    )
     async with state_app(store, settings_for(tmp_path), told) as client:
         await client.get("/board/parts")
         assert platform.asked == 0

@@ -11,12 +11,12 @@ from urllib.parse import quote
 import pytest
 
 from bot.adapters.board.words import LEVELS, OFFERED
-from bot.feedback import judgement
-from bot.outcomes import refused
+from bot.domain.feedback import new_feedback
+from bot.domain.outcomes import refused_outcome
+from bot.domain.types import Clarification, PostedRef, Refusal, Reply
 from bot.rendering.wording import NOT_SAID
 from bot.store.searching import StoredSearches
 from bot.store.store import Store
-from bot.types import Clarification, PostedRef, Refusal, Reply
 from bot.why.signals import FOUND_BY
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.work_app import (
@@ -48,7 +48,7 @@ async def test_the_list_says_what_became_of_each_question(desk: Desk, store: Sto
     await ask(store, "m1", "vpn says error 809", response=SURE)
     await ask(store, "m2", "who approves travel", response=Reply("Hi.", "generic"))
     await ask(store, "m3", "my badge is broken")
-    await store.interactions.rate(judgement((await ask(store, "m1")).id, "mika", "up"))
+    await store.interactions.rate(new_feedback((await ask(store, "m1")).id, "mika", "up"))
 
     page = await desk.get(LIST)
 
@@ -96,7 +96,7 @@ async def test_what_was_not_worked_on_is_named_so(
     desk: Desk, store: Store, note: str, named: str
 ) -> None:
     asked = message("vpn?")
-    kept = await answered(store, asked, refused(asked, Refusal("Not now.", note)))
+    kept = await answered(store, asked, refused_outcome(asked, Refusal("Not now.", note)))
 
     for page in (LIST, f"{LIST}?kind=REFUSED", f"{LIST}/{kept.id}"):
         assert f">{named}</span>" in await desk.get(page)
@@ -190,7 +190,7 @@ async def test_the_record_shows_everything_that_is_known(desk: Desk, store: Stor
     private = Reply("For your eyes [1].", "answer", (source(OPEN),), confidence=0.8)
     recorded = await ask(store, "m1", response=SURE, private=private)
     await store.interactions.rate(
-        judgement(recorded.id, "mika", "down", reason="wrong", comment="It is the red <b> one.")
+        new_feedback(recorded.id, "mika", "down", reason="wrong", comment="It is the red <b> one.")
     )
 
     words = plain(await desk.get(f"{LIST}/{recorded.id}"))

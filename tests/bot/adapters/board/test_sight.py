@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.board.shown import response_view
+from bot.domain.types import Clarification, Escalation, Reply, Response, Source
 from bot.escalations.reading import OnPage, Sight, sight_of
 from bot.readers import Reader
-from bot.types import Clarification, Escalation, Reply, Response, Source
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, Principal
 from tests.builders import chunk

@@ -8,11 +8,11 @@ from typing import get_args
 import pytest
 
 from bot.adapters.board import words
-from bot.escalations.types import State
-from bot.feedback import REASONS
-from bot.outcomes import AnswerType
-from bot.records.searching import AskedQuestion
-from bot.types import EscalationReason, Intent, InteractionId, Status
+from bot.domain.cases import State
+from bot.domain.feedback import REASONS
+from bot.domain.outcomes import AnswerType
+from bot.domain.record_search import AskedQuestion
+from bot.domain.types import EscalationReason, Intent, InteractionId, Status
 from tests.builders import NOON
 
 ASKED = AskedQuestion(

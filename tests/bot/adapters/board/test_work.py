@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from bot.adapters.board.queue import case_lines, empty, queue_query, tab_of
 from bot.adapters.board.work import ACTS, allowed, work_view
-from bot.errors import ActRefused
+from bot.domain.cases import Actor, Case, CaseStatus, CaseStep, State
+from bot.domain.errors import ActRefused
+from bot.domain.types import EscalationReason, InteractionId
+from bot.escalations.case_view import CaseView
 from bot.escalations.finding import Finding
-from bot.escalations.life import after
-from bot.escalations.types import Actor, Case, CaseStep, Standing, State
-from bot.escalations.view import CaseView
-from bot.types import EscalationReason, InteractionId
+from bot.escalations.lifecycle import after
 from tests.bot.adapters.outcomes import VPN
 from tests.builders import NOON
 
@@ -22,7 +22,7 @@ ANNA = Actor("anna", "Anna Lopez", "expert")
 CASE = Case(
     interaction_id=InteractionId("i1"),
     tenant="default",
-    standing=Standing("open"),
+    standing=CaseStatus("open"),
     reason="nothing_found",
     question="Where?",
     asker_id="mika",
@@ -37,7 +37,7 @@ HALF_AN_HOUR = timedelta(minutes=30)
 
 
 def standing(state: State, owner: str = "") -> Case:
-    return replace(CASE, standing=Standing(state, owner, owner.title()))
+    return replace(CASE, standing=CaseStatus(state, owner, owner.title()))
 
 
 @given(

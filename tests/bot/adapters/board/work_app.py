@@ -14,16 +14,9 @@ from aiohttp.typedefs import Handler
 
 from bot.adapters.board.frame import mount_frame
 from bot.adapters.board.working import mount_work
-from bot.config import load_settings
-from bot.doors.doors import mount_doors
-from bot.doors.identity import SIGNED_IN
-from bot.doors.roles import SignedIn
-from bot.escalations.casework import Casework
-from bot.escalations.origin import Origins
-from bot.escalations.reading import IndexReading
-from bot.records.searching import Searches
-from bot.store.store import Store
-from bot.types import (
+from bot.domain.record_search import Searches
+from bot.domain.settings import load_settings
+from bot.domain.types import (
     Escalation,
     FoundPassage,
     Intent,
@@ -36,6 +29,12 @@ from bot.types import (
     Source,
     Trace,
 )
+from bot.domain.users import SignedIn
+from bot.doors.doors import mount_doors
+from bot.doors.identity import SIGNED_IN
+from bot.escalations.casework import Casework, QuestionLinks
+from bot.escalations.reading import IndexReading
+from bot.store.store import Store
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.builders import chunk, message, route
@@ -216,7 +215,7 @@ def board_app(
         record=store.interactions,
         readable=readable,
         index=shelf,
-        origins=Origins(store.interactions, {"slack": Links()}),
+        origins=QuestionLinks(store.interactions, {"slack": Links()}),
         patience=timedelta(minutes=30),
     )
     return app

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.types import (
+from bot.domain.types import (
     Clarification,
     Escalation,
     FoundPassage,

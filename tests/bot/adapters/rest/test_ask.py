@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from bot.domain.types import Message, Outcome
 from bot.durable.work import Limits
 from bot.store.store import Store
-from bot.types import Message, Outcome
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate, replied
 from tests.bot.recorded import spoken

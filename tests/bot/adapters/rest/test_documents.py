@@ -15,9 +15,9 @@ from bot.adapters.rest.documents import DocumentsApi
 from bot.adapters.rest.openapi import document as api_document
 from bot.adapters.rest.operations import Operation
 from bot.adapters.rest.operations_documents import OPERATIONS
+from bot.domain.errors import StoreUnavailable
 from bot.doors.problems import ProblemDetails
 from bot.doors.receiving import upload_bounds
-from bot.errors import StoreUnavailable
 from bot.store.store import Store
 from tests.bot.server import BEARER, TOKEN, Client, serving, settings_for
 from tests.bot.shelves import RUN, Shelf, document, documents_api

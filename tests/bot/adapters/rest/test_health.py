@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.startup import Part
+from bot.domain.health import ComponentStatus
 from bot.store.store import Store
 from tests.bot.server import BEARER, TOKEN, serving, settings_for
 
 BROKEN = (
-    Part("index", "failed", "can't read /srv/index.sqlite.", "Run `python -m ingestion`."),
-    Part("model", "absent", "not configured.", "Set OPENAI_MODEL."),
+    ComponentStatus(
+        "index", "failed", "can't read /srv/index.sqlite.", "Run `python -m ingestion`."
+    ),
+    ComponentStatus("model", "absent", "not configured.", "Set OPENAI_MODEL."),
 )
 
 
@@ -24,7 +26,7 @@ async def test_a_running_process_is_healthy_even_when_a_part_is_broken(
 
 
 async def test_all_that_is_needed_is_ready(store: Store, tmp_path: Path) -> None:
-    parts = (Part("index", "ready", "25 pages."), BROKEN[1])
+    parts = (ComponentStatus("index", "ready", "25 pages."), BROKEN[1])
     async with serving(store, settings_for(tmp_path), parts=parts) as client:
         response = await client.get("/ready")
         body = await response.json()
@@ -35,7 +37,7 @@ async def test_all_that_is_needed_is_ready(store: Store, tmp_path: Path) -> None
 
 
 async def test_a_broken_platform_is_told_and_the_others_go_on(store: Store, tmp_path: Path) -> None:
-    parts = (Part("Slack", "failed", "The token is refused.", vital=False),)
+    parts = (ComponentStatus("Slack", "failed", "The token is refused.", vital=False),)
     async with serving(store, settings_for(tmp_path), parts=parts) as client:
         response = await client.get("/ready")
         body = await response.json()

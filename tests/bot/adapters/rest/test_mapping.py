@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.rest.mapping import answer_of, pipeline_of
-from bot.types import Reply, Response
+from bot.domain.types import Reply, Response
 from tests.bot.adapters.rest import replies
 
 NOT_FOUND = "Not in the wiki."

@@ -15,12 +15,12 @@ from bot.adapters.rest import mount
 from bot.adapters.rest.openapi import document
 from bot.adapters.rest.operations import OPERATIONS, Operation, in_v1
 from bot.adapters.rest.record import RecordApi
+from bot.domain.errors import InteractionUnknown, RateExceeded, StoreUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.outcomes import refused_outcome as refused_by
+from bot.domain.types import InteractionId, Limit, Message, Outcome, Refusal
 from bot.doors.problems import ProblemDetails
-from bot.errors import InteractionUnknown, RateExceeded, StoreUnavailable
-from bot.outcomes import refused as refused_by
-from bot.startup import Part
 from bot.store.store import Store
-from bot.types import InteractionId, Limit, Message, Outcome, Refusal
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.inboxes import inbox_over
 from tests.bot.offices import ReadsEverything
@@ -31,7 +31,7 @@ from tests.bot.store.filled import add_escalation, add_interaction
 JSON = {"Content-Type": "application/json"}
 EVIL = {"Origin": "https://evil.example"}
 METHODS = {"get", "put", "post", "patch", "delete"}
-FAILED = (Part("index", "failed", "gone", "Mend it."),)
+FAILED = (ComponentStatus("index", "failed", "gone", "Mend it."),)
 
 
 def test_every_route_is_documented_and_every_documented_route_is_there(
@@ -61,7 +61,7 @@ def test_every_route_is_documented_and_every_documented_route_is_there(
     assert served == documented
 
 
-async def no_parts() -> tuple[Part, ...]:
+async def no_parts() -> tuple[ComponentStatus, ...]:
     return ()
 
 

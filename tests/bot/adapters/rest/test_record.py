@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.records.places import written
-from bot.records.searching import Place
+from bot.domain.record_search import Cursor, encode_cursor
 from bot.store.store import Store
 from tests.bot.server import BEARER, TOKEN, Client, serving, settings_for
 from tests.bot.store.filled import add_escalation, add_interaction, add_usage
@@ -85,9 +84,9 @@ async def test_questions_are_found_by_words_and_time(store: Store, tmp_path: Pat
         (QUESTIONS, {"cursor": "!"}, "cursor"),
         (QUESTIONS, {"cursor": "AAAA"}, "cursor"),
         (QUESTIONS, {"cursor": "W10"}, "cursor"),
-        (QUESTIONS, {"cursor": written(Place(NOON, ("not a number",)))}, "cursor"),
-        (QUESTIONS, {"cursor": written(Place(NOON, ("9" * 30,)))}, "cursor"),
-        (ESCALATIONS, {"cursor": written(Place(NOON, ("a", "b")))}, "cursor"),
+        (QUESTIONS, {"cursor": encode_cursor(Cursor(NOON, ("not a number",)))}, "cursor"),
+        (QUESTIONS, {"cursor": encode_cursor(Cursor(NOON, ("9" * 30,)))}, "cursor"),
+        (ESCALATIONS, {"cursor": encode_cursor(Cursor(NOON, ("a", "b")))}, "cursor"),
         (ESCALATIONS, {"state": "lost"}, "state"),
         (ESCALATIONS, {"cursor": "eyJhIjoxfQ"}, "cursor"),
         (USAGE, {"by": "mood"}, "by"),

@@ -13,9 +13,18 @@ import pytest
 from bot.adapters.rest.mapping import NOT_FOUND_V1, answer_v2_of
 from bot.adapters.rest.openapi import OPERATIONS, document
 from bot.adapters.rest.operations import V1, V2
-from bot.outcomes import error_code, refused, unavailable
+from bot.domain.outcomes import error_code, refused_outcome, unavailable_outcome
+from bot.domain.types import (
+    ErrorCode,
+    Escalation,
+    Limit,
+    Message,
+    Outcome,
+    Refusal,
+    Reply,
+    Response,
+)
 from bot.store.store import Store
-from bot.types import ErrorCode, Escalation, Limit, Message, Outcome, Refusal, Reply, Response
 from rag.errors import (
     IndexMismatch,
     IndexUnavailable,
@@ -67,7 +76,7 @@ async def test_a_limit_is_an_error_that_says_when_to_come_back(
 ) -> None:
     until = datetime.now(UTC) + LATER if kind in {"rate", "budget"} else None
     limit = Refusal("Too much.", kind, limit=Limit(kind, until))
-    desk = always(lambda message: refused(message, limit))
+    desk = always(lambda message: refused_outcome(message, limit))
     async with serving(store, settings_for(tmp_path), desk=desk) as client:
         first, told = await ask(client, V2, "k")
         again, told_again = await ask(client, V2, "k")
@@ -89,7 +98,7 @@ async def test_a_limit_that_is_over_is_told_with_the_shortest_wait(
     store: Store, tmp_path: Path
 ) -> None:
     past = Limit("rate", datetime.now(UTC) - timedelta(days=1))
-    desk = always(lambda message: refused(message, Refusal("Wait.", "rate", limit=past)))
+    desk = always(lambda message: refused_outcome(message, Refusal("Wait.", "rate", limit=past)))
     async with serving(store, settings_for(tmp_path), desk=desk) as client:
         response, _ = await ask(client, V2)
 
@@ -148,7 +157,7 @@ async def test_version_1_says_the_old_sentence_unless_another_is_set(
 async def test_what_did_not_work_is_told_by_a_code(
     store: Store, tmp_path: Path, error: ErrorCode
 ) -> None:
-    desk = always(lambda message: unavailable(message, "broken", error))
+    desk = always(lambda message: unavailable_outcome(message, "broken", error))
     async with serving(store, settings_for(tmp_path), desk=desk) as client:
         response, told = await ask(client, V2)
         _, before = await ask(client, V1)

@@ -11,8 +11,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.endpoint import mount
-from bot.config import Settings, load_settings
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.settings import Settings, load_settings
 from bot.store.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.answering import Bot, bot_at
@@ -60,12 +60,12 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox) -> Office:
+def office(store: Store, inbox: KeepingInbox) -> ChatContext:
     return office_over(store, inbox, tenant="acme")
 
 
 @pytest.fixture
-async def client(channel: SlackChannel, office: Office) -> AsyncIterator[Client]:
+async def client(channel: SlackChannel, office: ChatContext) -> AsyncIterator[Client]:
     app = web.Application()
     mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
@@ -93,7 +93,7 @@ def api(slack: FakeSlack) -> AsyncWebClient:
 
 @pytest.fixture(params=["http", "socket"])
 async def ann(
-    request: pytest.FixtureRequest, slack: FakeSlack, settings: Settings, office: Office
+    request: pytest.FixtureRequest, slack: FakeSlack, settings: Settings, office: ChatContext
 ) -> AsyncIterator[Visitor]:
     """Yield Alice at a bot that is reached by HTTP, and at one that is reached by its socket."""
     over_socket = request.param == "socket"
@@ -106,7 +106,7 @@ async def ann(
 
 @pytest.fixture
 async def scene(
-    slack: FakeSlack, store: Store, settings: Settings, office: Office, clock: Clock
+    slack: FakeSlack, store: Store, settings: Settings, office: ChatContext, clock: Clock
 ) -> AsyncIterator[Scene]:
     """Yield a bot whose people are asked, and see its board at desk.example.com."""
     wanted = settings.model_copy(update={"public_url": "https://desk.example.com"})

@@ -12,10 +12,10 @@ from aiohttp import web
 
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.commands.run_screen import RunScreen
-from bot.orders.following.followers import Followers
-from bot.orders.following.message import Time
-from bot.orders.following.notes import RunNotes, RunShown
-from bot.orders.watching import Watch
+from bot.chat.commands.run_followers import RunFollowers
+from bot.chat.commands.run_leases import RunLease, RunLeases
+from bot.chat.commands.run_message import Clock
+from bot.chat.commands.run_status import RunWatcher
 from bot.store.store import Store
 from ingestion.records.types import Failure
 from tests.bot.adapters.inbox import KeepingInbox
@@ -51,22 +51,22 @@ class Theatre:
     shelf: Shelf = field(default_factory=lambda: Shelf(RUNNING))
     elsewhere: int = 0
 
-    def notes(self, owner: str = "local") -> RunNotes:
-        return RunNotes(self.store.notes, "acme", owner, platform="slack", clock=clock)
+    def notes(self, owner: str = "local") -> RunLeases:
+        return RunLeases(self.store.notes, "acme", owner, platform="slack", clock=clock)
 
-    def followers(self, owner: str = "local") -> Followers:
+    def followers(self, owner: str = "local") -> RunFollowers:
         office = office_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
-        watch = Watch(self.shelf, pause=hurried, clock=clock)
+        watch = RunWatcher(self.shelf, pause=hurried, clock=clock)
         client, caller = self.channel.client, self.channel.caller
-        return Followers(
+        return RunFollowers(
             orders=replace(office.orders, watch=watch),
             notes=self.notes(owner),
             screen=RunScreen(client, caller, self.channel, tenant="acme"),
-            time=Time(hurried, clock),
+            time=Clock(hurried, clock),
         )
 
     @asynccontextmanager
-    async def process(self, owner: str = "local") -> AsyncIterator[Followers]:
+    async def process(self, owner: str = "local") -> AsyncIterator[RunFollowers]:
         """Run a process until the block ends; then it stops in order."""
         followers = self.followers(owner)
         app = web.Application()
@@ -78,7 +78,7 @@ class Theatre:
         finally:
             await runner.cleanup()
 
-    async def order(self, followers: Followers, channel: str = HELP) -> None:
+    async def order(self, followers: RunFollowers, channel: str = HELP) -> None:
         await followers.begin("r1", user=ALICE, channel=channel, elsewhere=self.gone_elsewhere)
 
     def gone_elsewhere(self, where: str) -> None:
@@ -107,5 +107,5 @@ class Theatre:
             while await self.store.notes.beginning("acme", "slack:reindex"):  # noqa: ASYNC110 - it is over in another task
                 await asyncio.sleep(0.01)
 
-    async def noted(self) -> RunShown:
+    async def noted(self) -> RunLease:
         return (await self.notes().every())["r1"]

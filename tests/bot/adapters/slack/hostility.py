@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from bot.rendering.markdown import outside_code
+from bot.domain.text.markdown import outside_code
 
 ATTACKS = (
     "<!channel>",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bot.adapters.slack.channel import SlackChannel
 from bot.desk import Desk
-from bot.escalations.handover import EscalationWording
+from bot.domain.handoff import HandoffWording
 from bot.gating.gate import load_gate
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
@@ -67,5 +67,5 @@ def desk_over(index: EmbeddedIndex, embedder: WordEmbedder) -> Desk:
         generic=GenericAnswers(None),
         pipeline=Pipeline(index, embedder, ExtractiveComposer(embedder)),
         gate=load_gate(0.0),
-        wording=EscalationWording(not_found="Not found.", uncertain="Not sure."),
+        wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot import errands as errands_module
 from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.wire.actions import MORE
-from bot.config import Settings
-from bot.errors import SettingInvalid
-from bot.escalations.handover import LISTED
-from bot.types import Outcome, Reply
+from bot.domain import concurrency as errands_module
+from bot.domain.errors import SettingInvalid
+from bot.domain.handoff import ON_HELP_DESK_LIST
+from bot.domain.settings import Settings
+from bot.domain.types import Outcome, Reply
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN, delivery
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question, replies
@@ -133,7 +133,7 @@ async def test_a_case_that_reaches_no_channel_is_said_to_be_on_the_list(
     slack.channels.remove(PEOPLE)
     await channel.deliver(delivery(question(), HANDED_OVER))
     (reply,) = slack.posts
-    assert LISTED in reply.shown
+    assert ON_HELP_DESK_LIST in reply.shown
     assert "I've asked" not in reply.shown
 
 

@@ -13,9 +13,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters.slack.channel import connect
 from bot.adapters.slack.endpoint import mount
-from bot.config import Settings
-from bot.errors import InboxFull, InboxUnavailable, RateExceeded
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
+from bot.domain.settings import Settings
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import (
     ALICE,
@@ -211,7 +211,7 @@ async def test_an_unmapped_workspace_is_refused_and_not_retried(
 
 
 async def test_no_event_calls_slack_and_an_outage_there_loses_none(
-    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, office: Office
+    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     """Bolt's own authorisation answers 200 with an apology when auth.test fails."""
     slack.fail("auth.test", *[Fault(status=503)] * 50)
@@ -237,7 +237,7 @@ async def test_the_bot_learns_its_own_id_at_the_start(
 
 
 async def test_client_credentials_in_the_environment_change_nothing(
-    settings: Settings, inbox: KeepingInbox, office: Office, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, inbox: KeepingInbox, office: ChatContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bolt turns itself into an OAuth app when it finds these two variables."""
     monkeypatch.setenv("SLACK_CLIENT_ID", "1.2")

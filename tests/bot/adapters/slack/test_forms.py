@@ -9,9 +9,9 @@ import pytest
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.showing.refusals import Refusals
 from bot.adapters.slack.showing.render import Form
-from bot.errors import DeliveryRefused
-from bot.escalations import handover
-from bot.types import Activity, Stage
+from bot.domain import handoff
+from bot.domain.errors import DeliveryRefused
+from bot.domain.types import Activity, Stage
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
 from tests.bot.adapters.slack.clock import Clock
@@ -86,10 +86,10 @@ async def test_an_offer_can_be_taken_up_with_words_where_buttons_are_refused(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     slack.block_types = BLOCK_TYPES - PRESSED
-    offer = replace(OFFERED, text=f"Not sure. {handover.OFFERED}")
+    offer = replace(OFFERED, text=f"Not sure. {handoff.HANDOFF_OFFER}")
     await channel.deliver(delivery(question(private=True), offer))
     (post,) = slack.posts
-    assert handover.OFFER in post.shown
+    assert handoff.HANDOFF_QUESTION in post.shown
     assert "Reply \u201cyes\u201d in this thread." in post.shown
     assert not post.labels
 
@@ -169,7 +169,7 @@ async def test_a_line_stands_for_what_slack_takes_in_no_form(
         with pytest.raises(DeliveryRefused):
             await channel.deliver(delivery(question()))
     (post,) = replies(slack)
-    assert handover.LISTED in post.shown
+    assert handoff.ON_HELP_DESK_LIST in post.shown
     asked = slack.message_at(HELP, ROOT)
     assert asked is not None
     assert "eyes" not in asked.reactions

@@ -20,10 +20,10 @@ from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.commands.commanding import Command
 from bot.adapters.slack.endpoint import PATH, mount
 from bot.adapters.slack.wire.scopes import OPTIONAL, REQUIRED
-from bot.config import Settings
-from bot.greeting import PROMPTS
-from bot.office import Office
-from bot.orders.types import Misunderstood
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
+from bot.chat.commands.types import InvalidCommand
+from bot.domain.settings import Settings
 from tests.bot.adapters.slack.workspace import scopes, state
 from tests.bot.adapters.slack.workspace.manifests import manifest_problem
 
@@ -100,7 +100,7 @@ def manifest(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture
-def taken(channel: SlackChannel, office: Office, monkeypatch: pytest.MonkeyPatch) -> Taken:
+def taken(channel: SlackChannel, office: ChatContext, monkeypatch: pytest.MonkeyPatch) -> Taken:
     """Return what the listeners take that an application has."""
     taken = Taken()
 
@@ -201,7 +201,7 @@ def test_what_commands_are_said_to_take_they_take(manifest: dict[str, Any]) -> N
         words = each["usage_hint"].replace("[--dry-run]", "| all --dry-run").split("|")
         for word in words:
             command = Command(each["command"], word.strip(), "U1", "C1", "t", "https://x")
-            assert not isinstance(command.order(), Misunderstood), word
+            assert not isinstance(command.order(), InvalidCommand), word
 
 
 def test_what_people_press_comes_back(manifest: dict[str, Any]) -> None:
@@ -212,7 +212,7 @@ def test_the_prompts_are_those_that_are_offered_later_too(manifest: dict[str, An
     prompts = manifest["features"]["agent_view"]["suggested_prompts"]
 
     assert [(each["title"], each["message"]) for each in prompts] == [
-        (prompt.title, prompt.message) for prompt in PROMPTS
+        (prompt.title, prompt.message) for prompt in SUGGESTED_PROMPTS
     ]
 
 

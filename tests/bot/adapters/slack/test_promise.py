@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.slack.channel import SlackChannel, connect
-from bot.config import load_settings
-from bot.errors import DeliveryFailed
-from bot.types import Delivery, PostedRef
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import load_settings
+from bot.domain.types import Delivery, PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET

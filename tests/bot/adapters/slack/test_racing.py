@@ -11,10 +11,10 @@ from typing import cast
 
 import pytest
 
-from bot.database_url import with_driver
-from bot.escalations.types import Actor
+from bot.domain.cases import Actor
+from bot.domain.types import InteractionId
+from bot.domain.urls import with_driver
 from bot.store.store import Store, sqlite_url, unopened
-from bot.types import InteractionId
 from tests.bot.adapters.slack.questions import question
 from tests.bot.adapters.slack.scenes import Scene
 from tests.bot.adapters.slack.workspace.answers import Answer

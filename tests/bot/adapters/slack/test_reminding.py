@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.adapters.slack.channel import SlackChannel, connect
-from bot.config import Settings
-from bot.errors import DeliveryFailed
-from bot.escalations.types import Case, Notice, Standing
+from bot.domain.cases import Case, CaseStatus, Notice
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import Settings
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.questions import PEOPLE, question
 from tests.bot.adapters.slack.server import FakeSlack
@@ -61,7 +61,7 @@ async def test_what_was_asked_elsewhere_is_not_quoted(
 async def test_a_question_that_was_opened_again_is_told_as_such(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
-    case = replace(waiting(), standing=Standing("reopened"))
+    case = replace(waiting(), standing=CaseStatus("reopened"))
     await channel.remind(case, replace(PING, step="reopen"))
     (post,) = slack.in_channel(PEOPLE)
     assert "*A question was opened again* and nobody has it." in post.shown

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.escalations.handover import WISH
-from bot.types import Message, Thread
+from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.types import Message, Thread
 from tests.bot.adapters.outcomes import HANDED_OVER
 from tests.bot.adapters.slack.questions import DIRECT, HELP, question
 from tests.bot.adapters.slack.scenes import Scene
@@ -47,7 +47,7 @@ async def test_a_reply_of_people_goes_to_its_asker_and_not_into_the_channel(scen
 async def test_a_wish_by_button_is_told_by_the_question_that_people_were_asked(
     scene: Scene,
 ) -> None:
-    asked = replace(by_command(scene), text=WISH)
+    asked = replace(by_command(scene), text=PERSON_REQUEST)
     await scene.ask(asked, replace(HANDED_OVER, question="vpn down?"))
     assert "Asked by a command" in scene.card.shown
     await scene.act("reply", text="Room 3.", id=asked.interaction_id)

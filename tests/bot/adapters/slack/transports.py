@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import SecretStr
 
 from bot.adapters.slack.arriving.socket_mode import Patience
-from bot.config import Settings
+from bot.domain.settings import Settings
 from tests.bot.adapters.slack.workspace.names import APP_TOKEN
 
 HASTY = Patience(connect=2.0, look=0.02, ping=0.2, first_pause=0.02, longest_pause=0.1, finish=1.0)

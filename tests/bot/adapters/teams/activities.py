@@ -10,7 +10,7 @@ from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient
 
 from bot.adapters.teams.wire.reading import message_of
-from bot.types import Delivery, Message, PostedRef
+from bot.domain.types import Delivery, Message, PostedRef
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names
 from tests.bot.adapters.teams.tenant.conversations import chat_of

@@ -13,10 +13,10 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.endpoint import mount
 from bot.admission import Admission, VouchedDirectory
+from bot.domain.ports import AnswersInquiries, Inbox
+from bot.domain.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
 from bot.introductions import Introductions
-from bot.ports import AnswersInquiries, Inbox
 from bot.store.store import Store
-from bot.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
 from tests.bot.adapters.saying import PAGE, TENANT, Says
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import turns

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.endpoint import mount
-from bot.config import Settings, load_settings
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.settings import Settings, load_settings
 from bot.store.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
@@ -89,12 +89,12 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox) -> Office:
+def office(store: Store, inbox: KeepingInbox) -> ChatContext:
     return office_over(store, inbox, tenant="acme")
 
 
 @pytest.fixture
-async def client(channel: TeamsChannel, office: Office) -> AsyncIterator[Client]:
+async def client(channel: TeamsChannel, office: ChatContext) -> AsyncIterator[Client]:
     app = web.Application()
     mount(app, channel, office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:

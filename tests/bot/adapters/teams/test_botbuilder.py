@@ -29,8 +29,8 @@ from bot.adapters.teams.calling.registration import registration_of, send_all_fi
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.wire.body import tenant_of
 from bot.adapters.teams.wire.reading import message_of
-from bot.config import Settings, load_settings
-from bot.errors import DeliveryFailed
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import Settings, load_settings
 from tests.bot.adapters.teams.activities import MENTION, Client, in_channel, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials

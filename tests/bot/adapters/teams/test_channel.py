@@ -15,10 +15,10 @@ from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.endpoint import mount
 from bot.adapters.teams.showing.render import typing
 from bot.adapters.teams.wire.reference import elsewhere
-from bot.config import load_settings
-from bot.errors import SettingInvalid
-from bot.office import Office
-from bot.types import Activity, Reply, Stage
+from bot.chat.adapters import ChatContext
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import load_settings
+from bot.domain.types import Activity, Reply, Stage
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, VPN, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, question
 from tests.bot.adapters.teams.server import FakeTeams
@@ -153,7 +153,7 @@ async def test_the_token_is_fetched_off_the_event_loop(
 
 
 async def test_sends_run_side_by_side_once_the_server_runs(
-    teams: FakeTeams, channel: TeamsChannel, office: Office
+    teams: FakeTeams, channel: TeamsChannel, office: ChatContext
 ) -> None:
     app = web.Application()
     mount(app, channel, office)

@@ -16,9 +16,9 @@ from bot.adapters.teams.calling.addressing import reference_in
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import connect
 from bot.adapters.teams.endpoint import mount
-from bot.config import Settings, load_settings
-from bot.errors import InboxFull, InboxUnavailable, RateExceeded
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
+from bot.domain.settings import Settings, load_settings
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import (
     BOT,
@@ -293,7 +293,7 @@ async def test_unknown_keys_do_not_make_us_fetch_for_every_request(
 
 
 async def test_while_the_keys_cannot_be_fetched_teams_is_to_try_again(
-    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, office: Office
+    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     teams.keys_down = True
     app = web.Application()
@@ -336,7 +336,7 @@ async def test_what_is_no_activity_is_refused(
     assert response.status == status
 
 
-async def _in_development(office: Office, activity: dict[str, Any]) -> int:
+async def _in_development(office: ChatContext, activity: dict[str, Any]) -> int:
     settings = load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")
     app = web.Application()
     mount(app, connect(settings), office)
@@ -346,14 +346,14 @@ async def _in_development(office: Office, activity: dict[str, Any]) -> int:
 
 
 async def test_development_mode_needs_no_token(
-    teams: FakeTeams, inbox: KeepingInbox, office: Office
+    teams: FakeTeams, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     assert await _in_development(office, in_person(teams, "vpn?")) == 200
     assert inbox.only.text == "vpn?"
 
 
 async def test_development_mode_answers_this_machine_only(
-    teams: FakeTeams, inbox: KeepingInbox, office: Office
+    teams: FakeTeams, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     away = in_person(teams, "vpn?", serviceUrl="https://evil.example/")
     assert await _in_development(office, away) == 403

@@ -17,10 +17,10 @@ import pytest
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.showing.plain import MAY_BE_TWICE
-from bot.config import Settings
-from bot.ports import Notes
+from bot.domain.ports import Notes
+from bot.domain.settings import Settings
+from bot.domain.types import Delivery, Outcome, PostedRef
 from bot.store.store import Store
-from bot.types import Delivery, Outcome, PostedRef
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.server import FakeTeams

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.teams.channel import TeamsChannel
-from bot.errors import DeliveryFailed, DeliveryRefused
-from bot.ports import OpensPlaceholders, Withdraws
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.ports import OpensPlaceholders, Withdraws
+from bot.domain.types import Message, PostedRef
 from bot.store.store import Store
-from bot.types import Message, PostedRef
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import CHANNEL, into, question
 from tests.bot.adapters.teams.conftest import Restart

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.config import load_settings
-from bot.errors import DeliveryFailed
-from bot.types import Activity, Message, PostedRef, Stage
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import load_settings
+from bot.domain.types import Activity, Message, PostedRef, Stage
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.server import FakeTeams

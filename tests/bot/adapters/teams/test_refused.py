@@ -10,11 +10,11 @@ from structlog.testing import capture_logs
 
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.config import Settings
-from bot.errors import DeliveryFailed
-from bot.escalations.handover import LISTED
+from bot.domain.errors import DeliveryFailed
+from bot.domain.handoff import ON_HELP_DESK_LIST
+from bot.domain.settings import Settings
+from bot.domain.types import Interaction, Outcome
 from bot.store.store import Store
-from bot.types import Interaction, Outcome
 from tests.bot.adapters.outcomes import ANSWER, TRACE, delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.answering import Bot, bot_at, named
@@ -96,7 +96,7 @@ async def test_an_answer_that_is_never_taken_goes_to_people(bot: Bot) -> None:
     with capture_logs() as logs:
         failed = await _failed(bot, HELP, faults=2)
     (line,) = bot.teams.messages
-    assert LISTED in line.text
+    assert ON_HELP_DESK_LIST in line.text
     case = await bot.store.escalations.get("acme", failed.id)
     assert case is not None
     assert (case.standing.state, case.reason) == ("open", "undelivered")

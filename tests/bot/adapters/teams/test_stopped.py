@@ -9,10 +9,10 @@ import pytest
 
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import connect
-from bot.config import Settings
-from bot.ports import ReportStage
+from bot.domain.ports import ReportStage
+from bot.domain.settings import Settings
+from bot.domain.types import Inquiry, Interaction, Outcome, Stage
 from bot.store.store import Store
-from bot.types import Inquiry, Interaction, Outcome, Stage
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.teams.answering import Bot, bot_at, named
 from tests.bot.adapters.teams.server import FakeTeams

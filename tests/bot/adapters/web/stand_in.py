@@ -14,15 +14,9 @@ from aiohttp.test_utils import TestClient
 
 from bot.adapters.web.pages import WebChat
 from bot.admission import Admission, VouchedDirectory
-from bot.config import load_settings
-from bot.doors.doors import mount_doors
-from bot.doors.identity import person_of
-from bot.durable.work import Limits
-from bot.escalations.reading import Readable
-from bot.gating.gate import load_gate
-from bot.ports import AnswersInquiries, ReportStage
-from bot.store.store import Store
-from bot.types import (
+from bot.domain.ports import AnswersInquiries, ReportStage
+from bot.domain.settings import load_settings
+from bot.domain.types import (
     Clarification,
     Escalation,
     Inquiry,
@@ -34,6 +28,12 @@ from bot.types import (
     Stage,
     Trace,
 )
+from bot.doors.doors import mount_doors
+from bot.doors.identity import person_of
+from bot.durable.work import Limits
+from bot.escalations.reading import Readable
+from bot.gating.gate import load_gate
+from bot.store.store import Store
 from rag.types import Chunk, Principal
 from tests.bot.inboxes import inbox_over, running
 from tests.bot.offices import ReadsEverything

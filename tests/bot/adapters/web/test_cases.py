@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.web.cases import case_view
-from bot.escalations.types import Act, Actor, Case, CaseStep, Role, Standing, State, Step
+from bot.domain.cases import Act, Actor, ActorRole, Case, CaseStatus, CaseStep, State, Step
+from bot.domain.types import InteractionId
 from bot.store.store import Store
-from bot.types import InteractionId
 from tests.bot.adapters.web.stand_in import Browser
 from tests.builders import NOON
 
@@ -23,7 +23,7 @@ def case(state: State) -> Case:
     return Case(
         interaction_id=CASE,
         tenant="default",
-        standing=Standing(state, "anna-it", "Anna Lopez"),
+        standing=CaseStatus(state, "anna-it", "Anna Lopez"),
         reason="asked_for_human",
         question="a person, please",
         asker_id="visitor",
@@ -82,7 +82,7 @@ def test_what_people_and_the_asker_said_is_told_apart() -> None:
 
 
 @pytest.mark.parametrize("role", ["asker", "expert"])
-def test_who_answers_is_a_person_even_where_they_asked_themselves(role: Role) -> None:
+def test_who_answers_is_a_person_even_where_they_asked_themselves(role: ActorRole) -> None:
     steps = [step("reply", Actor("visitor", "", role), "Try port 443.")]
 
     (said,) = case_view(case("answered"), steps).said

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from bot.adapters.web.listing import LISTED, Asked, Listing, listing_of
-from bot.records.threads import AskedQuestion, ThreadSummary
-from bot.types import InteractionId
+from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.types import InteractionId
 from tests.builders import NOON
 
 
@@ -22,8 +22,8 @@ def threads(count: int, question: str = "vpn?") -> list[ThreadSummary]:
     ]
 
 
-def questions(count: int, question: str = "vpn?") -> list[AskedQuestion]:
-    return [AskedQuestion(InteractionId(f"i{n}"), f"t{n}", question, NOON) for n in range(count)]
+def questions(count: int, question: str = "vpn?") -> list[FoundQuestion]:
+    return [FoundQuestion(InteractionId(f"i{n}"), f"t{n}", question, NOON) for n in range(count)]
 
 
 def title(listing: Listing) -> str:

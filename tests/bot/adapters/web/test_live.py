@@ -18,14 +18,14 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters.web.exchanges import Exchanges
 from bot.adapters.web.live import STREAMS, Live, Tempo, news
-from bot.config import load_settings
+from bot.domain.cases import Actor
+from bot.domain.errors import StoreUnavailable
+from bot.domain.record_search import InteractionGlance
+from bot.domain.settings import load_settings
+from bot.domain.types import InteractionId, Stage, Thread
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
-from bot.errors import StoreUnavailable
-from bot.escalations.types import Actor
-from bot.records.watching import Glance
 from bot.store.store import Store, open_store, sqlite_url
-from bot.types import InteractionId, Stage, Thread
 from tests.bot.adapters.web.stand_in import Browser, KnowsVpn, OnePage, chat_app, exchange_of
 from tests.bot.offices import ReadsEverything
 
@@ -83,14 +83,14 @@ async def listening(browser: Browser, conversation: str) -> AsyncIterator[Listen
         yield Listener(response)
 
 
-def told(before: Sequence[Glance], now: Sequence[Glance]) -> list[str]:
+def told(before: Sequence[InteractionGlance], now: Sequence[InteractionGlance]) -> list[str]:
     lines = b"".join(news({each.id: each for each in before}, now)).decode().split("\n")
     return [line.removeprefix("event: ") for line in lines if line.startswith("event: ")]
 
 
-WORKING = Glance(ONE, "working", Stage.SEARCHING)
-DONE = Glance(ONE, "done", Stage.DONE)
-OPEN = Glance(ONE, "done", Stage.DONE, "open", 1)
+WORKING = InteractionGlance(ONE, "working", Stage.SEARCHING)
+DONE = InteractionGlance(ONE, "done", Stage.DONE)
+OPEN = InteractionGlance(ONE, "done", Stage.DONE, "open", 1)
 
 
 @pytest.mark.parametrize(
@@ -106,13 +106,13 @@ OPEN = Glance(ONE, "done", Stage.DONE, "open", 1)
         ([], [OPEN], ["answer", "case"]),
         ([OPEN], [OPEN], []),
         ([OPEN], [replace(OPEN, case_version=2)], ["case"]),
-        ([OPEN], [Glance(ONE, "cancelled")], ["answer"]),
-        ([WORKING], [Glance(ONE, "cancelling")], ["answer"]),
-        ([DONE], [DONE, Glance(TWO, "working")], ["stage"]),
+        ([OPEN], [InteractionGlance(ONE, "cancelled")], ["answer"]),
+        ([WORKING], [InteractionGlance(ONE, "cancelling")], ["answer"]),
+        ([DONE], [DONE, InteractionGlance(TWO, "working")], ["stage"]),
     ],
 )
 def test_what_changed_is_told_and_nothing_else(
-    before: list[Glance], now: list[Glance], events: list[str]
+    before: list[InteractionGlance], now: list[InteractionGlance], events: list[str]
 ) -> None:
     assert told(before, now) == events
 
@@ -262,11 +262,11 @@ async def visiting(
 class Looked:
     """A conversation that is set by the test, and how often it was looked at."""
 
-    now: list[Glance] = field(default_factory=list)
+    now: list[InteractionGlance] = field(default_factory=list)
     looks: int = 0
     away: bool = False
 
-    async def thread(self, thread: Thread, limit: int) -> Sequence[Glance]:
+    async def thread(self, thread: Thread, limit: int) -> Sequence[InteractionGlance]:
         self.looks += 1
         if self.away:
             raise StoreUnavailable("The record is away.")
@@ -368,11 +368,11 @@ async def test_a_browser_that_left_is_not_looked_for_any_more(tmp_path: Path, st
         (replace(OPEN, case_state="resolved"), None),
         (replace(OPEN, case_state="declined"), None),
         (DONE, None),
-        (Glance(ONE, "cancelled"), None),
+        (InteractionGlance(ONE, "cancelled"), None),
     ],
 )
 def test_the_record_is_looked_at_as_often_as_something_may_change(
-    glance: Glance, seconds: float | None
+    glance: InteractionGlance, seconds: float | None
 ) -> None:
     assert Tempo().pause([glance]) == seconds
     assert Tempo().pause([DONE, glance, DONE]) == seconds

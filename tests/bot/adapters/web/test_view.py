@@ -8,9 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from bot.adapters.web.view import ExchangeView, exchange_view
-from bot.escalations.reading import Sight
-from bot.rendering.wording import UNSURE
-from bot.types import (
+from bot.domain.types import (
     Activity,
     Escalation,
     Interaction,
@@ -20,7 +18,9 @@ from bot.types import (
     Stage,
     Trace,
 )
-from bot.types import Intent as Intents
+from bot.domain.types import Intent as Intents
+from bot.escalations.reading import Sight
+from bot.rendering.wording import UNSURE
 from tests.bot.adapters.web.stand_in import SOURCE
 from tests.builders import NOON, chunk, message, route
 

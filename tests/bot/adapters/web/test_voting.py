@@ -6,9 +6,9 @@ import pytest
 
 from bot.adapters.web.thumbs import WORDS, votes_view
 from bot.adapters.web.voting import LONGEST_COMMENT
-from bot.feedback import REASONS, judgement
+from bot.domain.feedback import REASONS, new_feedback
+from bot.domain.types import Feedback, InteractionId
 from bot.store.store import Store
-from bot.types import Feedback, InteractionId
 from tests.bot.adapters.web.stand_in import Browser
 
 SOME = InteractionId("00000000-0000-0000-0000-000000000001")
@@ -23,7 +23,7 @@ def test_every_reason_that_the_api_takes_has_words() -> None:
 
 
 def test_a_reason_of_a_later_version_is_no_reason_here() -> None:
-    said = Feedback(SOME, "anna", "down", judgement(SOME, "anna", "down").given_at, reason="new")
+    said = Feedback(SOME, "anna", "down", new_feedback(SOME, "anna", "down").given_at, reason="new")
 
     assert not votes_view(said).told
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import ClientResponse
 
-from bot.config import Settings
+from bot.domain.settings import Settings
 from tests.bot.server import PAGE_VIEW, Client, settings_for
 from tests.oidc import CLIENT_ID, FakeIssuer
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.doors.roles import SignedIn
+from bot.domain.types import Person
+from bot.domain.users import SignedIn
 from bot.doors.signin.claims import (
     Admittance,
     Claims,
@@ -16,7 +17,6 @@ from bot.doors.signin.claims import (
     verified_email,
 )
 from bot.doors.signin.errors import SignInRefused
-from bot.types import Person
 from tests.oidc import ANNA, TENANT
 
 PLAIN = Admittance("https://id.example")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from aiohttp.test_utils import make_mocked_request
 
+from bot.domain.types import Person
+from bot.domain.users import SignedIn
 from bot.doors.identity import Identities
-from bot.doors.roles import SignedIn
 from bot.doors.signin.attempts import WrongTokens
 from bot.doors.signin.doorkeeper import Doorkeeper
-from bot.types import Person
 from tests.bot.server import BEARER, TOKEN, settings_for
 
 

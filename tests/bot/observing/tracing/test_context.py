@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.doors.doors import mount_doors
 from bot.observing.tracing.context import (
     continue_trace,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from opentelemetry import trace
 
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
 from bot.observing.tracing.setup import set_up_tracing, tracing_part
 from rag import telemetry
 from rag.telemetry import span

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
-from bot.errors import DeliveryFailed
+from bot.domain.errors import DeliveryFailed
+from bot.domain.outcomes import unavailable_outcome
+from bot.domain.types import Delivery, Intent, Outcome, PostedRef, Reply, Trace
 from bot.observing.tracing.context import current_trace_id, current_traceparent
 from bot.observing.tracing.spans import deliver_span, interaction_span
-from bot.outcomes import unavailable
-from bot.types import Delivery, Intent, Outcome, PostedRef, Reply, Trace
 from rag import telemetry
 from rag.telemetry import span
 from tests.builders import message, route
@@ -26,7 +26,7 @@ DELIVERY = Delivery("d1", ASKED.interaction_id, ASKED, OUTCOME)
 
 def test_the_root_says_which_interaction_and_what_became_of_it(spans: Spans) -> None:
     with interaction_span(ASKED) as opened:
-        opened.answered(unavailable(ASKED, "broken"))
+        opened.answered(unavailable_outcome(ASKED, "broken"))
 
     told = dict(spans.told("interaction"))
     conversation = told.pop("gen_ai.conversation.id")

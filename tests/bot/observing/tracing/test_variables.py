@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.errors import SettingInvalid
+from bot.domain.errors import SettingInvalid
 from bot.observing.tracing.variables import Wanted, wanted
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"

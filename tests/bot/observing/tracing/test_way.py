@@ -7,13 +7,13 @@ from pathlib import Path
 from opentelemetry.trace import StatusCode
 
 from bot.desk import Desk
-from bot.escalations.handover import EscalationWording
+from bot.domain.handoff import HandoffWording
+from bot.domain.types import Delivery, Escalation, Message, Outcome, Reply, Stage
 from bot.gating.gate import load_gate
 from bot.observing.tracing.spans import deliver_span, interaction_span
 from bot.parts import Parts, open_parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.types import Delivery, Escalation, Message, Outcome, Reply, Stage
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
 from rag.errors import ModelUnavailable
@@ -30,7 +30,7 @@ from tests.spans import Spans
 
 SAID = "The office router blocks UDP port 4500."
 STATED = [(SAID, "blocks UDP port 4500"), ("It costs 99 euros.", "blocks UDP port 4500")]
-WORDING = EscalationWording(not_found="Not there.", uncertain="Not sure.")
+WORDING = HandoffWording(not_found="Not there.", uncertain="Not sure.")
 
 
 async def unseen(_: Stage, __: int = 0) -> None:

@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from bot.errors import DeliveryFailed
-from bot.orders.following.message import EDIT_SECONDS, RunMessage, Time
-from bot.orders.following.notes import RunNotes, RunShown
-from bot.orders.following.ports import NotTaken
-from bot.orders.told import RunTold
+from bot.chat.commands.run_leases import RunLease, RunLeases
+from bot.chat.commands.run_message import EDIT_SECONDS, Clock, NotTaken, RunMessage
+from bot.chat.commands.run_status import RunStatus
+from bot.domain.errors import DeliveryFailed
 from bot.store.store import Store
 
-ORDERED = RunShown("r1", "alice", "help", ordered_at=1_000.0)
+ORDERED = RunLease("r1", "alice", "help", ordered_at=1_000.0)
 
 
 @dataclass
@@ -23,7 +22,7 @@ class Played:
     seconds: float = 0.0
     lost: int = 0
     busy: int = 0
-    posts: list[RunTold] = field(default_factory=list)
+    posts: list[RunStatus] = field(default_factory=list)
     at: list[float] = field(default_factory=list)
 
     def clock(self) -> float:
@@ -32,16 +31,16 @@ class Played:
     async def pause(self, seconds: float) -> None:
         self.seconds += seconds
 
-    async def place_of(self, shown: RunShown) -> str:
+    async def place_of(self, shown: RunLease) -> str:
         return shown.channel
 
-    async def direct(self, shown: RunShown) -> str:
+    async def direct(self, shown: RunLease) -> str:
         return f"direct:{shown.user}"
 
     def is_alone(self, place: str) -> bool:
         return place.startswith("direct:")
 
-    async def post(self, shown: RunShown, told: RunTold) -> str:
+    async def post(self, shown: RunLease, told: RunStatus) -> str:
         self.at.append(self.seconds)
         if self.busy:
             self.busy -= 1
@@ -52,28 +51,28 @@ class Played:
             raise DeliveryFailed("Nobody answered.")
         return f"m{len(self.posts)}"
 
-    async def find(self, shown: RunShown, besides: str) -> str | None:
+    async def find(self, shown: RunLease, besides: str) -> str | None:
         return None
 
-    async def edit(self, shown: RunShown, told: RunTold) -> None:
+    async def edit(self, shown: RunLease, told: RunStatus) -> None:
         self.at.append(self.seconds)
         self.posts[int(shown.posted[1:]) - 1] = told
 
 
-async def pages(screen: Played, *counts: int) -> AsyncIterator[RunTold]:
+async def pages(screen: Played, *counts: int) -> AsyncIterator[RunStatus]:
     """Tell a run that goes on by these pages, and ends."""
     for count in counts:
-        yield RunTold(run_id="r1", state="running", pages=count, total=100)
+        yield RunStatus(run_id="r1", state="running", pages=count, total=100)
         await screen.pause(0.5)
-    yield RunTold(run_id="r1", state="done", ended=True)
+    yield RunStatus(run_id="r1", state="done", ended=True)
 
 
 def message(screen: Played, store: Store) -> RunMessage:
     return RunMessage(
         ORDERED,
         screen=screen,
-        notes=RunNotes(store.notes, "acme", "local", platform="chat", clock=screen.clock),
-        time=Time(screen.pause, screen.clock),
+        notes=RunLeases(store.notes, "acme", "local", platform="chat", clock=screen.clock),
+        time=Clock(screen.pause, screen.clock),
         new=True,
         elsewhere=lambda _: None,
     )
@@ -107,15 +106,15 @@ async def test_the_doubt_is_noted_before_posting_and_gone_after_it(store: Store)
     noted: list[tuple[int, str]] = []
 
     class Watched(Played):
-        async def post(self, shown: RunShown, told: RunTold) -> str:
+        async def post(self, shown: RunLease, told: RunStatus) -> str:
             await self.look()
             return await super().post(shown, told)
 
-        async def edit(self, shown: RunShown, told: RunTold) -> None:
+        async def edit(self, shown: RunLease, told: RunStatus) -> None:
             await self.look()
 
         async def look(self) -> None:
-            notes = RunNotes(store.notes, "acme", "local", platform="chat")
+            notes = RunLeases(store.notes, "acme", "local", platform="chat")
             shown = (await notes.every())["r1"]
             noted.append((shown.tries, shown.posted))
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bot.orders.following.notes import SILENT_SECONDS, RunNotes, RunShown
+from bot.chat.commands.run_leases import SILENT_SECONDS, RunLease, RunLeases
 from bot.store.store import Store
 
-SHOWN = RunShown("r1", "alice", "help", ordered_at=1_000.0, place="help", posted="1.2")
+SHOWN = RunLease("r1", "alice", "help", ordered_at=1_000.0, place="help", posted="1.2")
 
 
 @dataclass
@@ -26,11 +26,11 @@ def clock() -> Clock:
     return Clock()
 
 
-def notes(store: Store, clock: Clock, owner: str) -> RunNotes:
-    return RunNotes(store.notes, "acme", owner, platform="chat", clock=clock.read)
+def notes(store: Store, clock: Clock, owner: str) -> RunLeases:
+    return RunLeases(store.notes, "acme", owner, platform="chat", clock=clock.read)
 
 
-async def left(store: Store, clock: Clock) -> RunShown:
+async def left(store: Store, clock: Clock) -> RunLease:
     """Return what a process noted last."""
     dead = notes(store, clock, "dead")
     await dead.keep(SHOWN)

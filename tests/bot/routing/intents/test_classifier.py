@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import structlog
 
+from bot.domain.types import Intent
 from bot.routing.intents.classifier import IntentClassifier, Thresholds, Training, load_classifier
 from bot.routing.intents.seeds import LEARNT, fingerprint, load_seeds
-from bot.types import Intent
 from rag.models.embedding.local import LocalEmbedder
 
 LIMITS = Thresholds(0.7, 0.4, 0.8, 0.3)

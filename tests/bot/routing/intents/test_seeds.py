@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from bot.domain.types import Intent
 from bot.routing.intents.plain import plain
 from bot.routing.intents.rules import Rules
 from bot.routing.intents.seeds import LEARNT, load_seeds
-from bot.types import Intent
 
 HUMAN_SEEDS_HEARD = 0.97
 """The rest of these seeds is for the classifier and the model to hear."""

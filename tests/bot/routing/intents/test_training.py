@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from bot.domain.types import Intent
 from bot.routing.intents.seeds import LEARNT, Seed
-from bot.types import Intent
 
 training = pytest.importorskip(
     "bot.routing.intents.training", reason="scikit-learn is not installed"

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.types import Intent
 from bot.routing.intents.classifier import Thresholds
 from bot.routing.intents.verdict import judge
-from bot.types import Intent
 
 LIMITS = Thresholds(generic=0.7, generic_doubt=0.4, human=0.8, human_doubt=0.3)
 

@@ -13,9 +13,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.slack.arriving.socket_mode import Patience
 from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.endpoint import mount
-from bot.config import Settings
-from bot.errors import InboxUnavailable
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.errors import InboxUnavailable
+from bot.domain.settings import Settings
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import Client, direct, envelope, mention
@@ -27,7 +27,7 @@ from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.house import until
 
 
-def served(channel: SlackChannel, office: Office, patience: Patience = HASTY) -> Client:
+def served(channel: SlackChannel, office: ChatContext, patience: Patience = HASTY) -> Client:
     app = web.Application()
     mount(app, channel, office, patience=patience)
     return TestClient(TestServer(app, host="127.0.0.1"))
@@ -39,7 +39,9 @@ def socketed(settings: Settings) -> SlackChannel:
 
 
 @pytest.fixture
-async def bot(socketed: SlackChannel, office: Office, slack: FakeSlack) -> AsyncIterator[Client]:
+async def bot(
+    socketed: SlackChannel, office: ChatContext, slack: FakeSlack
+) -> AsyncIterator[Client]:
     async with served(socketed, office) as client:
         await slack.sockets.linked()
         yield client
@@ -112,7 +114,7 @@ async def test_a_connection_that_breaks_and_is_there_again_is_no_trouble(
 
 
 async def test_the_start_waits_for_the_connection_but_not_for_ever(
-    slack: FakeSlack, settings: Settings, office: Office
+    slack: FakeSlack, settings: Settings, office: ChatContext
 ) -> None:
     """So that what is printed at the start is true."""
     for fault, state in ((Fault(seconds=0.05), "ready"), (Fault(seconds=30.0), "failed")):
@@ -134,7 +136,7 @@ async def test_a_broken_connection_that_does_not_come_back_is_told(
 
 
 async def test_slack_that_takes_the_connection_and_says_nothing_is_left(
-    slack: FakeSlack, settings: Settings, office: Office
+    slack: FakeSlack, settings: Settings, office: ChatContext
 ) -> None:
     silent = asyncio.Event()
 
@@ -162,7 +164,7 @@ async def _opened(request: web.Request) -> web.Response:
 
 
 async def test_what_is_under_way_is_acknowledged_before_the_end(
-    slack: FakeSlack, socketed: SlackChannel, office: Office, inbox: KeepingInbox
+    slack: FakeSlack, socketed: SlackChannel, office: ChatContext, inbox: KeepingInbox
 ) -> None:
     inbox.delay = 0.3
     async with served(socketed, office):
@@ -176,7 +178,7 @@ async def test_what_is_under_way_is_acknowledged_before_the_end(
 
 
 async def test_it_is_opened_after_everything_else_has_started(
-    slack: FakeSlack, socketed: SlackChannel, office: Office
+    slack: FakeSlack, socketed: SlackChannel, office: ChatContext
 ) -> None:
     app = web.Application()
     mount(app, socketed, office, patience=HASTY)

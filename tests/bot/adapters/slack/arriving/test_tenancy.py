@@ -12,8 +12,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.slack.arriving.tenancy import places_of
 from bot.adapters.slack.channel import connect
 from bot.adapters.slack.endpoint import mount
-from bot.config import Settings
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.settings import Settings
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import Client, envelope, mention, send, signed
 from tests.bot.adapters.slack.server import FakeSlack
@@ -67,7 +67,7 @@ async def test_an_unknown_command_is_told_so(client: Client) -> None:
 
 
 async def test_without_a_configured_workspace_the_token_s_own_is_served(
-    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, office: Office
+    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     """Until Slack has said whose it is, events are to be sent again."""
     slack.fail("auth.test", Fault(error="internal_error", status=500))
@@ -85,7 +85,7 @@ async def test_without_a_configured_workspace_the_token_s_own_is_served(
 
 
 async def test_an_organisation_is_served_in_all_its_workspaces(
-    settings: Settings, inbox: KeepingInbox, office: Office
+    settings: Settings, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     app = web.Application()
     mount(app, connect(settings.model_copy(update={"slack_team_id": "E0ORG0000"})), office)

@@ -11,8 +11,8 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.adapters.slack.calling.calls import Caller
 from bot.adapters.slack.calling.errors import RateLimited, ResultUnknown
 from bot.adapters.slack.channel import SlackChannel, connect
-from bot.config import Settings
-from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.settings import Settings
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.questions import question, replies
 from tests.bot.adapters.slack.server import FakeSlack

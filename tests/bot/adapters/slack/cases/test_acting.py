@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from bot.errors import StoreUnavailable
-from bot.escalations.types import Actor
+from bot.domain.cases import Actor
+from bot.domain.errors import StoreUnavailable
 from bot.store.store import Store
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
 from tests.bot.adapters.slack.scenes import BEN, Scene

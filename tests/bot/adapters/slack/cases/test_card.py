@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from bot.adapters.slack.cases.card import Ways, card
 from bot.adapters.slack.cases.case_forms import decline_form, reply_form
+from bot.domain.cases import Actor, CaseStatus, CaseStep, State, Step
+from bot.domain.types import InteractionId, Message, Source
+from bot.escalations.case_view import CaseView
 from bot.escalations.finding import Exchange, Finding
-from bot.escalations.types import Actor, CaseStep, Standing, State, Step
-from bot.escalations.view import CaseView
-from bot.types import InteractionId, Message, Source
 from tests.bot.adapters.outcomes import LOCAL, VPN
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, block_text, refusal
 from tests.bot.adapters.slack.questions import question
@@ -50,7 +50,7 @@ def seen(
     withheld: bool = False,
 ) -> CaseView:
     asked = question()
-    owner = Standing(state, "a", name) if state in {"claimed", "answered"} else Standing(state)
+    owner = CaseStatus(state, "a", name) if state in {"claimed", "answered"} else CaseStatus(state)
     actor = Actor("a", name, "expert")
     steps = [
         CaseStep(asked.interaction_id, number, step, actor, words, NOW - timedelta(minutes=5))

@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 
 from bot.adapters.slack.channel import SlackChannel, connect
-from bot.config import Settings
-from bot.errors import DeliveryFailed, StoreUnavailable
-from bot.escalations.card_threads import UNREAD, USE_REPLY, is_card_thread
+from bot.domain.cases import THREAD_NOT_READ, USE_REPLY, is_card_thread
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
+from bot.domain.settings import Settings
+from bot.domain.types import Escalation, Outcome, PostedRef
+from bot.escalations.case_view import CaseView
 from bot.escalations.ports import ShowsCases
-from bot.escalations.view import CaseView
 from bot.store.store import Store
-from bot.types import Escalation, Outcome, PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.slack.answering import bot_at, named
 from tests.bot.adapters.slack.clock import Clock
@@ -251,11 +251,11 @@ async def test_a_question_from_elsewhere_has_no_card_and_none_is_looked_for(
 @pytest.mark.mended(id="slack-1c")
 async def test_a_card_says_that_its_thread_is_not_read_while_it_takes_a_reply(scene: Scene) -> None:
     await scene.ask()
-    assert UNREAD in scene.card.shown
+    assert THREAD_NOT_READ in scene.card.shown
 
     await scene.act("resolve")
     await scene.news()
-    assert UNREAD not in scene.card.shown
+    assert THREAD_NOT_READ not in scene.card.shown
 
 
 @pytest.mark.mended(id="slack-1d")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from bot.adapters.slack.cases.news import live, told
 from bot.adapters.slack.channel import SlackChannel, connect
-from bot.config import Settings
-from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.settings import Settings
+from bot.domain.types import PostedRef
 from bot.escalations.ports import AsksPeople, Tells
-from bot.types import PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, refusal
 from tests.bot.adapters.slack.questions import DIRECT, HELP, PEOPLE, ROOT, question, replies

@@ -8,12 +8,12 @@ import pytest
 
 from bot.adapters.slack.commands.settings_form import filled, saved_where, settings_view
 from bot.adapters.slack.wire.actions import SETTINGS_FORM
-from bot.config import Settings
-from bot.errors import StoreUnavailable
-from bot.office import Office
-from bot.orders.channel_settings import ChannelSettings, Filled, form_of
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.channel_settings import ChannelSettingsForm, SubmittedSettings, build_form
+from bot.domain.errors import StoreUnavailable
+from bot.domain.settings import Settings
+from bot.domain.types import NO_MODEL, Policy
 from bot.store.store import Store
-from bot.types import NO_MODEL, Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor
@@ -43,7 +43,7 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox) -> Office:
+def office(store: Store, inbox: KeepingInbox) -> ChatContext:
     shelf = Shelf()
     for space in ("HR", "IT"):
         shelf.kept[space, "a.md"] = document(space, "a.md")
@@ -177,7 +177,11 @@ async def test_who_is_an_admin_no_more_saves_nothing(
 
 
 async def test_a_record_that_is_away_leaves_the_form_open(
-    alice: Visitor, slack: FakeSlack, office: Office, store: Store, monkeypatch: pytest.MonkeyPatch
+    alice: Visitor,
+    slack: FakeSlack,
+    office: ChatContext,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def away(*_: object, **__: object) -> None:
         raise StoreUnavailable("hunter2")
@@ -215,12 +219,12 @@ async def test_what_was_saved_long_after_the_command_is_told_directly(
     assert "I answer: never." in slack.answers(DIRECT)[0].shown
 
 
-def form(policy: Policy, spaces: int = 2) -> ChannelSettings:
+def form(policy: Policy, spaces: int = 2) -> ChannelSettingsForm:
     names = [f"SPACE{number:03}" for number in range(spaces)]
-    return form_of("slack:C1", policy, spaces=names, models=("small",), usual="gpt")
+    return build_form("slack:C1", policy, spaces=names, models=("small",), usual="gpt")
 
 
-def sent_back(shown: ChannelSettings) -> Filled:
+def sent_back(shown: ChannelSettingsForm) -> SubmittedSettings:
     """Return what comes back of a form that nobody changed."""
     view = settings_view(shown, HELP, "")
     values = initial(with_ids(list(view["blocks"])))  # type: ignore[call-overload]

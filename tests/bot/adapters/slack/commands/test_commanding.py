@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from bot.adapters.slack.commands.commanding import command_of
-from bot.orders.types import (
-    Ask,
-    Everything,
-    Help,
-    Misunderstood,
-    Order,
-    PageAt,
-    ReindexCancel,
-    ReindexOrder,
-    ReindexStatus,
-    Settings,
-    SpaceNamed,
-    Status,
-    Why,
+from bot.chat.commands.types import (
+    AllSpaces,
+    AskRequest,
+    CommandRequest,
+    HelpRequest,
+    InvalidCommand,
+    PageByUrl,
+    ReindexCancelRequest,
+    ReindexRequest,
+    ReindexStatusRequest,
+    SettingsRequest,
+    SpaceByName,
+    StatusRequest,
+    WhyRequest,
 )
 from tests.builders import NOON
 
@@ -35,7 +35,7 @@ FORM: dict[str, Any] = {
 }
 
 
-def order(name: str, text: str) -> Order | Misunderstood:
+def order(name: str, text: str) -> CommandRequest | InvalidCommand:
     command = command_of({**FORM, "command": name, "text": text})
     assert command is not None
     return command.order()
@@ -44,34 +44,34 @@ def order(name: str, text: str) -> Order | Misunderstood:
 @pytest.mark.parametrize(
     ("name", "text", "ordered"),
     [
-        ("/frontdesk", "", Help()),
-        ("/frontdesk", "help", Help()),
-        ("/frontdesk", "status", Status()),
-        ("/frontdesk", "why", Why()),
-        ("/frontdesk", "settings", Settings()),
-        ("/frontdesk", "how do I book leave?", Ask("how do I book leave?")),
-        ("/frontdesk", "ask may &lt;b&gt; &amp;amp; be used", Ask("may <b> &amp; be used")),
-        ("/frontdesk", "ask <@U1|bob> or <#C1|it>?", Ask("@bob or #it?")),
-        ("/frontdesk", "reindex HR", ReindexOrder(SpaceNamed("HR"))),
-        ("/reindex", "R&amp;D", ReindexOrder(SpaceNamed("R&D"))),
-        ("/reindex", "all \u2014dry-run", ReindexOrder(Everything(), dry_run=True)),
+        ("/frontdesk", "", HelpRequest()),
+        ("/frontdesk", "help", HelpRequest()),
+        ("/frontdesk", "status", StatusRequest()),
+        ("/frontdesk", "why", WhyRequest()),
+        ("/frontdesk", "settings", SettingsRequest()),
+        ("/frontdesk", "how do I book leave?", AskRequest("how do I book leave?")),
+        ("/frontdesk", "ask may &lt;b&gt; &amp;amp; be used", AskRequest("may <b> &amp; be used")),
+        ("/frontdesk", "ask <@U1|bob> or <#C1|it>?", AskRequest("@bob or #it?")),
+        ("/frontdesk", "reindex HR", ReindexRequest(SpaceByName("HR"))),
+        ("/reindex", "R&amp;D", ReindexRequest(SpaceByName("R&D"))),
+        ("/reindex", "all \u2014dry-run", ReindexRequest(AllSpaces(), dry_run=True)),
         (
             "/reindex",
             "<https://wiki.example/a?x=1&amp;y=2|page>",
-            ReindexOrder(PageAt("https://wiki.example/a?x=1&y=2")),
+            ReindexRequest(PageByUrl("https://wiki.example/a?x=1&y=2")),
         ),
-        ("/reindex", "status", ReindexStatus()),
-        ("/reindex", "cancel HR", ReindexCancel("HR")),
-        ("/reindex", "help", Help()),
+        ("/reindex", "status", ReindexStatusRequest()),
+        ("/reindex", "cancel HR", ReindexCancelRequest("HR")),
+        ("/reindex", "help", HelpRequest()),
     ],
 )
-def test_what_is_typed_is_what_is_ordered(name: str, text: str, ordered: Order) -> None:
+def test_what_is_typed_is_what_is_ordered(name: str, text: str, ordered: CommandRequest) -> None:
     assert order(name, text) == ordered
 
 
 def test_what_can_not_be_read_is_told_with_what_can_be_said() -> None:
     read = order("/reindex", "")
-    assert isinstance(read, Misunderstood)
+    assert isinstance(read, InvalidCommand)
     assert "/reindex SPACE" in read.text
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.config import Settings
-from bot.errors import StoreUnavailable
-from bot.types import FoundPassage, Outcome
+from bot.domain.errors import StoreUnavailable
+from bot.domain.settings import Settings
+from bot.domain.types import FoundPassage, Outcome
 from rag.types import Principal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, TRACE, VPN

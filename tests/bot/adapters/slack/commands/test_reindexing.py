@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.store.store import open_store, sqlite_url
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger

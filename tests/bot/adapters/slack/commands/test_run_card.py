@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from bot.adapters.slack.commands.run_card import run_card
 from bot.adapters.slack.commands.saying import said
 from bot.adapters.slack.showing.posting import blocks_of
-from bot.orders.told import RunTold, Trouble
+from bot.chat.commands.run_status import RunProblem, RunStatus
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, refusal
 from tests.bot.adapters.slack.workspace.names import ALICE
 
 EVIL = "<!channel> <@U0CEO0000> <https://evil.example|x> &lt;!here&gt; ```*_~ > & "
 LIVE = re.compile(r"<(?!@U0ALICE00>)")
 names = st.text(max_size=400) | st.just(EVIL * 8)
-troubles = st.builds(Trouble, names, names, names, names, st.booleans())
+troubles = st.builds(RunProblem, names, names, names, names, st.booleans())
 runs = st.builds(
-    RunTold,
+    RunStatus,
     run_id=st.just("r1"),
     state=st.sampled_from(["waiting", "running", "done", "failed", "cancelled", "interrupted"]),
     space=st.none() | names,
@@ -36,7 +36,7 @@ runs = st.builds(
 
 
 @given(told=runs, alone=st.booleans())
-def test_whatever_it_tells_slack_takes_it_and_nothing_is_live(told: RunTold, alone: bool) -> None:  # noqa: FBT001
+def test_whatever_it_tells_slack_takes_it_and_nothing_is_live(told: RunStatus, alone: bool) -> None:  # noqa: FBT001
     for form in run_card(told, user=ALICE, alone=alone):
         shown = {"text": form.text, "blocks": blocks_of(form) or []}
         assert refusal(shown, BLOCK_TYPES) == ""
@@ -54,13 +54,13 @@ def test_whatever_is_said_of_an_order_slack_takes_it_and_nothing_is_live(text: s
 
 @pytest.mark.parametrize("ended", [True, False])
 def test_it_can_be_cancelled_until_its_end(*, ended: bool) -> None:
-    told = replace(RunTold(run_id="r1", state="running"), ended=ended)
+    told = replace(RunStatus(run_id="r1", state="running"), ended=ended)
     kinds = [block["type"] for block in run_card(told, user=ALICE, alone=False)[0].blocks]
     assert ("actions" in kinds) is not ended
 
 
 def test_who_ordered_is_named_where_others_read_it() -> None:
-    told = RunTold(run_id="r1", state="running")
+    told = RunStatus(run_id="r1", state="running")
     for alone in (True, False):
         shown = str(run_card(told, user=ALICE, alone=alone)[0].blocks)
         assert (f"<@{ALICE}>" in shown) is not alone

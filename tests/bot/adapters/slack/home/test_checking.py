@@ -8,8 +8,8 @@ import pytest
 
 from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.wire.scopes import OPTIONAL, REQUIRED
-from bot.config import Settings
-from bot.startup import Part
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.transports import on_socket
@@ -18,7 +18,7 @@ from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.names import TEAM
 
 
-async def checked(settings: Settings, **changes: object) -> dict[str, Part]:
+async def checked(settings: Settings, **changes: object) -> dict[str, ComponentStatus]:
     """Return the lines by their names."""
     channel = connect(settings.model_copy(update=changes), caller=unhurried())
     return {part.name: part for part in await channel.checks()}

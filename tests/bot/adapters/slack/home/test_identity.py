@@ -11,10 +11,10 @@ import pytest
 from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.home import identity
 from bot.adapters.slack.home.identity import Colleague
-from bot.capabilities import Introduces
-from bot.config import Settings
-from bot.errors import DeliveryFailed
-from bot.types import Message, Person, Thread
+from bot.domain.capabilities import Introduces
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import Settings
+from bot.domain.types import Message, Person, Thread
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack import events

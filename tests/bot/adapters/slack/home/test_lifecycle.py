@@ -10,10 +10,10 @@ from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.endpoint import mount
 from bot.adapters.slack.home.own import Own
 from bot.adapters.slack.home.standing import Standing
-from bot.capabilities import TellsState
-from bot.errors import DeliveryFailed
-from bot.office import Office
-from bot.startup import Part
+from bot.chat.adapters import ChatContext
+from bot.domain.capabilities import TellsState
+from bot.domain.errors import DeliveryFailed
+from bot.domain.health import ComponentStatus
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import Client, envelope, send
 from tests.bot.adapters.slack.server import FakeSlack
@@ -81,7 +81,7 @@ async def test_a_token_that_slack_refuses_at_the_start_is_told_and_tried_again(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     slack.uninstall("account_inactive")
-    clock, standing = Clock(), Standing(Part("Slack", "ready", "events over HTTP"))
+    clock, standing = Clock(), Standing(ComponentStatus("Slack", "ready", "events over HTTP"))
 
     async def pause(seconds: float) -> None:
         clock.waits.append(seconds)
@@ -98,7 +98,7 @@ async def test_a_token_that_slack_refuses_at_the_start_is_told_and_tried_again(
 
 
 async def test_an_organisation_s_installation_is_known_as_such(
-    slack: FakeSlack, channel: SlackChannel, office: Office
+    slack: FakeSlack, channel: SlackChannel, office: ChatContext
 ) -> None:
     app = web.Application()
     mount(app, channel, office)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.adapters.slack.pressed.pointing import pointed_of
 from bot.adapters.slack.wire.actions import ASK_SHORTCUT
-from bot.errors import InboxFull
+from bot.domain.errors import InboxFull
 from tests.bot.adapters.slack.answering import Bot, named
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.workspace.faults import Fault

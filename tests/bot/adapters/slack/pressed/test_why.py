@@ -14,8 +14,8 @@ from bot.adapters.slack.pressed.why import WhyModals
 from bot.adapters.slack.pressed.why_view import explained, one_moment, told
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.actions import WHY, WHY_VIEW
-from bot.errors import InteractionUnknown, StoreUnavailable
-from bot.types import FoundPassage, Outcome
+from bot.domain.errors import InteractionUnknown, StoreUnavailable
+from bot.domain.types import FoundPassage, Outcome
 from bot.why.explaining import Explanation
 from bot.why.pages import PageRead
 from bot.why.steps import Step

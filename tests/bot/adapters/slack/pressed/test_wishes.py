@@ -14,11 +14,11 @@ from bot.adapters.slack.pressed.wishes import answered_at
 from bot.adapters.slack.wire.actions import ASK_PERSON
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.desk import Desk
-from bot.errors import InboxFull
-from bot.escalations.handover import wish_about
+from bot.domain.errors import InboxFull
+from bot.domain.handoff import person_request
+from bot.domain.types import Clarification, Interaction, Outcome
 from bot.routing.router import Router
 from bot.store.store import Store
-from bot.types import Clarification, Interaction, Outcome
 from rag.pipeline import Pipeline
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE
 from tests.bot.adapters.slack.answering import Bot, bot_at, named
@@ -70,7 +70,7 @@ async def test_a_wish_goes_to_people_in_the_same_thread(bot: Bot) -> None:
     await bot.person(BOB).click(bot.reply(asked), ASK_PERSON)
     await _pressed(bot, asked.message.id)
     wish = bot.said.asked[1]
-    words = wish_about(asked.message.text)
+    words = person_request(asked.message.text)
     assert (wish.text, wish.author.id, wish.private) == (words, BOB, False)
     assert wish.thread == asked.message.thread
     assert len(bot.slack.in_channel(PEOPLE)) == 1

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bot.domain.types import InteractionId, Message, Outcome, Person, Thread
 from bot.store.store import Store
-from bot.types import InteractionId, Message, Outcome, Person, Thread
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.saying import Says
 from tests.bot.adapters.slack.answering import Bot, named

@@ -9,10 +9,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bot.adapters.slack.channel import SlackChannel, connect
-from bot.capabilities import Fetches
-from bot.config import Settings
-from bot.errors import DeliveryFailed
-from bot.types import Attachment
+from bot.domain.capabilities import Fetches
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import Settings
+from bot.domain.types import Attachment
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.files import StoredFile

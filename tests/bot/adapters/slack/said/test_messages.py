@@ -8,11 +8,11 @@ import pytest
 
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.home import names as names_module
-from bot.office import Office
-from bot.ports import ReportStage
+from bot.chat.adapters import ChatContext
+from bot.domain.ports import ReportStage
+from bot.domain.types import Inquiry, Outcome, Policy
 from bot.routing.question import condense
 from bot.store.store import Store
-from bot.types import Inquiry, Outcome, Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.slack.answering import bot_at, named
@@ -32,7 +32,7 @@ from tests.bot.adapters.slack.workspace.names import (
 from tests.bot.recorded import posted
 
 
-async def allow(office: Office, policy: Policy, channel: str = HELP) -> None:
+async def allow(office: ChatContext, policy: Policy, channel: str = HELP) -> None:
     await office.policies.set("acme", f"slack:{channel}", policy, actor="cli:test")
 
 
@@ -82,7 +82,7 @@ async def test_talk_that_nobody_addressed_to_the_bot_is_left_alone(
 
 
 async def test_a_question_is_overheard_where_the_channel_allows_it(
-    ann: Visitor, inbox: KeepingInbox, office: Office
+    ann: Visitor, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     await allow(office, Policy(answers="questions"))
     await ann.say(HELP, "nice weather")
@@ -92,7 +92,7 @@ async def test_a_question_is_overheard_where_the_channel_allows_it(
 
 
 async def test_a_follow_up_is_overheard_only_in_a_thread_of_the_bots(
-    ann: Visitor, inbox: KeepingInbox, office: Office
+    ann: Visitor, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     await allow(office, Policy(follow_ups=True))
     thread = await ann.say(HELP, "morning")
@@ -127,7 +127,7 @@ async def test_people_of_other_organisations_may_ask_in_a_shared_channel(
 
 @pytest.mark.parametrize("allowed", [False, True])
 async def test_another_bot_is_heard_where_the_channel_allows_it_and_only_if_it_asks(
-    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, office: Office, *, allowed: bool
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, office: ChatContext, *, allowed: bool
 ) -> None:
     await allow(office, Policy(answers="questions", other_bots=allowed))
     bot = Visitor(slack, ann.door, OTHER_BOT)
@@ -185,7 +185,7 @@ async def test_an_edit_that_comes_as_a_mention_again_amends_the_question(
 
 
 async def test_a_record_that_does_not_answer_leaves_an_overheard_question_to_be_sent_again(
-    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, office: Office
+    slack: FakeSlack, ann: Visitor, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     slack.sockets.ack_seconds = 0.1
     await allow(office, Policy(answers="questions"))

@@ -7,7 +7,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.blocks import section
-from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.interactions import response_url

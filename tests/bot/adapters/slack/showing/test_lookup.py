@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.slack.channel import SlackChannel, connect
-from bot.config import Settings
-from bot.errors import DeliveryFailed
-from bot.escalations.handover import LISTED
-from bot.types import PostedRef
+from bot.domain.errors import DeliveryFailed
+from bot.domain.handoff import ON_HELP_DESK_LIST
+from bot.domain.settings import Settings
+from bot.domain.types import PostedRef
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import Clock, unhurried
 from tests.bot.adapters.slack.questions import DIRECT, HELP, PEOPLE, ROOT, question, replies
@@ -118,7 +118,7 @@ async def test_a_people_channel_without_the_bot_does_not_hold_up_the_reply(
         await channel.deliver(sent)
     assert await channel.find(sent) is None
     await channel.deliver(sent)
-    assert LISTED in replies(slack)[0].shown
+    assert ON_HELP_DESK_LIST in replies(slack)[0].shown
 
 
 async def test_people_are_asked_after_an_outage_and_not_given_up_on(

@@ -11,8 +11,8 @@ import pytest
 
 from bot.adapters.slack.showing.buttons import buttons_of
 from bot.adapters.slack.showing.render import TEXT_LIMIT, messages
-from bot.rendering.rendering import render
-from bot.types import Clarification, InteractionId, Outcome, Reply, Response
+from bot.chat.response_view import render
+from bot.domain.types import Clarification, InteractionId, Outcome, Reply, Response
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, refusal
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.slack.channel import SlackChannel, connect
-from bot.config import Settings, load_settings
-from bot.errors import DeliveryFailed
-from bot.escalations.handover import OFFERED
+from bot.domain.errors import DeliveryFailed
+from bot.domain.handoff import HANDOFF_OFFER
+from bot.domain.settings import Settings, load_settings
+from bot.domain.types import Delivery, Message, Response
 from bot.store.store import Store
-from bot.types import Delivery, Message, Response
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.events import ALICE, SECRET
@@ -65,7 +65,7 @@ async def test_a_command_is_answered_to_its_sender_alone(
 async def test_nobody_is_told_to_reply_where_no_reply_is_heard(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
-    offer = replace(HANDED_OVER, text=f"Not sure. {OFFERED}", consent_needed=True)
+    offer = replace(HANDED_OVER, text=f"Not sure. {HANDOFF_OFFER}", consent_needed=True)
     await channel.deliver(sent(slack, offer))
     (post,) = slack.posts
     assert "Not sure. Shall I ask a person?" in post.shown

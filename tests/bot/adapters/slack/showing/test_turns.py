@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.showing.turns import Turns
-from bot.capabilities import TakesTurns
-from bot.types import Message
+from bot.domain.capabilities import TakesTurns
+from bot.domain.types import Message
 from tests.bot.adapters.slack.questions import question
 
 

@@ -15,7 +15,7 @@ from bot.adapters.slack.arriving.dispatch import bolt_app
 from bot.adapters.slack.arriving.intake import Intake
 from bot.adapters.slack.arriving.tenancy import Tenancy
 from bot.adapters.slack.wire.requests import Malformed, bolt_request
-from bot.config import load_settings
+from bot.domain.settings import load_settings
 from tests.bot.adapters.slack.events import Client, direct, envelope, mention, send
 from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 

@@ -14,8 +14,8 @@ from bot.adapters.teams.arriving import keys
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import connect
 from bot.adapters.teams.endpoint import mount
-from bot.config import Settings
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.settings import Settings
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import BOT, Client, in_channel, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams
@@ -42,7 +42,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 async def served_to_many(
-    teams: FakeTeams, settings: Settings, cloud: Cloud, office: Office
+    teams: FakeTeams, settings: Settings, cloud: Cloud, office: ChatContext
 ) -> AsyncIterator[Client]:
     """Whoever has a multi-tenant bot can be reached from every company."""
     many = settings.model_copy(update={"microsoft_app_type": "MultiTenant"})

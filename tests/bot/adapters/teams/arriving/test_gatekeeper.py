@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import connect
 from bot.adapters.teams.endpoint import mount
-from bot.config import Settings, load_settings
+from bot.chat.adapters import ChatContext
+from bot.domain.settings import Settings, load_settings
 from bot.doors.problems import problems
-from bot.office import Office
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams
@@ -45,7 +45,7 @@ async def test_what_comes_by_another_channel_than_teams_is_refused(
 
 
 async def test_a_tenants_id_is_the_same_in_capitals(
-    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, office: Office
+    teams: FakeTeams, settings: Settings, cloud: Cloud, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     tenant = "aaaaaaaa-8888-7777-6666-bbbbbbbbbbbb"
     shouted = settings.model_copy(update={"microsoft_app_tenant_id": tenant.upper()})
@@ -71,7 +71,7 @@ async def test_a_tenants_id_is_the_same_in_capitals(
     ],
 )
 async def test_development_mode_believes_no_address_that_can_be_read_in_two_ways(
-    teams: FakeTeams, inbox: KeepingInbox, office: Office, service: str
+    teams: FakeTeams, inbox: KeepingInbox, office: ChatContext, service: str
 ) -> None:
     app = web.Application()
     mount(app, connect(load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")), office)
@@ -84,7 +84,7 @@ async def test_development_mode_believes_no_address_that_can_be_read_in_two_ways
 
 
 async def test_development_mode_is_not_reached_by_another_name_of_this_machine(
-    teams: FakeTeams, inbox: KeepingInbox, office: Office
+    teams: FakeTeams, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     """By a tunnel, or by a page that points its own name at 127.0.0.1; also beside Slack."""
     app = web.Application(middlewares=[problems])

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import connect
 from bot.adapters.teams.endpoint import mount
-from bot.config import Settings
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.settings import Settings
 from tests.bot.adapters.teams.activities import Client, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials, published
@@ -36,7 +36,7 @@ class Stalls:
 
 
 async def test_a_slow_issuer_stalls_nothing(
-    teams: FakeTeams, settings: Settings, office: Office, signing_key: RSAPrivateKey
+    teams: FakeTeams, settings: Settings, office: ChatContext, signing_key: RSAPrivateKey
 ) -> None:
     """Botbuilder fetches keys in a blocking call: a second here would be a second's stall."""
     may = asyncio.Event()

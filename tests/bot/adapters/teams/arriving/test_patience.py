@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.teams.arriving import patience
 from bot.adapters.teams.arriving.patience import patiently
 from bot.adapters.teams.wire.body import Body, Json
-from bot.errors import BotError, InboxFull, InboxUnavailable, RecordRefused, StoreUnavailable
+from bot.domain.errors import BotError, InboxFull, InboxUnavailable, RecordRefused, StoreUnavailable
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams

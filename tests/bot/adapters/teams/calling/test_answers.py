@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapters.teams.calling.errors import Removed, StreamRefused
 from bot.adapters.teams.channel import TeamsChannel
-from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.server import FakeTeams

@@ -7,7 +7,7 @@ import pytest
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.errors import Removed, Unavailable
 from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.store.store import Store
 from tests.bot.adapters.teams.activities import CHANNEL, question
 from tests.bot.adapters.teams.server import FakeTeams

@@ -10,8 +10,8 @@ import pytest
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.calling.refusals import refusal_of
 from bot.adapters.teams.channel import connect
-from bot.config import Settings
-from bot.errors import DeliveryFailed
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import Settings
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.login import HOST, Login

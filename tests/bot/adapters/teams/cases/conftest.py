@@ -11,8 +11,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.endpoint import mount
-from bot.config import Settings
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.settings import Settings
 from bot.store.store import Store
 from tests.bot.adapters.teams.activities import in_channel
 from tests.bot.adapters.teams.cases.scenes import Scene
@@ -33,7 +33,7 @@ def process(settings: Settings, cloud: Cloud, store: Store) -> Process:
 
 @pytest.fixture
 async def scene(
-    teams: FakeTeams, store: Store, process: Process, office: Office
+    teams: FakeTeams, store: Store, process: Process, office: ChatContext
 ) -> AsyncIterator[Scene]:
     """Yield a bot whose people are asked, with its board at desk.example.com."""
     channel, app = process(), web.Application()

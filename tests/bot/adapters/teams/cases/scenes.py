@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from bot.adapters.teams.channel import TeamsChannel
-from bot.escalations.news import News
-from bot.escalations.telling import Teller
-from bot.escalations.types import Act, Actor, Case, CaseStep
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.cases import Act, Actor, Case, CaseStep
+from bot.domain.types import Escalation, InteractionId, Message, Outcome, PostedRef
+from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.store.store import Store
-from bot.types import Escalation, InteractionId, Message, Outcome, PostedRef
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.teams.activities import Client, question
 from tests.bot.adapters.teams.server import FakeTeams
@@ -36,7 +35,7 @@ class Scene:
     teams: FakeTeams
     store: Store
     channel: TeamsChannel
-    office: Office
+    office: ChatContext
     client: Client
     ahead: timedelta = timedelta()
 
@@ -71,10 +70,10 @@ class Scene:
 
     async def news(self) -> None:
         """Tell all that is due, as the running bot does at once."""
-        news = News(
+        news = NoticeLoop(
             owner="me",
             outbox=self.store.notices,
-            teller=Teller(
+            teller=NoticeDelivery(
                 outbox=self.store.notices,
                 cases=self.store.escalations,
                 works=self.office.casework,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bot.errors import StoreUnavailable
-from bot.escalations.types import Actor
-from bot.pressing.declining import LATER
+from bot.chat.actions import LATER
+from bot.domain.cases import Actor
+from bot.domain.errors import StoreUnavailable
+from bot.domain.types import Escalation
 from bot.store.store import Store
-from bot.types import Escalation
 from tests.bot.adapters.outcomes import HANDED_OVER
 from tests.bot.adapters.teams.cases.conftest import Process
 from tests.bot.adapters.teams.cases.scenes import Scene

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
 from bot.store.store import Store
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.cases.scenes import Scene

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from bot.adapters.teams.cases.card import Aside, Ways, card_message, case_card
 from bot.adapters.teams.showing.sizes import ROOM, size
-from bot.escalations.card_threads import UNREAD
+from bot.domain.cases import THREAD_NOT_READ, Actor, CaseStatus, CaseStep, State, Step
+from bot.domain.types import InteractionId, Message, Person, Source, Thread
+from bot.escalations.case_view import CaseView
 from bot.escalations.finding import Exchange, Finding
-from bot.escalations.types import Actor, CaseStep, Standing, State, Step
-from bot.escalations.view import CaseView
-from bot.types import InteractionId, Message, Person, Source, Thread
 from tests.bot.adapters.outcomes import LOCAL, VPN
 from tests.bot.adapters.teams.tenant import cards
 from tests.bot.adapters.teams.tenant.card_rules import check
@@ -58,7 +57,7 @@ def seen(
     withheld: bool = False,
     missing: str = "",
 ) -> CaseView:
-    owner = Standing(state, "a", name) if state in {"claimed", "answered"} else Standing(state)
+    owner = CaseStatus(state, "a", name) if state in {"claimed", "answered"} else CaseStatus(state)
     actor = Actor("a", name, "expert")
     steps = [
         CaseStep(ASKED.interaction_id, number, step, actor, words, NOW - timedelta(minutes=5))
@@ -132,7 +131,7 @@ def test_a_card_says_who_asked_what_where_and_why() -> None:
         "A question for a person",
         " from Anna Lopez: they asked for a person",
         "vpn down?",
-        f"[Open the thread]({WAYS.thread}) \u00b7 {board} \u00b7 {UNREAD}",
+        f"[Open the thread]({WAYS.thread}) \u00b7 {board} \u00b7 {THREAD_NOT_READ}",
     ]
 
 
@@ -155,7 +154,7 @@ def test_a_personal_chat_has_no_link() -> None:
 def test_where_no_link_leads_it_says_what_kind_of_place_it_was(kind: str, where: str) -> None:
     there = json.dumps({"conversation": {"id": "x", "conversationType": kind}})
     shown = text(seen(), Ways(), replace(ASKED, reply_to=there))
-    assert f"{where} \u00b7 {UNREAD}" in shown.splitlines()
+    assert f"{where} \u00b7 {THREAD_NOT_READ}" in shown.splitlines()
 
 
 def test_pages_are_linked_by_addresses_that_code_made() -> None:

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.errors import DeliveryFailed, StoreUnavailable
-from bot.escalations.card_threads import UNREAD, USE_REPLY
-from bot.escalations.handover import LISTED
-from bot.escalations.types import Notice
+from bot.domain.cases import THREAD_NOT_READ, USE_REPLY, Notice
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
+from bot.domain.handoff import ON_HELP_DESK_LIST
+from bot.domain.types import Escalation, Outcome, PostedRef, Thread
 from bot.store.store import Store
-from bot.types import Escalation, Outcome, PostedRef, Thread
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE, delivery
 from tests.bot.adapters.saying import TENANT
 from tests.bot.adapters.teams.activities import question
@@ -162,7 +161,7 @@ async def test_the_asker_hears_that_a_card_that_teams_refuses_is_on_the_board(
     await scene.ask()
     assert not scene.in_people
     (told,) = scene.teams.posts_in(scene.question.thread.channel)
-    assert LISTED in told.text
+    assert ON_HELP_DESK_LIST in told.text
     assert "I've asked" not in told.text
 
 
@@ -179,7 +178,7 @@ async def test_the_operator_sees_which_people_are_not_reached_in_teams(scene: Sc
 async def test_a_channel_that_is_not_there_is_told_as_well(scene: Scene) -> None:
     await scene.ask(response=replace(HANDED_OVER, people="19:nowhere@thread.tacv2"))
     (told,) = scene.teams.posts_in(scene.question.thread.channel)
-    assert LISTED in told.text
+    assert ON_HELP_DESK_LIST in told.text
 
 
 async def test_it_goes_where_the_questions_own_channel_asks_people(scene: Scene) -> None:
@@ -311,11 +310,11 @@ async def test_many_who_show_it_at_once_show_the_newest(scene: Scene) -> None:
 @pytest.mark.mended(id="slack-1c")
 async def test_a_card_says_that_its_thread_is_not_read_while_it_takes_a_reply(scene: Scene) -> None:
     await scene.ask()
-    assert UNREAD in scene.card.shown
+    assert THREAD_NOT_READ in scene.card.shown
 
     await scene.act("resolve")
     await scene.news()
-    assert UNREAD not in scene.card.shown
+    assert THREAD_NOT_READ not in scene.card.shown
 
 
 @pytest.mark.mended(id="slack-1d")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from bot.adapters.teams.cases.links import link_to
 from bot.adapters.teams.wire.reference import reference_of
-from bot.types import Message
+from bot.domain.types import Message
 from tests.bot.adapters.teams.activities import in_channel, question
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names

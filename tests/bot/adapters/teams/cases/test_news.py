@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from bot.adapters.teams.cases.news import live
 from bot.adapters.teams.channel import TeamsChannel
-from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.cases import Actor
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.types import PostedRef
 from bot.escalations.ports import AsksPeople, LinksBack, ShowsCases, Tells
-from bot.escalations.types import Actor
-from bot.types import PostedRef
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.teams.activities import CHANNEL, CHAT, question
 from tests.bot.adapters.teams.conftest import Restart

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.errors import DeliveryFailed
-from bot.escalations.card_threads import is_card_thread
-from bot.escalations.types import Case, Notice, Standing
+from bot.domain.cases import Case, CaseStatus, Notice, is_card_thread
+from bot.domain.errors import DeliveryFailed
 from tests.bot.adapters.teams.cases.conftest import Process
 from tests.bot.adapters.teams.cases.scenes import Scene
 from tests.bot.adapters.teams.tenant import names
@@ -62,7 +61,7 @@ async def test_markup_in_the_question_is_dead(scene: Scene) -> None:
 
 async def test_a_question_that_was_opened_again_is_told_as_such(scene: Scene) -> None:
     await scene.ask()
-    case = replace(waiting(scene), standing=Standing("reopened"))
+    case = replace(waiting(scene), standing=CaseStatus("reopened"))
     await scene.channel.remind(case, replace(ping(scene), step="reopen"))
     assert "**A question was opened again** and nobody has it." in scene.in_people[1].text
 

@@ -6,8 +6,8 @@ import pytest
 
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.config import Settings
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.settings import Settings
 from bot.store.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
@@ -51,7 +51,7 @@ def shelf() -> Shelf:
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox, shelf: Shelf) -> Office:
+def office(store: Store, inbox: KeepingInbox, shelf: Shelf) -> ChatContext:
     return office_over(store, inbox, tenant="acme", shelf=shelf)
 
 

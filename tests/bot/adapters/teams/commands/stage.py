@@ -13,10 +13,10 @@ from aiohttp import web
 from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.commands.run_screen import RunScreen
 from bot.adapters.teams.wire.reference import reference_of
-from bot.orders.following.followers import Followers
-from bot.orders.following.message import Time
-from bot.orders.following.notes import RunNotes, RunShown
-from bot.orders.watching import Watch
+from bot.chat.commands.run_followers import RunFollowers
+from bot.chat.commands.run_leases import RunLease, RunLeases
+from bot.chat.commands.run_message import Clock
+from bot.chat.commands.run_status import RunWatcher
 from bot.store.store import Store
 from ingestion.records.types import Failure
 from tests.bot.adapters.inbox import KeepingInbox
@@ -54,11 +54,11 @@ class Stage:
     shelf: Shelf = field(default_factory=lambda: Shelf(RUNNING))
     elsewhere: list[str] = field(default_factory=list)
 
-    def notes(self, owner: str = "local") -> RunNotes:
-        return RunNotes(self.store.notes, "acme", owner, platform="teams", clock=clock)
+    def notes(self, owner: str = "local") -> RunLeases:
+        return RunLeases(self.store.notes, "acme", owner, platform="teams", clock=clock)
 
     @asynccontextmanager
-    async def process(self, owner: str = "local") -> AsyncIterator[Followers]:
+    async def process(self, owner: str = "local") -> AsyncIterator[RunFollowers]:
         """Run a process until the block ends; then it stops in order."""
         followers = self._followers(owner)
         app = web.Application()
@@ -71,7 +71,7 @@ class Stage:
             await runner.cleanup()
 
     async def order(
-        self, followers: Followers, conversation: str = HELP, *, by: str = ALICE
+        self, followers: RunFollowers, conversation: str = HELP, *, by: str = ALICE
     ) -> None:
         place = f"{conversation}{ROOT}1" if "@thread.tacv2" in conversation else conversation
         said = turns.message(
@@ -112,18 +112,18 @@ class Stage:
             while not (await self.noted()).posted:  # noqa: ASYNC110 - it is noted in another task
                 await asyncio.sleep(0.01)
 
-    async def noted(self) -> RunShown:
+    async def noted(self) -> RunLease:
         return (await self.notes().every())["r1"]
 
-    def _followers(self, owner: str) -> Followers:
+    def _followers(self, owner: str) -> RunFollowers:
         office = office_over(self.store, KeepingInbox(), tenant="acme", shelf=self.shelf)
-        watch = Watch(self.shelf, pause=hurried, clock=clock)
+        watch = RunWatcher(self.shelf, pause=hurried, clock=clock)
         channel = self.channel
-        return Followers(
+        return RunFollowers(
             orders=replace(office.orders, watch=watch),
             notes=self.notes(owner),
             screen=RunScreen(channel.connector, channel.places, channel, tenant="acme"),
-            time=Time(hurried, clock),
+            time=Clock(hurried, clock),
         )
 
     def _gone_elsewhere(self, where: str) -> None:

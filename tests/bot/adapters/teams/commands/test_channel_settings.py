@@ -12,11 +12,16 @@ from hypothesis import strategies as st
 from bot.adapters.teams.commands.people_rooms import NOT_A_CHANNEL, NOT_THERE, OTHERS_READ
 from bot.adapters.teams.commands.settings_form import filled, first_shown, settings_card
 from bot.adapters.teams.showing.sizes import BUDGET, size
-from bot.errors import StoreUnavailable
-from bot.office import Office
-from bot.orders.channel_settings import ChannelSettings, Filled, form_of, read_form
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.channel_settings import (
+    ChannelSettingsForm,
+    SubmittedSettings,
+    build_form,
+    read_form,
+)
+from bot.domain.errors import StoreUnavailable
+from bot.domain.types import NO_MODEL, Policy
 from bot.store.store import Store
-from bot.types import NO_MODEL, Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import FakeTeams
@@ -47,7 +52,7 @@ MESSAGE_LINK = f"https://teams.cloud.microsoft/l/message/{PEOPLE}/1760000000001?
 
 
 @pytest.fixture
-def office(store: Store, inbox: KeepingInbox, shelf: Shelf) -> Office:
+def office(store: Store, inbox: KeepingInbox, shelf: Shelf) -> ChatContext:
     office = office_over(store, inbox, tenant="acme", shelf=shelf)
     return replace(office, orders=replace(office.orders, usual_model="gpt", models=("small",)))
 
@@ -201,14 +206,16 @@ async def test_what_can_not_be_saved_is_said_in_the_form(
     assert "hunter2" not in again.shown
 
 
-def _form(policy: Policy, *spaces: str) -> ChannelSettings:
-    return form_of("teams:19:x", policy, spaces=spaces, models=("small",), usual="gpt")
+def _form(policy: Policy, *spaces: str) -> ChannelSettingsForm:
+    return build_form("teams:19:x", policy, spaces=spaces, models=("small",), usual="gpt")
 
 
 def test_fields_that_teams_leaves_out_are_empty() -> None:
     form = _form(FULL, "HR", "IT")
 
-    assert filled({"answers": "=off", "model": "="}, form) == Filled(answers="off", follow_ups=True)
+    assert filled({"answers": "=off", "model": "="}, form) == SubmittedSettings(
+        answers="off", follow_ups=True
+    )
 
 
 def test_what_the_form_did_not_show_stays() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.teams.commands.once import KEPT_SECONDS, Once
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
 from bot.store.store import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.teams.commands.newest_why import SAY_WHAT_WAS_WRONG
+from bot.domain.types import Outcome
 from bot.store.store import Store
-from bot.types import Outcome
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.teams.server import FakeTeams

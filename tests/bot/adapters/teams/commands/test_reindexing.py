@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.store.store import Store
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger

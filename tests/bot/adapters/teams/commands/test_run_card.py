@@ -9,13 +9,13 @@ import pytest
 
 from bot.adapters.teams.commands.run_card import link_to_run, run_message
 from bot.adapters.teams.showing.sizes import BUDGET, size
-from bot.orders.following.notes import RunShown
-from bot.orders.told import RunTold, Trouble
+from bot.chat.commands.run_leases import RunLease
+from bot.chat.commands.run_status import RunProblem, RunStatus
 from tests.bot.adapters.teams.tenant.card_rules import problems
 from tests.bot.adapters.teams.tenant.cards import attached, labels, words
 from tests.bot.adapters.teams.tenant.names import ENTRA, HELP
 
-RUNNING = RunTold(
+RUNNING = RunStatus(
     run_id="r1",
     state="running",
     space="HR",
@@ -28,7 +28,7 @@ RUNNING = RunTold(
 EVIL = "<at>all</at> **x** [x](https://evil.example) {{DATE(2026,SHORT)}}"
 
 
-def shown(told: RunTold, *, name: str = "Alice", alone: bool = False) -> str:
+def shown(told: RunStatus, *, name: str = "Alice", alone: bool = False) -> str:
     (card,) = attached(run_message(told, name=name, alone=alone))
     assert problems(card) == []
     return words(card)
@@ -53,7 +53,7 @@ def test_only_a_run_that_goes_on_can_be_cancelled(ended: bool, buttons: list[str
 @pytest.mark.parametrize("alone", [True, False])
 def test_nothing_in_a_card_is_live_and_it_fits(alone: bool) -> None:  # noqa: FBT001 - as it is told
     troubles = tuple(
-        Trouble(EVIL * 50, EVIL * 50, EVIL * 50, EVIL * 50, mass_delete=True) for _ in range(5)
+        RunProblem(EVIL * 50, EVIL * 50, EVIL * 50, EVIL * 50, mass_delete=True) for _ in range(5)
     )
     told = replace(
         RUNNING, state="failed", space=EVIL, troubles=troubles, failed=9, note=EVIL, ended=True
@@ -65,9 +65,9 @@ def test_nothing_in_a_card_is_live_and_it_fits(alone: bool) -> None:  # noqa: FB
         assert live not in shown(told, name=EVIL, alone=alone)
 
 
-def at(conversation: str, posted: str = "1760000000002") -> RunShown:
+def at(conversation: str, posted: str = "1760000000002") -> RunLease:
     there = {"conversation": {"id": conversation, "tenantId": ENTRA}}
-    return RunShown("r1", "alice", "", 1.0, place=json.dumps(there), posted=posted)
+    return RunLease("r1", "alice", "", 1.0, place=json.dumps(there), posted=posted)
 
 
 def test_a_card_in_a_channel_opens_by_a_link_one_in_a_chat_does_not() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.store.store import Store
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import FakeTeams

@@ -6,14 +6,14 @@ from typing import NoReturn
 
 import pytest
 
-from bot import startup
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.home.checking import admins_part
-from bot.capabilities import TellsState
-from bot.config import Settings, load_settings
-from bot.errors import DeliveryFailed
-from bot.startup import Part
+from bot.domain import health
+from bot.domain.capabilities import TellsState
+from bot.domain.errors import DeliveryFailed
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings, load_settings
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials, Signer
@@ -71,7 +71,7 @@ def with_all(settings: Settings, **changes: object) -> Settings:
     return settings.model_copy(update={**named, **changes})
 
 
-async def lines(settings: Settings, cloud: Cloud) -> dict[str, Part]:
+async def lines(settings: Settings, cloud: Cloud) -> dict[str, ComponentStatus]:
     channel = connect(settings, cloud=cloud, credentials=CountingCredentials())
     return {part.name: part for part in await channel.checks()}
 
@@ -146,7 +146,7 @@ async def test_how_it_stands_is_told_without_asking(
 ) -> None:
     assert isinstance(channel, TellsState)
 
-    assert channel.part() == startup.teams(settings)
+    assert channel.part() == health.teams(settings)
     assert not teams.calls
 
 

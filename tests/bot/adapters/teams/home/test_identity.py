@@ -10,11 +10,11 @@ import pytest
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.home.identity import Colleagues, home_of
 from bot.adapters.teams.home.roster import Roster
-from bot.capabilities import Introduces
-from bot.config import load_settings
-from bot.errors import DeliveryFailed
+from bot.domain.capabilities import Introduces
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import load_settings
+from bot.domain.types import Message, Person
 from bot.store.store import Store
-from bot.types import Message, Person
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client

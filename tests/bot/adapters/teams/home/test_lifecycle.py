@@ -10,8 +10,8 @@ import pytest
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.home.lifecycle import Lifecycle
 from bot.adapters.teams.joining import dispatch_to
-from bot.config import Settings
-from bot.errors import StoreUnavailable
+from bot.domain.errors import StoreUnavailable
+from bot.domain.settings import Settings
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.conftest import Restart
 from tests.bot.adapters.teams.home.written import Written

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.adapters.teams.home.members import Home, member_of
-from bot.types import Person
+from bot.domain.types import Person
 from rag.types import EVERYONE, Principal
 
 TENANT = "99999999-8888-7777-6666-555555555555"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.wire.reference import conversation_in, read_reference
-from bot.config import Settings, load_settings
+from bot.domain.settings import Settings, load_settings
 from tests.bot.adapters.teams.home.written import Written
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials

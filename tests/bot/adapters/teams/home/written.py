@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.errors import StoreUnavailable
-from bot.types import InteractionId
+from bot.domain.errors import StoreUnavailable
+from bot.domain.types import InteractionId
 
 
 class Written:
-    """Implements bot.ports.Notes. ``writes`` counts what was put or removed."""
+    """Implements bot.domain.ports.Notes. ``writes`` counts what was put or removed."""
 
     def __init__(self) -> None:
         self.texts: dict[tuple[str, str], str] = {}

@@ -20,10 +20,10 @@ from bot.adapters.teams.installing.manifest import READ_ALONG, Wishes
 from bot.adapters.teams.installing.package import FOLDER, package_of
 from bot.adapters.teams.installing.published import VERSIONS, problems, schema_of
 from bot.adapters.teams.wire.body import ConversationKind
-from bot.config import Settings, load_settings
-from bot.errors import SettingInvalid
-from bot.greeting import PROMPTS
-from bot.orders.parsing import message_order
+from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
+from bot.chat.commands.parsing import parse_message_text
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings, load_settings
 from tests.bot.adapters.teams.installing.pictures import Picture, read_png
 
 ADAPTER = Path(__file__).parents[5] / "bot" / "adapters" / "teams"
@@ -207,7 +207,7 @@ def test_the_prompts_are_those_that_are_offered_on_every_platform(configured: Se
     offered = [each for each in commands_for(package, "personal") if each.get("type") == "prompt"]
 
     assert [(each["title"], each["prompt"]) for each in offered] == [
-        (prompt.title, prompt.message) for prompt in PROMPTS
+        (prompt.title, prompt.message) for prompt in SUGGESTED_PROMPTS
     ]
     assert not [each for each in commands_for(package, "team") if "prompt" in each]
 
@@ -221,7 +221,7 @@ def test_every_command_that_is_offered_is_one(configured: Settings, scope: str) 
     ]
 
     assert {"help", "status", "/why", "reindex"} <= set(commands)
-    assert all(message_order(title, SPELLING) is not None for title in commands)
+    assert all(parse_message_text(title, SPELLING) is not None for title in commands)
 
 
 def test_the_colour_icon_is_a_full_square_with_the_mark_in_its_middle() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import connect
-from bot.config import Settings
+from bot.domain.settings import Settings
 from bot.store.store import Store
 from tests.bot.adapters.teams.answering import Bot, bot_at
 from tests.bot.adapters.teams.server import FakeTeams

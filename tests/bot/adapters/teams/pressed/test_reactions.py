@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.teams.pressed.reactions import reaction_in
-from bot.types import Outcome
+from bot.domain.types import Outcome
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.adapters.teams.answering import Bot
 from tests.bot.adapters.teams.pressed.test_feedback import LONG

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.adapters.teams.wire.actions import ABOUT, WHY
-from bot.feedback import LONGEST_COMMENT
-from bot.types import Feedback, Interaction, Outcome
+from bot.domain.feedback import LONGEST_COMMENT
+from bot.domain.types import Feedback, Interaction, Outcome
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.adapters.teams.answering import Bot
 from tests.bot.adapters.teams.tenant.dialogs import opened

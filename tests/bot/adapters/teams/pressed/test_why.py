@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bot.adapters.teams.pressed.why_view import explained, title_of
 from bot.adapters.teams.showing.sizes import BUDGET, size
 from bot.adapters.teams.wire.actions import ABOUT, WHY
-from bot.errors import StoreUnavailable
-from bot.types import FoundPassage, Interaction, Outcome
+from bot.domain.errors import StoreUnavailable
+from bot.domain.types import FoundPassage, Interaction, Outcome
 from bot.why.explaining import Explaining, Explanation
 from bot.why.pages import PageRead
 from bot.why.steps import Step

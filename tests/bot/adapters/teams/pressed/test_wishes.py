@@ -11,9 +11,9 @@ import pytest
 
 from bot.adapters.teams.wire.actions import ABOUT, OPTION, PERSON, WHY
 from bot.adapters.teams.wire.reference import conversation_in, read_reference
-from bot.errors import InboxFull
-from bot.escalations.handover import wish_about
-from bot.types import Clarification, Interaction, Outcome
+from bot.domain.errors import InboxFull
+from bot.domain.handoff import person_request
+from bot.domain.types import Clarification, Interaction, Outcome
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.adapters.teams.answering import Bot, named
 from tests.bot.adapters.teams.tenant.conversations import chat_of
@@ -52,7 +52,7 @@ async def test_a_wish_is_a_message_of_its_presser_in_the_same_thread(bot: Bot, w
     told = await _wish(bot, asked, BOB)
     assert "noted" in told
     wish = (await _answered(bot, asked)).message
-    words = wish_about(asked.message.text)
+    words = person_request(asked.message.text)
     assert (wish.text, wish.author.id, wish.private) == (words, BOB, False)
     assert wish.thread == asked.message.thread
 

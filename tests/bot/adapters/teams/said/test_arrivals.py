@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.greeting import CHAT_HELLO, HELLO, PERSONAL_HELLO
+from bot.chat.commands.help_texts import CHAT_HELLO, HELLO, PERSONAL_HELLO
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.faults import Fault

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bot.adapters.teams.channel import TeamsChannel
-from bot.office import Office
+from bot.chat.adapters import ChatContext
+from bot.domain.types import Interaction, InteractionId, Outcome, Policy
 from bot.store.store import Store
-from bot.types import Interaction, InteractionId, Outcome, Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.saying import Says
@@ -92,7 +92,7 @@ async def test_a_mention_that_an_edit_takes_away_leaves_the_question_as_it_reads
 
 
 async def test_an_edit_of_what_nobody_asked_is_left(
-    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: Office
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     teams.hears_all = True
     await office.policies.set(
@@ -249,7 +249,7 @@ async def test_a_deletion_that_comes_after_its_own_restoration_is_left(
 
 
 async def test_an_overheard_question_that_was_left_alone_can_be_asked_and_changed_then(
-    teams: FakeTeams, client: Client, store: Store, inbox: KeepingInbox, office: Office
+    teams: FakeTeams, client: Client, store: Store, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     """What is asked anew has an id of its own; an edit after that is an edit of it."""
     alice = Visitor(teams, client)

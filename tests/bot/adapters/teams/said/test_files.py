@@ -11,9 +11,9 @@ from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.said.files import Files
 from bot.adapters.teams.wire.attached import INLINE
 from bot.attachments.reading import Attachments
-from bot.capabilities import Fetches
-from bot.errors import DeliveryFailed
-from bot.types import Attachment
+from bot.domain.capabilities import Fetches
+from bot.domain.errors import DeliveryFailed
+from bot.domain.types import Attachment
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.tenant.file_host import ELSEWHERE, HOST, FileFault, FileHost
 from tests.bot.adapters.teams.visitor import Visitor

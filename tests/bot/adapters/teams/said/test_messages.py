@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from bot.office import Office
-from bot.types import Policy
+from bot.chat.adapters import ChatContext
+from bot.domain.types import Policy
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import FakeTeams
@@ -16,7 +16,7 @@ from tests.bot.adapters.teams.tenant.posts import Written
 from tests.bot.adapters.teams.visitor import Visitor
 
 
-async def allow(office: Office, policy: Policy, channel: str = HELP) -> None:
+async def allow(office: ChatContext, policy: Policy, channel: str = HELP) -> None:
     await office.policies.set("acme", f"teams:{channel}", policy, actor="cli:test")
 
 
@@ -86,7 +86,7 @@ async def test_talk_that_the_bot_may_read_is_left_alone(
 
 @pytest.mark.parametrize("where", [HELP, GROUP])
 async def test_a_question_is_overheard_where_the_conversation_allows_it(
-    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: Office, where: str
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: ChatContext, where: str
 ) -> None:
     teams.hears_all = True
     await allow(office, Policy(answers="questions"), where)
@@ -97,7 +97,7 @@ async def test_a_question_is_overheard_where_the_conversation_allows_it(
 
 
 async def test_a_follow_up_is_overheard_only_in_a_thread_of_the_bots(
-    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: Office
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     teams.hears_all = True
     await allow(office, Policy(follow_ups=True))
@@ -109,7 +109,7 @@ async def test_a_follow_up_is_overheard_only_in_a_thread_of_the_bots(
 
 @pytest.mark.parametrize("allowed", [False, True])
 async def test_another_bot_is_heard_where_allowed_and_only_if_it_mentions_us(
-    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: Office, *, allowed: bool
+    teams: FakeTeams, alice: Visitor, inbox: KeepingInbox, office: ChatContext, *, allowed: bool
 ) -> None:
     teams.hears_all = True
     await allow(office, Policy(answers="questions", other_bots=allowed))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.teams.showing.buttons import buttons_of
-from bot.types import Clarification, InteractionId, Outcome, Reply, Response
+from bot.domain.types import Clarification, InteractionId, Outcome, Reply, Response
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED, TRACE
 
 ID = InteractionId("6d1f0a52-0000-5000-9d0b-3f6f6e2f9a11")

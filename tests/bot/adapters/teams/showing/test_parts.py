@@ -9,9 +9,9 @@ import pytest
 
 from bot.adapters.teams.showing import parts as module
 from bot.adapters.teams.showing.parts import REPLY, Parts
-from bot.notes import Forgetful
+from bot.chat.adapters import NullNotes
+from bot.domain.types import Message, Person, Thread
 from bot.store.store import Store, unopened
-from bot.types import Message, Person, Thread
 from tests.builders import NOON
 
 THREAD = Thread("teams", "acme", "19:help@thread.tacv2", "1")
@@ -59,7 +59,7 @@ async def test_what_can_not_be_noted_is_known_here_all_the_same(tmp_path: Path) 
 
 async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_REMEMBERED", 2)
-    here = Parts(Forgetful())
+    here = Parts(NullNotes())
     for name in "123":
         await here.keep(replace(MESSAGE, id=name), REPLY, [name], several=False)
     known = [await here.all_of(replace(MESSAGE, id=name)) for name in "123"]

@@ -19,7 +19,7 @@ from bot.adapters.teams.calling.registration import send_all_fields
 from bot.adapters.teams.showing.render import answer_activities
 from bot.adapters.teams.showing.sensitivity import UNMARKED, Sensitivity, sensitivity_of
 from bot.adapters.teams.showing.sizes import BUDGET, ROOM, size
-from bot.types import Clarification, Message, Outcome, Person, Reply, Response, Thread
+from bot.domain.types import Clarification, Message, Outcome, Person, Reply, Response, Thread
 from rag.types import ModelCall
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, TRACE, VPN
 from tests.bot.adapters.teams.limits import check

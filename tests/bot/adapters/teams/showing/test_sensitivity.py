@@ -8,9 +8,9 @@ import pytest
 
 from bot.adapters.teams.channel import connect
 from bot.adapters.teams.showing.sensitivity import UNMARKED, sensitivity_of
-from bot.config import load_settings
-from bot.errors import SettingInvalid
-from bot.types import Clarification
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import load_settings
+from bot.domain.types import Clarification
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, VPN
 from tests.bot.adapters.teams.tenant.names import APP_ID, ENTRA
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.wire.reading import message_of
-from bot.types import Activity, Message, Stage
+from bot.domain.types import Activity, Message, Stage
 from tests.bot.adapters.teams.activities import in_channel, question
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.faults import Fault

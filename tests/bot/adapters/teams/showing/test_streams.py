@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.showing.streams import Stopped, stream_in
-from bot.config import load_settings
-from bot.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.settings import load_settings
+from bot.domain.types import Activity, InteractionId, Message, PostedRef, Reply, Stage
 from bot.store.store import Store
-from bot.types import Activity, InteractionId, Message, PostedRef, Reply, Stage
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import CHAT, Client, in_person, into, question, send

@@ -11,8 +11,8 @@ import pytest
 from bot.adapters.teams.wire.attached import FILE_TYPE, INLINE
 from bot.adapters.teams.wire.body import sent_at
 from bot.adapters.teams.wire.reading import heard, message_of
-from bot.listening.heard import Heard
-from bot.types import Attachment
+from bot.chat.messages import ReceivedMessage
+from bot.domain.types import Attachment
 from tests.bot.adapters.teams.wire.written import BOT, activity, copied, mention
 
 OURS = mention("Help")
@@ -23,7 +23,7 @@ OTHER_BOT = {"id": "28:other", "name": "Build"}
 PLACE = "https://acme-my.sharepoint.com/download.aspx?UniqueId=1&tempauth=v1.x"
 
 
-def hear(body: dict[str, Any]) -> Heard | None:
+def hear(body: dict[str, Any]) -> ReceivedMessage | None:
     return heard(body, tenant="acme", received_at=datetime.now(UTC))
 
 

@@ -16,8 +16,7 @@ from bot.adapters.teams.wire.text import (
     teams_markdown,
     teams_plain,
 )
-from bot.rendering.code import plain_code
-from bot.rendering.markdown import disarm
+from bot.domain.text.markdown import disarm, plain_code
 
 _PIECES = "[ ] ( ) ! a - https://e.example e.example <at> </at> <img ` `` \\ : ** _ | {{ DATE( }} #"
 HOSTILE = st.lists(st.sampled_from([*_PIECES.split(), " ", "\n"]), max_size=25).map("".join)

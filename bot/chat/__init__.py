@@ -1,0 +1,1 @@
+"""What people do in any chat: messages, edits, actions, votes and commands."""

@@ -1,0 +1,212 @@
+"""Show a channel's policy in words and as a form, validate the form and describe changes.
+
+Pure. The form's fields have the names of bot.domain.types.Policy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from pydantic import TypeAdapter
+
+from bot.chat.commands.parsing import quote_input
+from bot.domain.text.formatting import join_names
+from bot.domain.types import NO_MODEL, AnswerMode, Policy
+
+Field = Literal["spaces", "answers", "follow_ups", "people", "model", "other_bots"]
+LONGEST_NAME = 200
+"""Characters of a channel's name."""
+
+_ANSWERS: Mapping[AnswerMode, str] = {
+    "mentions": "When I am mentioned",
+    "questions": "Also questions addressed to nobody, if I am sure",
+    "off": "Never",
+}
+_PAGES_WORDS = "The pages' own words, without a model"
+_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One thing that can be chosen, and how it is called."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSettingsForm:
+    """The form of a channel (``platform:channel``), with what holds there now.
+
+    No space chosen means all. What was chosen and is there no more can still be chosen, so that
+    saving changes only what somebody changed. ``people`` "" and ``model`` "" are as in Policy.
+    """
+
+    channel: str
+    policy: Policy
+    answers: tuple[Choice, ...]
+    spaces: tuple[Choice, ...]
+    models: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedSettings:
+    """What somebody put into the form, as the platform sent it."""
+
+    answers: str
+    follow_ups: bool = False
+    spaces: tuple[str, ...] = ()
+    people: str = ""
+    model: str = ""
+    other_bots: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidSettings:
+    """Fields that can't be taken as they are, each with what is wrong and the cure."""
+
+    errors: Mapping[Field, str]
+
+
+def build_form(
+    channel: str, policy: Policy, *, spaces: Iterable[str], models: Sequence[str], usual: str | None
+) -> ChannelSettingsForm:
+    """Return the form. ``models`` can be chosen beside the ``usual`` one; None: there is none."""
+    there = sorted({*spaces, *(policy.spaces or ())})
+    return ChannelSettingsForm(
+        channel=channel,
+        policy=policy,
+        answers=tuple(Choice(value, label) for value, label in _ANSWERS.items()),
+        spaces=tuple(Choice(name, name) for name in there),
+        models=tuple(_model_choices(policy.model, models, usual)),
+    )
+
+
+def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | InvalidSettings:
+    """Return the policy that was chosen, or what is wrong with it by field."""
+    errors: dict[Field, str] = {}
+    answers = next((mode for mode in get_args(AnswerMode) if mode == filled.answers), None)
+    if answers is None:
+        errors["answers"] = f"{quote_input(filled.answers)} is none of the choices. Choose one."
+    unknown = tuple(sorted(set(filled.spaces) - {choice.value for choice in form.spaces}))
+    if unknown:
+        errors["spaces"] = f"There is no space {join_names(unknown, _NAMED)}. Choose from the list."
+    if filled.model not in {choice.value for choice in form.models}:
+        errors["model"] = (
+            f"{quote_input(filled.model)} can't be used here. Choose one from the list."
+        )
+    if not _is_name(filled.people):
+        errors["people"] = f"{quote_input(filled.people)} is no channel. Choose one, or none."
+    if errors or answers is None:
+        return InvalidSettings(errors)
+    return Policy(
+        spaces=frozenset(filled.spaces) or None,
+        answers=answers,
+        follow_ups=filled.follow_ups,
+        people=filled.people,
+        model=filled.model,
+        other_bots=filled.other_bots,
+    )
+
+
+def describe_changes(before: Policy, after: Policy, form: ChannelSettingsForm) -> tuple[str, ...]:
+    """Say in sentences what is different; nothing for the same."""
+    return tuple(_each_change(before, after, form))
+
+
+def _each_change(before: Policy, after: Policy, form: ChannelSettingsForm) -> Iterator[str]:
+    if before.answers != after.answers:
+        yield f"I answer: {_lower(_ANSWERS[after.answers])}."
+    if before.follow_ups != after.follow_ups:
+        how = "no mention is needed" if after.follow_ups else "I have to be mentioned again"
+        yield f"In a thread that I am in, {how}."
+    if before.spaces != after.spaces:
+        named = (
+            "all spaces"
+            if after.spaces is None
+            else join_names(tuple(sorted(after.spaces)), _NAMED)
+        )
+        yield f"I answer from {named}."
+    if before.people != after.people:
+        yield f"People are asked in {after.people or 'the usual place'}."
+    if before.model != after.model:
+        labels = {choice.value: choice.label for choice in form.models}
+        yield f"Answers are made by: {_lower(labels.get(after.model, after.model))}."
+    if before.other_bots != after.other_bots:
+        yield f"Other bots {'may' if after.other_bots else 'may not'} ask me."
+
+
+def _model_choices(chosen: str, models: Sequence[str], usual: str | None) -> Iterator[Choice]:
+    """The usual one first; without any model there is nothing else."""
+    if usual is None:
+        yield Choice("", _PAGES_WORDS)
+    else:
+        yield Choice("", f"The usual model ({usual})")
+        yield Choice(NO_MODEL, _PAGES_WORDS)
+        yield from (Choice(name, name) for name in models if name != usual)
+    offered = {NO_MODEL, *models} - {usual} if usual is not None else set()
+    if chosen not in {"", *offered}:
+        label = _PAGES_WORDS if chosen == NO_MODEL else f"{chosen} (not configured any more)"
+        yield Choice(chosen, label)
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= LONGEST_NAME and text.isprintable() and " " not in text
+
+
+def _lower(text: str) -> str:
+    """Return a label as the end of a sentence, but for "I" and names."""
+    return text if text[:2] == "I " else f"{text[:1].lower()}{text[1:]}"
+
+
+_ANSWERS_IN_WORDS: Mapping[AnswerMode, str] = {
+    "mentions": "when it is mentioned",
+    "questions": "when it is mentioned, and questions addressed to nobody if it is sure",
+    "off": "never",
+}
+
+
+def policy_in_words(policy: Policy) -> tuple[tuple[str, str], ...]:
+    """Return every field of a policy: its name, and what holds."""
+    return (
+        ("answers", _ANSWERS_IN_WORDS[policy.answers]),
+        ("follow-ups", "without a mention" if policy.follow_ups else "when it is mentioned again"),
+        ("spaces", spaces_in_words(policy)),
+        ("people", policy.people or "where the settings say"),
+        ("model", _model_in_words(policy)),
+        ("other bots", "may ask" if policy.other_bots else "are not heard"),
+    )
+
+
+def audited_policy_in_words(text: str) -> str:
+    """Return a policy in words as the record's audit keeps it; any other text as it is."""
+    try:
+        policy = TypeAdapter(Policy).validate_python(json.loads(text)["value"])
+    except (ValueError, KeyError, TypeError):
+        return text
+    return "; ".join(f"{name}: {words}" for name, words in policy_in_words(policy))
+
+
+def policy_differences(policy: Policy) -> tuple[str, ...]:
+    """Return the spaces, and what else is not as in every other channel."""
+    usual = policy_in_words(Policy(spaces=policy.spaces))
+    own = [
+        f"{name}: {words}" for name, words in policy_in_words(policy) if (name, words) not in usual
+    ]
+    return (spaces_in_words(policy), *own)
+
+
+def spaces_in_words(policy: Policy) -> str:
+    """Name the spaces that a channel is answered from."""
+    if policy.spaces is None:
+        return "all"
+    return ", ".join(sorted(policy.spaces)) or "none"
+
+
+def _model_in_words(policy: Policy) -> str:
+    if policy.model == NO_MODEL:
+        return "none: in the pages' own words"
+    return policy.model or "the configured one"

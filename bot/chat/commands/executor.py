@@ -1,0 +1,244 @@
+"""Carry out commands for every platform, after checking whether the caller is an admin.
+
+Nothing here raises: what can't be done is a refusal in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeVar, assert_never
+
+import structlog
+
+from bot.chat.commands.channel_settings import (
+    ChannelSettingsForm,
+    InvalidSettings,
+    SubmittedSettings,
+    build_form,
+    describe_changes,
+    read_form,
+)
+from bot.chat.commands.help_texts import help_text, status_text
+from bot.chat.commands.reindexing import ReindexRuns
+from bot.chat.commands.run_status import RunStatus, RunWatcher
+from bot.chat.commands.types import (
+    Admins,
+    CommandCaller,
+    Done,
+    HelpRequest,
+    KnowsGroups,
+    Refused,
+    ReindexCancelRequest,
+    ReindexRequest,
+    ReindexStatusRequest,
+    Started,
+    StatusRequest,
+    TextRequest,
+)
+from bot.chat.documents import SeenBy, Space
+from bot.domain.errors import DeliveryFailed, StoreUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.ports import Directory, KeepsPolicies
+from bot.domain.types import Person, Policy
+from rag.types import EVERYONE, Principal
+
+
+def parse_admins(names: Iterable[str], *, setting: str, is_group: Callable[[str], bool]) -> Admins:
+    """Sort the names of a setting: addresses, groups as ``is_group`` tells them, people's ids."""
+    given = frozenset(name.strip() for name in names if name.strip())
+    emails = frozenset(name for name in given if "@" in name)
+    groups = frozenset(name for name in given - emails if is_group(name))
+    return Admins(
+        setting=setting,
+        ids=given - emails - groups,
+        groups=groups,
+        emails=frozenset(name.casefold() for name in emails),
+    )
+
+
+async def is_admin(person: Person, admins: Admins, groups: KnowsGroups | None = None) -> bool:
+    """Tell whether somebody is named, or in a group that is; an address counts if verified.
+
+    Raises bot.domain.errors.DeliveryFailed while a membership can't be asked, and nothing else lets in.
+    """
+    if person.id in admins.ids:
+        return True
+    if person.email is not None and person.email.casefold() in admins.emails:
+        return True
+    if any(f"group:{group}" in person.principals for group in admins.groups):
+        return True
+    if groups is None:
+        return False
+    for group in sorted(admins.groups):
+        if await groups.in_group(person.id, group):
+            return True
+    return False
+
+
+def refusal_text(admins: Admins) -> str:
+    """Say to somebody who is not named why they may not, and who can change that."""
+    if not admins.named:
+        return (
+            f"Nobody may do this yet, for {admins.setting} names nobody. Whoever runs Frontdesk "
+            "can set it."
+        )
+    return f"Only Frontdesk's admins may do this. Whoever runs it can add you to {admins.setting}."
+
+
+_log = structlog.get_logger(__name__)
+
+_AWAY = "I can't do that right now, for what I keep can't be reached. Please try again in a minute."
+_UNKNOWN = "I can't find out right now whether you may do this. Please try again in a minute."
+Answer = TypeVar("Answer")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandExecutor:
+    """Carries out orders; nothing here raises, what can't be done is ``Refused`` in words.
+
+    Attributes:
+        tenant: The company that is served.
+        reindexing: Begins, tells and stops runs.
+        watch: Follows a run to its end.
+        policies: What single channels allow.
+        directory: What a colleague may read.
+        check_parts: The state of every part.
+        served: Spaces that may be answered from at all; None is all.
+        models: What a channel can be answered by beside the ``usual_model``; None: there is none.
+    """
+
+    tenant: str
+    reindexing: ReindexRuns
+    watch: RunWatcher
+    policies: KeepsPolicies
+    directory: Directory
+    check_parts: Callable[[], Awaitable[Sequence[ComponentStatus]]]
+    served: frozenset[str] | None = None
+    models: tuple[str, ...] = ()
+    usual_model: str | None = None
+    now: Callable[[], datetime] = _now
+
+    async def help(self, by: CommandCaller) -> Done:
+        """Tell what one can say here."""
+        return Done(help_text(by.spelling, admin=await self._refusal(by) is None))
+
+    async def answer(self, order: TextRequest, by: CommandCaller) -> Done | Refused:
+        """Tell what is asked, or do it and tell so."""
+        match order:
+            case HelpRequest():
+                return await self.help(by)
+            case StatusRequest():
+                return await self.status(by)
+            case ReindexStatusRequest():
+                return await self.reindex_status(by)
+            case ReindexCancelRequest():
+                return await self.cancel(order, by)
+            case _:
+                assert_never(order)
+
+    async def status(self, by: CommandCaller) -> Done | Refused:
+        """Tell how Frontdesk is, within what all who read that may know.
+
+        An admin sees every part where nobody else does.
+        """
+        admin = by.alone and await self._refusal(by) is None
+
+        async def told() -> Done:
+            own = await self._own(by) if by.alone else frozenset()
+            spaces = await self._spaces(own | {EVERYONE})
+            parts = await self.check_parts()
+            return Done(status_text(parts, spaces, self.now(), admin=admin))
+
+        return await _or_refused(told)
+
+    async def reindex(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
+        """Begin a run; the answer's id can be followed."""
+        return await self._allowed(by, "reindex", lambda: self.reindexing.start(order, by))
+
+    async def reindex_status(self, by: CommandCaller) -> Done | Refused:
+        """Tell how far the runs are; for those who may begin one, as failures name pages."""
+        return await self._allowed(by, "reindex status", lambda: self.reindexing.standing(by))
+
+    async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
+        """Stop a run."""
+        return await self._allowed(by, "reindex cancel", lambda: self.reindexing.cancel(order, by))
+
+    async def stop(self, run_id: str, by: CommandCaller) -> Done | Refused:
+        """Stop a run by its id, also where it was killed and goes on under others."""
+        return await self._allowed(by, "reindex stop", lambda: self.reindexing.stop(run_id, by))
+
+    def follow(self, run_id: str) -> AsyncIterator[RunStatus]:
+        """Yield how far a run is until it has ended; as Watch.follow."""
+        return self.watch.follow(run_id)
+
+    async def settings(self, channel: str, by: CommandCaller) -> ChannelSettingsForm | Refused:
+        """Return a channel's settings as a form; ``channel`` is the platform's own name."""
+        return await self._allowed(by, "settings", lambda: self._form(channel, by))
+
+    async def save(
+        self, channel: str, filled: SubmittedSettings, by: CommandCaller
+    ) -> Done | InvalidSettings | Refused:
+        """Put what was filled in in place; say what is different from the next question on."""
+        return await self._allowed(by, "save settings", lambda: self._save(channel, filled, by))
+
+    async def _form(self, channel: str, by: CommandCaller) -> ChannelSettingsForm:
+        name = f"{by.platform}:{channel}"
+        return build_form(
+            name,
+            await self.policies.of(self.tenant, name) or Policy(),
+            spaces=[each.name for each in await self._spaces(None)],
+            models=self.models,
+            usual=self.usual_model,
+        )
+
+    async def _save(
+        self, channel: str, filled: SubmittedSettings, by: CommandCaller
+    ) -> Done | InvalidSettings:
+        form = await self._form(channel, by)
+        chosen = read_form(filled, form)
+        if isinstance(chosen, InvalidSettings):
+            return chosen
+        different = describe_changes(form.policy, chosen, form)
+        if not different:
+            return Done("Nothing was changed.")
+        await self.policies.set(self.tenant, form.channel, chosen, actor=by.actor)
+        return Done("Saved, from the next question on:\n" + "\n".join(different))
+
+    async def _own(self, by: CommandCaller) -> frozenset[Principal]:
+        return await self.directory.principals(self.tenant, by.person)
+
+    async def _spaces(self, reader: SeenBy) -> Sequence[Space]:
+        spaces = await self.reindexing.documents.spaces(reader)
+        return [each for each in spaces if self.served is None or each.name in self.served]
+
+    async def _allowed(
+        self, by: CommandCaller, what: str, do: Callable[[], Awaitable[Answer]]
+    ) -> Answer | Refused:
+        """Do what only admins may; who else tries is told, and noted for the operator."""
+        refused = await self._refusal(by)
+        if refused is not None:
+            _log.warning("orders.refused", order=what, by=by.actor, why=refused)
+            return Refused(refused)
+        return await _or_refused(do)
+
+    async def _refusal(self, by: CommandCaller) -> str | None:
+        try:
+            allowed = await is_admin(by.person, by.admins, by.groups)
+        except DeliveryFailed as error:
+            _log.warning("orders.membership_unknown", by=by.actor, why=str(error))
+            return _UNKNOWN
+        return None if allowed else refusal_text(by.admins)
+
+
+async def _or_refused(do: Callable[[], Awaitable[Answer]]) -> Answer | Refused:
+    try:
+        return await do()
+    except StoreUnavailable as error:
+        _log.error("orders.unavailable", why=str(error))
+        return Refused(_AWAY)

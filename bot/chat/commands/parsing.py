@@ -1,0 +1,249 @@
+"""Parse what somebody typed after a command, or as a message, into a command.
+
+Pure. Links become their addresses, quotes and the dashes that phones make are undone, and a slip
+in a command's name is answered with what was probably meant.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.chat.commands.types import (
+    AllSpaces,
+    AskRequest,
+    CommandRequest,
+    CommandSyntax,
+    HelpRequest,
+    InvalidCommand,
+    PageByUrl,
+    ReindexCancelRequest,
+    ReindexRequest,
+    ReindexStatusRequest,
+    SettingsRequest,
+    SpaceByName,
+    StatusRequest,
+    Target,
+    WhyRequest,
+)
+from bot.domain.text.markdown import clip
+
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+_DASH = re.compile(f"[{_DASHES}_]+")
+_QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02`", '"'))
+_SLACK_LINK = re.compile(r"<(https?://[^\s<>|]+)(?:\|([^<>\n]*))?>", re.IGNORECASE)
+_MARKDOWN_LINK = re.compile(r"\[[^\[\]\n]*\]\((https?://[^\s()]+)\)", re.IGNORECASE)
+_WORD = re.compile(r'"([^"]*)"|(\S+)')
+_STRAY = "\"'\u2018\u2019\u201a"
+_LONGEST_QUOTE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as it was meant; ``plain`` says that it stood in quotes, and is a name as it is."""
+
+    text: str
+    plain: bool = False
+
+    @property
+    def key(self) -> str:
+        """The word for comparing with those that are known; "" for one in quotes."""
+        return "" if self.plain else self.text.casefold().strip(".,:;!?")
+
+    @property
+    def flag(self) -> str:
+        """The name of a flag, without dashes; "" for every other word."""
+        if self.plain or self.text[:1] not in _DASHES:
+            return ""
+        return _DASH.sub("", self.text).casefold()
+
+
+def split_words(text: str) -> tuple[Word, ...]:
+    """Take a text apart: links to their addresses, quotes off, whatever dashes phones make."""
+    linked = _MARKDOWN_LINK.sub(r" \1 ", _SLACK_LINK.sub(_link_address, text)).translate(_QUOTES)
+    return tuple(_each_word(linked))
+
+
+def quote_input(text: str) -> str:
+    """Return what somebody typed as a message quotes it: printable, and not too long."""
+    printable = "".join(each if each.isprintable() else " " for each in text)
+    return f"\u201c{clip(printable, _LONGEST_QUOTE)}\u201d"
+
+
+def _each_word(text: str) -> Iterator[Word]:
+    for quoted, bare in _WORD.findall(text):
+        if quoted.strip():
+            yield Word(quoted.strip(), plain=True)
+        elif (word := bare.strip(_STRAY)).strip(_DASHES):
+            yield Word(word)
+
+
+def _link_address(link: re.Match[str]) -> str:
+    """Return a link's address; a name that only looks like a host, as its writer put it."""
+    address, label = link[1].replace("&amp;", "&"), link[2] or ""
+    made_up = label and address.rstrip("/").casefold() == f"http://{label}".casefold()
+    return f" {label if made_up else address} "
+
+
+_ALONE: Mapping[str, CommandRequest] = {
+    "help": HelpRequest(),
+    "status": StatusRequest(),
+    "why": WhyRequest(),
+    "settings": SettingsRequest(),
+}
+_ALL = frozenset({"all", "everything", "*"})
+_CANCEL = frozenset({"cancel", "stop"})
+_DRY_RUN, _MASS_DELETE = "dryrun", "allowmassdelete"
+_FLAGS = frozenset({_DRY_RUN, _MASS_DELETE})
+_WHY_IN_WORDS = re.compile(
+    r"/?why (?:(?:did (?:i|you) (?:get|give|give me|say) )?(?:this|that|the|the last|no)"
+    r" (?:answer|reply)|a question back|a person)[ ?!.\u2026]*",
+    re.IGNORECASE,
+)
+"""What the button below an answer is called, and what people write instead of pressing it."""
+
+_LIKENESS = 0.85
+"""From this likeness on a word is taken for a command with a slip in it."""
+
+_LONGEST_COMMAND = 4
+"""Words of a message that can still be nothing but a reindex command."""
+
+
+def parse_command_text(text: str, spelling: CommandSyntax) -> CommandRequest | InvalidCommand:
+    """Read what follows the bot's own command: a word of its own, or else a question."""
+    first, rest = _first_word(text)
+    if not first or asks_why(text):
+        return WhyRequest() if first else HelpRequest()
+    match _key(first):
+        case "ask":
+            return _question(rest, spelling)
+        case "reindex":
+            return parse_reindex_text(rest, spelling)
+        case key if not rest:
+            return _ALONE.get(key) or _unknown(first, spelling)
+        case key if difflib.get_close_matches(key, ["reindex"], cutoff=_LIKENESS):
+            return InvalidCommand(f"Did you mean {spelling.reindexing(_typed_again(rest))}?")
+        case _:
+            return AskRequest(text.strip())
+
+
+def parse_message_text(
+    text: str, spelling: CommandSyntax
+) -> CommandRequest | InvalidCommand | None:
+    """Read a message that may be a command; None for what is rather meant as a question.
+
+    For platforms without commands of their own. "Why?" asks what anybody may ask; "/why" and "Why
+    this answer?" do not.
+    """
+    written = text.strip()
+    if asks_why(written):
+        return WhyRequest()
+    first, rest = _first_word(written.removeprefix("/"))
+    key = first.casefold()
+    if key == "reindex":
+        order = parse_reindex_text(rest, spelling)
+        many = len(text.split()) > _LONGEST_COMMAND
+        return None if many and isinstance(order, InvalidCommand) else order
+    if rest or written.casefold() == "why":
+        return None
+    return _ALONE.get(key)
+
+
+def asks_why(text: str) -> bool:
+    """Tell whether a text asks in words why the last answer was given, and nothing else."""
+    return _WHY_IN_WORDS.fullmatch(" ".join(text.split())) is not None
+
+
+def parse_reindex_text(text: str, spelling: CommandSyntax) -> CommandRequest | InvalidCommand:
+    """Read what follows the reindex command."""
+    words = split_words(text)
+    flags = {_flag(word): word.text for word in words if _flag(word)}
+    unknown = [written for flag, written in flags.items() if flag not in _FLAGS]
+    if unknown:
+        return _invalid(f"I don't know {', '.join(map(quote_input, unknown))}.", spelling)
+    named = [word for word in words if not _flag(word)]
+    match named[0].key if named else "":
+        case "help":
+            return HelpRequest()
+        case "status":
+            return ReindexStatusRequest()
+        case key if key in _CANCEL:
+            return _cancelling(named[1:], spelling)
+    if len(named) != 1:
+        return _invalid(_not_one(named), spelling)
+    return ReindexRequest(_target(named[0]), _DRY_RUN in flags, _MASS_DELETE in flags)
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    """Return the first word, and what comes after it."""
+    parts = text.split(maxsplit=1)
+    return (parts[0] if parts else ""), (parts[1].strip() if len(parts) > 1 else "")
+
+
+def _flag(word: Word) -> str:
+    """Return a flag's name; the known ones also where somebody left their dashes out."""
+    bare = word.key.replace("-", "")
+    return word.flag or (bare if bare in _FLAGS else "")
+
+
+def _target(word: Word) -> Target:
+    if word.key in _ALL:
+        return AllSpaces()
+    return PageByUrl(word.text) if "/" in word.text else SpaceByName(word.text)
+
+
+def _cancelling(named: Sequence[Word], spelling: CommandSyntax) -> CommandRequest | InvalidCommand:
+    if len(named) > 1:
+        return _invalid("I can stop one run at a time.", spelling)
+    if not named:
+        return ReindexCancelRequest()
+    return ReindexCancelRequest("all" if named[0].key in _ALL else named[0].text)
+
+
+def _not_one(named: Sequence[Word]) -> str:
+    if not named:
+        return "Say what to reindex."
+    return (
+        f"One at a time, or all: you named {', '.join(quote_input(each.text) for each in named)}."
+    )
+
+
+def _question(rest: str, spelling: CommandSyntax) -> CommandRequest | InvalidCommand:
+    if rest:
+        return AskRequest(rest)
+    example = f"{spelling.command}ask How do I book leave?"
+    return InvalidCommand(f"Say what you would like to know, such as: {example}")
+
+
+def _unknown(word: str, spelling: CommandSyntax) -> InvalidCommand:
+    near = difflib.get_close_matches(_key(word), [*_ALONE, "reindex", "ask"], n=1)
+    meant = f" Did you mean {spelling.command}{near[0]}?" if near else ""
+    ask = f"{spelling.command}ask {_typed_again(word)}"
+    return InvalidCommand(
+        f"I don't know the command {quote_input(word)}.{meant} To ask about it: {ask}\n"
+        f"What can be said here: {spelling.command}help"
+    )
+
+
+def _invalid(trouble: str, spelling: CommandSyntax) -> InvalidCommand:
+    reindexing = spelling.reindexing
+    lines = (
+        trouble,
+        f"{reindexing('SPACE')} for a space, such as {reindexing('HR')}",
+        f"{reindexing('PAGE-URL')} for one page, also a new one",
+        f"{reindexing('all')} for everything",
+        "Add --dry-run to see what would be done, --allow-mass-delete where many pages may go.",
+        f"{reindexing('status')} tells how far it is, {reindexing('cancel')} stops it.",
+    )
+    return InvalidCommand("\n".join(lines))
+
+
+def _key(word: str) -> str:
+    return word.casefold().strip(".,:;!?\"'")
+
+
+def _typed_again(rest: str) -> str:
+    """Return what somebody typed, to be typed again: on one line, and not without end."""
+    return quote_input(rest)[1:-1]

@@ -1,0 +1,262 @@
+"""Start, list and cancel reindex runs on command, and alert people to held-back deletions.
+
+What changes something is audited first; what can't be audited is not done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import structlog
+
+from bot.chat.commands.parsing import quote_input
+from bot.chat.commands.run_progress import progress_text, run_scope
+from bot.chat.commands.run_status import current_runs, run_status_of
+from bot.chat.commands.targets import ResolvedTarget, resolve_target
+from bot.chat.commands.types import (
+    CommandCaller,
+    Done,
+    KnowsSpaces,
+    Refused,
+    ReindexCancelRequest,
+    ReindexRequest,
+    Started,
+)
+from bot.chat.documents import Reindex, Run
+from bot.domain.capabilities import TellsPeople
+from bot.domain.errors import DeliveryFailed, DocumentInTheWay, DocumentRefused, StoreUnavailable
+from bot.domain.ports import Audits, Notes
+from bot.domain.text.formatting import counted
+from bot.domain.text.markdown import clip
+
+_LOOKED_AT = 100
+_RECENT = 3
+_RACE = "Another run was quicker. Look how far it is, and order this again when it has ended."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReindexRuns:
+    """Starts, tells and stops runs; who may is decided before.
+
+    What changes something is audited first: what can't be is not done. Raises StoreUnavailable.
+    """
+
+    tenant: str
+    documents: KnowsSpaces
+    runs: Reindex
+    audits: Audits
+
+    async def start(self, order: ReindexRequest, by: CommandCaller) -> Started | Refused:
+        """Begin a run over what is meant, or say why it can't be."""
+        aim = await resolve_target(order.target, self.documents, self.runs, by)
+        if isinstance(aim, Refused):
+            return aim
+        waits = order.dry_run or bool(aim.page)
+        in_the_way = None if waits else await self._in_the_way(aim.space)
+        if in_the_way is not None:
+            return Refused(_in_the_way_text(in_the_way, by), run_id=in_the_way.id)
+        await self._audit(by, "reindex", aim.space or "all", _detail(order, aim.page))
+        try:
+            run_id = await self.runs.start(
+                aim.space,
+                by=by.actor,
+                dry_run=order.dry_run,
+                allow_mass_delete=order.allow_mass_delete,
+                page=aim.page,
+            )
+        except DocumentInTheWay:
+            return Refused(_RACE)
+        except DocumentRefused as error:
+            return Refused(str(error))
+        return Started(run_id, _started(aim, order))
+
+    async def standing(self, by: CommandCaller) -> Done:
+        """Tell how far the runs are that are under way, or how the last ones ended."""
+        runs = await self.runs.newest(_LOOKED_AT)
+        active = [run for run in runs if run.active]
+        told = active or runs[:_RECENT]
+        if not told:
+            return Done(f"Nothing was reindexed yet. Begin: {by.spelling.reindexing('all')}")
+        texts = [
+            progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
+            for run in told
+        ]
+        head = "" if active else "Nothing is being reindexed now. The last runs:\n\n"
+        return Done(head + "\n\n".join(texts))
+
+    async def cancel(self, order: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
+        """Stop the run that is meant; what it wrote stays."""
+        active = [run for run in await self.runs.newest(_LOOKED_AT) if run.active]
+        meant = active if order.target is None else _matching_runs(order.target, active)
+        if not active:
+            return Refused("Nothing is being reindexed now, so there is nothing to stop.")
+        if len(meant) != 1:
+            return Refused(_choose_text(order.target, active, by))
+        (run,) = meant
+        await self._stop(run, by)
+        return _stopped(run)
+
+    async def stop(self, run_id: str, by: CommandCaller) -> Done | Refused:
+        """Stop a run that is followed, or what went on with it after it was killed."""
+        run = await self.runs.get(run_id)
+        now = () if run is None else await current_runs(run, self.runs)
+        active = [each for each in now if each.active]
+        if run is None or not active:
+            return Refused("This run doesn't go on any more, so there is nothing to stop.")
+        for each in active:
+            await self._stop(each, by)
+        return _stopped(run)
+
+    async def is_now(self, run_id: str, other_id: str) -> bool:
+        """Tell whether a run is another one, or was gone on with by it."""
+        run = await self.runs.get(run_id)
+        now = () if run is None else await current_runs(run, self.runs)
+        return other_id in {run_id, *(each.id for each in now)}
+
+    async def _stop(self, run: Run, by: CommandCaller) -> None:
+        await self._audit(by, "cancel reindex", run.id, run_scope(run))
+        await self.runs.cancel(run.id)
+
+    async def _in_the_way(self, space: str | None) -> Run | None:
+        return next(
+            (
+                run
+                for run in await self.runs.newest(_LOOKED_AT)
+                if run.active and not (run.dry_run or run.page) and _overlap(run.space, space)
+            ),
+            None,
+        )
+
+    async def _audit(self, by: CommandCaller, act: str, subject: str, detail: str) -> None:
+        await self.audits.append(self.tenant, by.actor, act, subject, detail=detail)
+
+
+def _stopped(run: Run) -> Done:
+    return Done(f"The run over {run_scope(run)} is being stopped. What was written stays.")
+
+
+def _matching_runs(target: str, active: Sequence[Run]) -> Sequence[Run]:
+    """Return the runs that a target can mean: by id, or by what they are over.
+
+    A space means the runs over all of it, unless there are none but over pages of it.
+    """
+    wanted = target.casefold()
+    named = [run for run in active if wanted in {run.id.casefold(), run.page.casefold()}]
+    over_it = [run for run in active if wanted == (run.space or "all").casefold()]
+    return named or [run for run in over_it if not run.page] or over_it
+
+
+def _choose_text(target: str | None, active: Sequence[Run], by: CommandCaller) -> str:
+    trouble = "" if target is None else f"No run that goes on is over {quote_input(target)}. "
+    if target is not None and len(_matching_runs(target, active)) > 1:
+        trouble = f"More than one run is over {quote_input(target)}. "
+    ways = [
+        f"{by.spelling.reindexing('cancel', run.id)} ({run_scope(run)}"
+        f"{', dry run' if run.dry_run else ''})"
+        for run in active
+    ]
+    return f"{trouble}Under way: {counted(len(active), 'run')}. Say which to stop:\n" + "\n".join(
+        ways
+    )
+
+
+def _in_the_way_text(run: Run, by: CommandCaller) -> str:
+    told = progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
+    stop = by.spelling.reindexing("cancel", run.space or "all")
+    return f"A run is in the way. Wait until it ends, or stop it: {stop}\n\n{told}"
+
+
+def _started(aim: ResolvedTarget, order: ReindexRequest) -> str:
+    if aim.page:
+        return _started_on_page(aim, order)
+    what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
+    if order.dry_run:
+        return f"{aim.how}I'm looking at what would change in {what}. Nothing is changed by that."
+    return f"{aim.how}I'm bringing {what} up to date. Pages that did not change cost nothing."
+
+
+def _started_on_page(aim: ResolvedTarget, order: ReindexRequest) -> str:
+    if order.dry_run:
+        return f"{aim.how}I'm looking at what would change on it. Nothing is changed by that."
+    return f"{aim.how}I'm bringing that page alone up to date, with its files."
+
+
+def _detail(order: ReindexRequest, page: str) -> str:
+    given = {
+        f"page {page}": bool(page),
+        "dry run": order.dry_run,
+        "mass delete allowed": order.allow_mass_delete,
+    }
+    return ", ".join(each for each, is_so in given.items() if is_so)
+
+
+def _overlap(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or one == other
+
+
+_DEADLINE_SECONDS = 40.0
+_WHY_LENGTH = 400
+
+log = structlog.get_logger(__name__)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class MassDeleteAlert:
+    """Posts one message a space, day and platform; what failed is tried by the next such run.
+
+    Args:
+        tenant: Whose spaces they are.
+        notes: Where it is kept what was told.
+        channels: Those of all platforms; the ones that can tell people do.
+        now: The time.
+    """
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        notes: Notes,
+        channels: Sequence[object],
+        now: Callable[[], datetime] = _now,
+    ) -> None:
+        self._tenant = tenant
+        self._notes = notes
+        self._told = [each for each in channels if isinstance(each, TellsPeople)]
+        self._now = now
+
+    async def __call__(self, space: str, why: str) -> None:
+        """Tell it wherever people are asked; never raises for a platform's sake."""
+        text = mass_delete_text(space, why)
+        for each in self._told:
+            try:
+                await self._tell(each, space, text)
+            except (DeliveryFailed, StoreUnavailable, TimeoutError) as error:
+                told = {"platform": each.platform, "space": space, "why": str(error)}
+                log.warning("held_back.not_told", **told)
+
+    async def _tell(self, channel: TellsPeople, space: str, text: str) -> None:
+        key = f"{channel.platform}:held-back:{space}:{self._now():%Y-%m-%d}"
+        if not await self._notes.first(self._tenant, key):
+            return
+        try:
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                await channel.tell_people(text)
+        except (DeliveryFailed, TimeoutError):
+            await self._notes.remove(self._tenant, key)
+            raise
+
+
+def mass_delete_text(space: str, why: str) -> str:
+    """Return what people are told, as plain text."""
+    reason = clip(why, _WHY_LENGTH).rstrip(".")
+    return (
+        f"I stopped reading the space {space} and kept what I have of it. {reason}. If those pages "
+        f"are meant to go, an admin allows it: reindex {space} --allow-mass-delete. Else look "
+        "whether I may still read the space."
+    )

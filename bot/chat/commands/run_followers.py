@@ -1,0 +1,163 @@
+"""Follow every run that is shown on a platform to its end, one process at a time, over kills."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+
+import structlog
+from aiohttp import web
+
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.run_leases import RunLease, RunLeases
+from bot.chat.commands.run_message import Clock, Elsewhere, RunMessage, Screen, TakenOver
+from bot.domain.errors import StoreUnavailable
+from bot.observing.trouble import Trouble
+
+BEAT_SECONDS = 5.0
+LOOK_SECONDS = 10.0
+"""So often runs are sought whose process is gone."""
+
+_LOOK_ENDS_SECONDS = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+class RunFollowers:
+    """Follows runs that were ordered here, and those that a dead process has left."""
+
+    def __init__(
+        self,
+        *,
+        orders: CommandExecutor,
+        notes: RunLeases,
+        screen: Screen,
+        time: Clock = Clock(),  # noqa: B008 - it is frozen
+    ) -> None:
+        self._orders = orders
+        self._notes = notes
+        self._screen = screen
+        self._time = time
+        self._following: dict[str, asyncio.Task[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+
+    def mount(self, app: web.Application) -> None:
+        """Go on with what is left once everything has started: the record is open then."""
+        app.cleanup_ctx.append(self._running)
+        app.on_startup.append(self._begin_looking)
+
+    async def _begin_looking(self, _: web.Application) -> None:
+        self._looking = asyncio.create_task(self._look())
+
+    async def _running(self, _: web.Application) -> AsyncIterator[None]:
+        """Leave it to others when the server stops."""
+        yield
+        self._stopping.set()
+        if self._looking is not None:
+            # A look is a moment's reading, which is better finished than cut.
+            await asyncio.wait([self._looking], timeout=_LOOK_ENDS_SECONDS)
+            await _stopped([self._looking])
+        await _stopped(self._following.values())
+
+    async def begin(self, run_id: str, *, user: str, channel: str, elsewhere: Elsewhere) -> None:
+        """Show a run that was ordered; ``elsewhere`` is told when that is not in the channel."""
+        shown = RunLease(run_id, user, channel, ordered_at=self._notes.now())
+        message = self._message(shown, new=True, elsewhere=elsewhere)
+        self._start(run_id, message)
+        try:
+            await message.beat()
+        except StoreUnavailable as error:
+            log.warning("orders.run_not_noted", run=run_id, why=str(error))
+
+    async def shown_as(self, run_id: str) -> RunLease | None:
+        """Return where a run is shown, also one that went on with one that was killed.
+
+        By any process; None while it is nowhere. Raises StoreUnavailable.
+        """
+        for shown in (await self._notes.every()).values():
+            if shown.posted and await self._orders.reindexing.is_now(shown.run_id, run_id):
+                return shown
+        return None
+
+    def _message(
+        self, shown: RunLease, *, new: bool, elsewhere: Elsewhere = lambda _: None
+    ) -> RunMessage:
+        return RunMessage(
+            shown,
+            screen=self._screen,
+            notes=self._notes,
+            time=self._time,
+            new=new,
+            elsewhere=elsewhere,
+        )
+
+    def _start(self, run_id: str, message: RunMessage) -> None:
+        task = asyncio.create_task(self._follow(run_id, message))
+        self._following[run_id] = task
+        task.add_done_callback(lambda _: self._following.pop(run_id, None))
+
+    async def _follow(self, run_id: str, message: RunMessage) -> None:
+        try:
+            await self._followed(run_id, message)
+        except TakenOver:
+            log.info("orders.run_taken_over", run=run_id)
+        except asyncio.CancelledError:
+            with suppress(StoreUnavailable):
+                await message.release()
+            raise
+        except Exception as error:
+            # It is found among those that are left, and gone on with.
+            log.exception("orders.run_broke", run=run_id, error=type(error).__name__)
+
+    async def _followed(self, run_id: str, message: RunMessage) -> None:
+        following = asyncio.create_task(message.follow(self._orders.follow(run_id)))
+        beating = asyncio.create_task(self._beat(message))
+        try:
+            done, _ = await asyncio.wait({following, beating}, return_when="FIRST_COMPLETED")
+        finally:
+            await _stopped([following, beating])
+        for each in done:
+            await each
+
+    async def _beat(self, message: RunMessage) -> None:
+        trouble = Trouble("orders.run_beat")
+        while True:
+            await self._time.pause(BEAT_SECONDS)
+            try:
+                await message.beat()
+            except StoreUnavailable as error:
+                trouble.note(error)
+            else:
+                trouble.note(None)
+
+    async def _look(self) -> None:
+        trouble = Trouble("orders.runs_left")
+        while not self._stopping.is_set():
+            try:
+                await self._adopt()
+            except StoreUnavailable as error:
+                trouble.note(error)
+            else:
+                trouble.note(None)
+            pausing = asyncio.ensure_future(self._time.pause(LOOK_SECONDS))
+            stopped = asyncio.create_task(self._stopping.wait())
+            await asyncio.wait([pausing, stopped], return_when="FIRST_COMPLETED")
+            for each in (pausing, stopped):
+                each.cancel()
+
+    async def _adopt(self) -> None:
+        for run_id, shown in (await self._notes.every()).items():
+            if run_id not in self._following and await self._notes.take(shown):
+                log.info("orders.run_adopted", run=run_id)
+                self._start(run_id, self._message(shown, new=False))
+
+
+async def _stopped(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel tasks, and wait until they have put things in order."""
+    stopping = list(tasks)
+    for task in stopping:
+        task.cancel()
+    if stopping:
+        await asyncio.wait(stopping)

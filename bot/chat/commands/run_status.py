@@ -1,0 +1,253 @@
+"""Status of a reindex run, merged from the rows of all its resumptions, and watched to its end.
+
+Runs are followed by their rows in the record, from any process and over kills.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bot.chat.commands.types import FollowsRuns
+from bot.chat.documents import Failure, Run
+from bot.domain.errors import StoreUnavailable
+from bot.domain.text.formatting import rough_duration
+from bot.observing.trouble import Trouble
+
+RunState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "gone"]
+"""interrupted: killed, and not gone on with yet. gone: it can't be followed any more."""
+
+
+RunExtent = Literal["all", "changes", "page"]
+"""How much of a space a run looks at: all of it, what changed since the last run, one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunProblem:
+    """Something that could not be read, why, and the cure; ``page`` "" is a whole space.
+
+    ``mass_delete``: the run held back, for more would vanish than is plausible.
+    """
+
+    space: str
+    page: str
+    reason: str
+    cure: str
+    mass_delete: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStatus:
+    """How far a run is, or how it ended.
+
+    ``run_id`` is the one that was asked for, also where the run went on under another. ``space``
+    None is all; of it, ``extent`` is looked at, and ``page`` is the one page's address or id.
+    ``pages`` of ``total`` are done. ``remaining`` is in words, "" while not known;
+    ``resumed``: it was interrupted and goes on, the figures are since then. Of ``failed`` troubles
+    the first few are in ``troubles``. ``note`` is one sentence for states without
+    figures, ``embedding`` one on tokens and their price, or "".
+    """
+
+    run_id: str
+    state: RunState
+    space: str | None = None
+    extent: RunExtent = "all"
+    page: str = ""
+    at_space: str = ""
+    dry_run: bool = False
+    pages: int = 0
+    total: int = 0
+    chunks: int = 0
+    chunks_per_second: float = 0.0
+    remaining: str = ""
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    readers_changed: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+    failed: int = 0
+    embedding: str = ""
+    troubles: tuple[RunProblem, ...] = ()
+    resumed: bool = False
+    note: str = ""
+    ended: bool = False
+
+
+MOST_PROBLEMS = 5
+"""So many troubles are told."""
+
+_PRECEDENCE: tuple[RunState, ...] = (
+    "running",
+    "waiting",
+    "interrupted",
+    "failed",
+    "cancelled",
+    "done",
+)
+_GONE = "I don't know this run any more. What it wrote stays; the list of spaces says how it is."
+_LOST = "I can't tell how far it is: the list of runs can't be read. The run itself goes on."
+_WAITS = "It was interrupted, and goes on when the server that indexes is up again."
+_DRY = "It was interrupted. Nothing was changed; order the dry run again."
+_STAYS = "It was interrupted and has not gone on. What was written stays; order it again to go on."
+
+
+def run_status_of(run_id: str, runs: Sequence[Run]) -> RunStatus:
+    """Return a run that was asked for, as the runs that it is by now; with none, it is gone."""
+    if not runs:
+        return RunStatus(run_id=run_id, state="gone", note=_GONE, ended=True)
+    state = next(each for each in _PRECEDENCE if any(run.state == each for run in runs))
+    working = next((run for run in runs if run.state == state), runs[0])
+    failures = [failure for run in runs for failure in run.failures]
+    told = RunStatus(
+        run_id=run_id,
+        state=state,
+        space=working.space if len(runs) == 1 else None,
+        extent=working.extent if len(runs) == 1 else "all",
+        page=working.page if len(runs) == 1 else "",
+        at_space=working.at_space,
+        dry_run=any(run.dry_run for run in runs),
+        pages=sum(run.pages for run in runs),
+        total=sum(run.total for run in runs),
+        chunks=sum(run.chunks for run in runs),
+        chunks_per_second=_rate(runs),
+        remaining=_remaining(runs),
+        added=sum(run.added for run in runs),
+        changed=sum(run.changed for run in runs),
+        removed=sum(run.removed for run in runs),
+        readers_changed=sum(run.readers_changed for run in runs),
+        unchanged=sum(run.unchanged for run in runs),
+        skipped=sum(run.skipped for run in runs),
+        failed=sum(run.failed for run in runs),
+        embedding=working.embedding if len(runs) == 1 else "",
+        troubles=_problems(failures),
+        ended=state not in {"running", "waiting", "interrupted"},
+    )
+    return _interrupted(told) if state == "interrupted" else told
+
+
+def abandoned_run(told: RunStatus) -> RunStatus:
+    """Return a run that nobody went on with, as its end."""
+    return replace(told, note=_STAYS, ended=True)
+
+
+def lost_run(run_id: str) -> RunStatus:
+    """Return a run that can't be read for long, as the end of following it."""
+    return RunStatus(run_id=run_id, state="gone", note=_LOST, ended=True)
+
+
+def _interrupted(told: RunStatus) -> RunStatus:
+    """A dry run is not gone on with, as it would tell nothing to those who come later."""
+    return replace(told, note=_DRY if told.dry_run else _WAITS, ended=told.dry_run)
+
+
+def _rate(runs: Sequence[Run]) -> float:
+    working = [run for run in runs if run.active and run.chunks] or [
+        run for run in runs if run.chunks
+    ]
+    return round(sum(run.chunks_per_second for run in working), 1)
+
+
+def _remaining(runs: Sequence[Run]) -> str:
+    """Return about how long the slowest still takes; "" while that of one is not known."""
+    seconds = [run.remaining_seconds for run in runs if run.active]
+    known = [each for each in seconds if each is not None]
+    return rough_duration(max(known)) if known and len(known) == len(seconds) else ""
+
+
+def _problems(failures: Sequence[Failure]) -> tuple[RunProblem, ...]:
+    """Return the first few; what held a run back before all, for it can be allowed."""
+    ordered = sorted(failures, key=lambda each: not each.mass_delete)
+    return tuple(
+        RunProblem(each.space, each.page, each.reason, each.cure, each.mass_delete)
+        for each in ordered[:MOST_PROBLEMS]
+    )
+
+
+async def current_runs(
+    run: Run, runs: FollowsRuns, seen: frozenset[str] = frozenset()
+) -> tuple[Run, ...]:
+    """Return the runs that a run is by now: itself, or all that resumed it.
+
+    Raises StoreUnavailable.
+    """
+    if run.state != "interrupted" or not run.resumed_as:
+        return (run,)
+    found: list[Run] = []
+    for run_id in run.resumed_as:
+        following = None if run_id in seen else await runs.get(run_id)
+        if following is not None:
+            found += await current_runs(following, runs, seen | {run.id, run_id})
+    return tuple(found)
+
+
+LOOK_SECONDS = 0.5
+REPORT_SECONDS = 2.5
+"""A change of figures is told so often at most; a change of state at once."""
+
+PATIENCE_SECONDS = 600.0
+"""So long a run that was interrupted is waited for, or a ledger that can't be read."""
+
+
+class RunWatcher:
+    """Follows runs by their rows, which are those of all processes.
+
+    Args:
+        runs: Where runs are told.
+        pause: Sleeps for so many seconds.
+        clock: Seconds that only go on.
+    """
+
+    def __init__(
+        self,
+        runs: FollowsRuns,
+        *,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._runs = runs
+        self._pause = pause
+        self._clock = clock
+
+    async def follow(self, run_id: str) -> AsyncIterator[RunStatus]:
+        """Yield how far a run is, at once, then on changes; the last one has ``ended``.
+
+        Never raises: what can't be followed any longer ends with a ``note`` that says so.
+        """
+        last, told_at, well_at = None, self._clock(), self._clock()
+        trouble = Trouble("orders.following")
+        while True:
+            told, now = await self._look(run_id, trouble), self._clock()
+            if told is not None and told.state != "interrupted":
+                well_at = now
+            if now - well_at >= PATIENCE_SECONDS:
+                told = lost_run(run_id) if told is None else abandoned_run(told)
+            if told is not None and _worth_reporting(told, last, now - told_at):
+                yield told
+                last, told_at = told, now
+                if told.ended:
+                    return
+            await self._pause(LOOK_SECONDS)
+
+    async def _look(self, run_id: str, trouble: Trouble) -> RunStatus | None:
+        """Return how far a run is; None while that can't be read."""
+        try:
+            first = await self._runs.get(run_id)
+            now = () if first is None else await current_runs(first, self._runs)
+        except StoreUnavailable as error:
+            trouble.note(error)
+            return None
+        trouble.note(None)
+        told = run_status_of(run_id, now)
+        if first is None or not now or now == (first,):
+            return told
+        return replace(told, space=first.space, extent=first.extent, page=first.page, resumed=True)
+
+
+def _worth_reporting(told: RunStatus, last: RunStatus | None, silent_seconds: float) -> bool:
+    if last is None or told.ended or told.state != last.state or told.resumed != last.resumed:
+        return True
+    return told != last and silent_seconds >= REPORT_SECONDS

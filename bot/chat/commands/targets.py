@@ -1,0 +1,168 @@
+"""Resolve the target of a reindex command: a space by name, a page by address, or all spaces."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from bot.chat.commands.parsing import quote_input
+from bot.chat.commands.types import (
+    AllSpaces,
+    CommandCaller,
+    FindsSpaces,
+    KnowsSpaces,
+    PageByUrl,
+    Refused,
+    SpaceByName,
+    Target,
+)
+from bot.chat.documents import Document, Space
+from bot.domain.errors import DocumentRefused
+from bot.domain.text.formatting import join_names
+from rag.types import EVERYONE
+
+_OWN_PAGES = "/pages/"
+"""Pages without an address of their own are shown by this server, under a path of its own."""
+
+
+def url_variants(url: str) -> tuple[str, ...]:
+    """Return the addresses that could stand for the same page, the likeliest first.
+
+    As it was given; without what jumps within the page; without what a link was decorated with;
+    with and without an end; and with its characters in the other spelling.
+    """
+    given = url.strip().rstrip(".,;!)")
+    if "://" not in given and not given.startswith("/"):
+        given = f"https://{given}"
+    try:
+        parts = urlsplit(given)
+    except ValueError:
+        return (given,)
+    bare = urlunsplit(parts._replace(fragment=""))
+    plain = urlunsplit(parts._replace(fragment="", query=""))
+    forms = [given, bare, plain]
+    if parts.path.startswith(_OWN_PAGES):
+        forms.append(parts.path)
+    ended = [*forms, *(_other_end(form) for form in forms)]
+    spelled = [*ended, *(_other_spelling(form) for form in ended)]
+    return tuple(dict.fromkeys(spelled))
+
+
+def _other_end(form: str) -> str:
+    return form[:-1] if form.endswith("/") else f"{form}/"
+
+
+def _other_spelling(form: str) -> str:
+    """Return an address with its special characters encoded, or decoded where they are."""
+    decoded = unquote(form)
+    return decoded if decoded != form else quote(form, safe=":/?#[]@!$&'()*+,;=~%")
+
+
+_NAMED = 10
+_ASKED_FOR_PAGES = "confluence"
+"""The kind of source that can be asked for one page; its pages are known by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTarget:
+    """What is to be read (None: all), and a sentence on how that was found, or "".
+
+    ``page`` is the address or id of the one page that is meant, "" for the whole space.
+    """
+
+    space: str | None
+    how: str = ""
+    page: str = ""
+
+
+async def resolve_target(
+    target: Target, documents: KnowsSpaces, runs: FindsSpaces, by: CommandCaller
+) -> ResolvedTarget | Refused:
+    """Find what is meant, or say what there is instead. Raises StoreUnavailable."""
+    match target:
+        case AllSpaces():
+            return ResolvedTarget(None)
+        case SpaceByName(name):
+            return _space_named(name, await _spaces(documents, by), by)
+        case PageByUrl(url):
+            return await _of_page(url, documents, runs, by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spaces:
+    """All spaces, and those that those who read the answer may know of."""
+
+    all: Sequence[Space]
+    told: Sequence[Space]
+
+
+async def _spaces(documents: KnowsSpaces, by: CommandCaller) -> _Spaces:
+    every = await documents.spaces(None)
+    return _Spaces(every, every if by.alone else await documents.spaces(frozenset({EVERYONE})))
+
+
+async def _of_page(
+    url: str, documents: KnowsSpaces, runs: FindsSpaces, by: CommandCaller
+) -> ResolvedTarget | Refused:
+    """Find the page where it comes from, which knows new ones too; else as it is indexed.
+
+    A folder is not asked for one page: all of it is looked at.
+    """
+    page = await documents.at(url_variants(url), None)
+    trouble = ""
+    try:
+        space = await runs.find_space(url)
+    except DocumentRefused as error:
+        space, trouble = None, str(error)
+    if space is not None:
+        return ResolvedTarget(space, f"{_named(page, by)} is in the space {space}. ", url)
+    spaces = await _spaces(documents, by)
+    if page is None:
+        return Refused(trouble or _unknown(url, spaces, by))
+    aim = _space_named(page.space, spaces, by)
+    if isinstance(aim, Refused):
+        return aim
+    only = page.id if page.source == _ASKED_FOR_PAGES else ""
+    return ResolvedTarget(aim.space, f"{_named(page, by)} is in the space {page.space}. ", only)
+
+
+def _named(page: Document | None, by: CommandCaller) -> str:
+    return quote_input(page.title) if page is not None and by.alone else "That page"
+
+
+def _unknown(url: str, spaces: _Spaces, by: CommandCaller) -> str:
+    return (
+        f"No page that I read is at {quote_input(url)}. Look at the address, and whether its space is "
+        f"one that is read. A whole space: {by.spelling.reindexing('SPACE')}\n"
+        f"{_known(spaces.told)}"
+    )
+
+
+def _space_named(name: str, spaces: _Spaces, by: CommandCaller) -> ResolvedTarget | Refused:
+    """Find a space by its name, in whatever case if only one is called so."""
+    exact = [each for each in spaces.all if each.name == name]
+    found = exact or [each for each in spaces.all if each.name.casefold() == name.casefold()]
+    if len(found) != 1:
+        return Refused(f"There is no space {quote_input(name)}.\n{_known(spaces.told, name)}")
+    if not found[0].reindexable:
+        return Refused(
+            f"It is not known what fills the space {found[0].name}, so it can't be read again. "
+            "Whoever runs Frontdesk names its folder once, on the command line.\n"
+            f"{by.spelling.reindexing('all')} reads everything else."
+        )
+    return ResolvedTarget(found[0].name)
+
+
+def _known(spaces: Sequence[Space], name: str = "") -> str:
+    """Name the spaces that can be read again, those first that are written most alike."""
+    names = [each.name for each in spaces if each.reindexable]
+    if not names:
+        return "No space can be reindexed yet: nothing is known that fills one."
+
+    def unlike(other: str) -> float:
+        return -difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
+
+    ordered = tuple(sorted(names, key=unlike)) if name else tuple(names)
+    return f"Known are: {join_names(ordered, _NAMED)}."

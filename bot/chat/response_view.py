@@ -1,0 +1,200 @@
+"""Turn a response into the neutral view that every platform renders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import assert_never
+from urllib.parse import quote, urlsplit
+
+from bot.domain.text.formatting import WARNING_SIGN, counted, superseded_warnings
+from bot.domain.text.markdown import clip, disarm
+from bot.domain.types import (
+    Activity,
+    Clarification,
+    Delivery,
+    Escalation,
+    EscalationReason,
+    Reply,
+    Response,
+    Source,
+    Stage,
+)
+
+ESCALATION_REASONS: Mapping[EscalationReason, str] = {
+    "asked_for_human": "they asked for a person",
+    "low_confidence": "not sure enough to answer",
+    "nothing_found": "nothing found in the wiki",
+    "unsupported": "pages found, but no answer in them",
+    "unavailable": "the wiki could not be searched",
+    "undelivered": "there was an answer, but it could not be shown",
+}
+
+_DOING: Mapping[Stage, str] = {
+    Stage.RECEIVED: "is thinking\u2026",
+    Stage.ROUTING: "is thinking\u2026",
+    Stage.SEARCHING: "is searching the wiki\u2026",
+    Stage.READING: "is reading pages\u2026",
+    Stage.CHECKING: "is checking sources\u2026",
+}
+
+_SOURCES = "Sources"
+_UNCONFIRMED = "Pages that may help (not confirmed)"
+_LABEL_LENGTH = 150
+_REMARK_LENGTH = 300
+_SPACE_LENGTH = 60
+_URL_LENGTH = 1_000
+_URL_CHARACTERS = "%/:=&?~#+!$,;'@*-._"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One page as it is listed: title and section as plain text.
+
+    ``line`` is the part of the quote that answers best, "" where that is not known.
+    ``number`` is the mark in the text, None for a page that is only offered. ``url`` is None
+    unless it is absolute http(s); then only the label is shown. ``space`` is plain text too;
+    ``updated_at``, ``updated_by`` and ``superseded`` are the page's, told by bot.domain.text.formatting.
+    """
+
+    number: int | None
+    label: str
+    url: str | None
+    quote: str
+    space: str = ""
+    updated_at: datetime | None = None
+    updated_by: str = ""
+    superseded: str = ""
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseView:
+    """What is shown. ``text`` is Markdown in which nothing is live; ``footer`` may be empty.
+
+    ``remarks`` stand below text and pages: a line of plain text each, nothing escaped yet. Those
+    that warn of a superseded page come first.
+    """
+
+    text: str
+    heading: str
+    lines: tuple[SourceLine, ...] = ()
+    footer: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """What the people's channel is shown of an escalation; plain text, nothing escaped yet."""
+
+    question: str
+    reason: str
+    lines: tuple[SourceLine, ...]
+
+
+def activity_text(activity: Activity) -> str:
+    """Return what the asker sees meanwhile, after the bot's name; "" shows nothing."""
+    if activity.stage is Stage.READING and activity.pages:
+        return f"is reading {counted(activity.pages, 'page')}\u2026"
+    return _DOING.get(activity.stage, "")
+
+
+def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) -> ResponseView:
+    """Return the parts of a response, for a thread that is private to the asker or not.
+
+    ``remarks`` are those of its outcome; a reply for the asker alone has none.
+    """
+    shown = _rendered(response, private=private)
+    cited = response.sources if isinstance(response, Reply) else ()
+    warnings = (f"{WARNING_SIGN} {each}" for each in superseded_warnings(cited))
+    told = tuple(clip(each, _REMARK_LENGTH) for each in (*warnings, *remarks))
+    return replace(shown, remarks=told)
+
+
+def _rendered(response: Response, *, private: bool) -> ResponseView:
+    match response:
+        case Reply():
+            return ResponseView(
+                text=disarm(response.text),
+                heading=_SOURCES,
+                lines=_numbered(response.sources),
+                footer=_footer(response, private=private),
+            )
+        case Clarification():
+            options = "\n".join(f"- {clip(option, _LABEL_LENGTH)}" for option in response.options)
+            return ResponseView(
+                text=disarm("\n\n".join(part for part in (response.text, options) if part)),
+                heading=_UNCONFIRMED,
+                lines=offered_pages(response.suggestions),
+            )
+        case Escalation():
+            return ResponseView(
+                text=disarm(response.text),
+                heading=_UNCONFIRMED,
+                lines=offered_pages(response.suggestions),
+            )
+        case _:
+            assert_never(response)
+
+
+def hand_over(delivery: Delivery) -> HandOver | None:
+    """Return what people are asked, or None when they are not (yet).
+
+    Pages found in a private conversation are left out: the asker may read them, the people's
+    channel perhaps not.
+    """
+    escalation = delivery.outcome.response
+    if not isinstance(escalation, Escalation) or escalation.consent_needed:
+        return None
+    shown = () if delivery.message.private else escalation.suggestions
+    return HandOver(
+        escalation.question, ESCALATION_REASONS[escalation.reason], offered_pages(shown)
+    )
+
+
+def offered_pages(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
+    """Return pages that are only offered, as they are listed."""
+    return tuple(_line(source, None) for source in sources)
+
+
+def web_url(url: str) -> str | None:
+    """Return the address percent-encoded if it is absolute http(s), else None."""
+    try:
+        parts = urlsplit(url)
+        named = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        return None
+    encoded = quote(url, safe=_URL_CHARACTERS)
+    if not named or "@" in parts.netloc or "[" in parts.netloc or len(encoded) > _URL_LENGTH:
+        return None
+    return encoded
+
+
+def _numbered(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
+    return tuple(_line(source, number) for number, source in enumerate(sources, start=1))
+
+
+def _line(source: Source, number: int | None) -> SourceLine:
+    title = source.title.strip() or source.page_id
+    section = "" if source.section in {"", source.title} else f" \u203a {source.section}"
+    page = "" if source.document_page is None else f", page {source.document_page}"
+    return SourceLine(
+        number=number,
+        label=clip(f"{title}{section}", _LABEL_LENGTH) + page,
+        url=web_url(source.url),
+        quote=source.quote,
+        space=clip(source.space, _SPACE_LENGTH),
+        updated_at=source.updated_at,
+        updated_by=source.updated_by,
+        superseded=source.superseded,
+        line=source.line,
+    )
+
+
+def _footer(reply: Reply, *, private: bool) -> str:
+    if reply.tone == "generic":
+        return ""
+    how = "Reply" if private else "Mention me with"
+    why = "Something is missing?" if reply.missing else "Not what you need?"
+    return f"{why} {how} \u201chuman\u201d and I will ask a person."

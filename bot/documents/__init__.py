@@ -1,1 +1,0 @@
-"""What is indexed, and how it gets there."""

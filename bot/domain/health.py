@@ -1,0 +1,311 @@
+"""Status of each component at start and run time, in lines that say how to configure or mend it.
+
+Pure: what was found out is passed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from urllib.parse import urlsplit
+
+from bot.domain.settings import Settings
+
+AZURE_SEARCH = "Azure AI Search"
+_NOBODY_ASKED = "nobody is asked there"
+_NOBODY_ORDERS = "nobody may reindex or change settings there"
+_TROUBLES = 2
+_SPACES = 5
+_SOON = timedelta(minutes=1)
+_SIGNS = {"ready": "+", "absent": "-", "limited": "~", "paused": "=", "failed": "!"}
+
+
+_ADD_PAGES = "python -m ingestion folder PATH --space KEY"
+NOTHING_INDEXED = (
+    "Nothing is indexed yet: whoever runs me adds pages on the board under Documents, or on the "
+    f"command line ({_ADD_PAGES})."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentStatus:
+    """One part of the system: what it is now, and the one line that adds or mends it.
+
+    "absent" is not configured, and nothing that is promised is broken by that. "limited" and
+    "paused" work as they are told to: fewer questions are answered now, or none, or some from
+    pages as they were. Without a ``vital`` part nobody is answered; without another, such as one
+    platform of several, some are.
+    """
+
+    name: str
+    state: Literal["ready", "absent", "limited", "paused", "failed"]
+    detail: str
+    cure: str = ""
+    vital: bool = True
+
+    def line(self) -> str:
+        """Return the part as it is printed at the start."""
+        sign = _SIGNS[self.state]
+        return f"  {sign} {self.name:<16} {self.detail}" + (f" {self.cure}" if self.cure else "")
+
+
+def merge_statuses(parts: Sequence[ComponentStatus]) -> ComponentStatus:
+    """Return all lines about a platform as one, as well as the worst and named like the first."""
+    broken = [part for part in parts if part.state == "failed"]
+    shown = broken or parts
+    detail = " ".join(part.detail.rstrip(".") + "." for part in shown)
+    cure = " ".join(part.cure for part in shown if part.cure)
+    return ComponentStatus(parts[0].name, "failed" if broken else "ready", detail, cure)
+
+
+def knowledge(spaces: Mapping[str, int]) -> ComponentStatus:
+    """Say what is indexed. ``spaces`` counts chunks by space."""
+    if not spaces:
+        return ComponentStatus(
+            "knowledge",
+            "absent",
+            "nothing is indexed yet.",
+            f"Add pages: {_ADD_PAGES}",
+        )
+    listed = ", ".join(f"{space} {count}" for space, count in sorted(spaces.items()))
+    return ComponentStatus("knowledge", "ready", f"{sum(spaces.values())} chunks ({listed})")
+
+
+def embedder(settings: Settings, name: str | None, trouble: str = "") -> ComponentStatus:
+    """Say what makes vectors, and where; without it search is by keyword alone."""
+    if settings.embedding_model is None:
+        if name is None:
+            return ComponentStatus("embedder", "absent", f"search is by keyword alone: {trouble}")
+        return ComponentStatus("embedder", "ready", name)
+    if name is None:
+        cure = "Mend it, and start again."
+        detail = f"search is by keyword alone: {trouble}"
+        return ComponentStatus("embedder", "failed", detail, cure, vital=False)
+    address = settings.embedding_base_url or settings.openai_base_url
+    return ComponentStatus("embedder", "ready", f"{name} at {_host(address)}")
+
+
+def model(settings: Settings) -> ComponentStatus:
+    """Say who composes answers."""
+    if not settings.model_configured:
+        return ComponentStatus(
+            "model",
+            "absent",
+            "answers are verbatim quotes.",
+            "Add OPENAI_MODEL and OPENAI_API_KEY (or OPENAI_BASE_URL) to .env: docs/models.md",
+        )
+    where = _host(settings.openai_base_url)
+    return ComponentStatus("model", "ready", f"{settings.openai_model} at {where}")
+
+
+def calibration(settings: Settings, uncalibrated: Sequence[str]) -> ComponentStatus:
+    """Say what judges answers; ``uncalibrated`` names models, each with its prompt."""
+    if not settings.model_configured:
+        return ComponentStatus("calibration", "ready", "learned from answers without a model")
+    if not uncalibrated:
+        return ComponentStatus("calibration", "ready", "learned from this model's answers")
+    detail = f"no calibration for {', '.join(uncalibrated)}: the careful default holds."
+    return ComponentStatus("calibration", "absent", detail, "What that means: docs/confidence.md")
+
+
+def _host(address: str | None) -> str | None:
+    return urlsplit(address or "https://api.openai.com").hostname
+
+
+def slack(settings: Settings) -> ComponentStatus:
+    """Say whether Slack is connected, and what there is left out."""
+    if settings.slack_configured:
+        return _slack_ready(settings)
+    cure = (
+        "Add SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (or SLACK_APP_TOKEN) to .env: docs/slack.md"
+    )
+    return ComponentStatus("Slack", "absent", "not configured.", cure)
+
+
+def _slack_ready(settings: Settings) -> ComponentStatus:
+    optional = (
+        ("SLACK_ESCALATION_CHANNEL", settings.slack_escalation_channel, _NOBODY_ASKED),
+        ("SLACK_ADMINS", settings.slack_admins, _NOBODY_ORDERS),
+    )
+    how = f"{slack_transport(settings)}; {slack_outsiders(settings)}"
+    return _ready("Slack", how, optional)
+
+
+def _ready(name: str, how: str, optional: Sequence[tuple[str, object, str]]) -> ComponentStatus:
+    """Say how a platform is connected, and what is left out; each setting with what that costs."""
+    missing = [(setting, costs) for setting, given, costs in optional if not given]
+    if not missing:
+        return ComponentStatus(name, "ready", how)
+    detail = "; ".join([how, *(costs for _, costs in missing)])
+    settings = " and ".join(setting for setting, _ in missing)
+    return ComponentStatus(
+        name, "ready", f"{detail}.", f"Add {settings} to .env: docs/{name.lower()}.md"
+    )
+
+
+def slack_transport(settings: Settings) -> str:
+    """Say how Slack's events come in."""
+    if settings.slack_transport == "socket":
+        return "events over Socket Mode"
+    return "events over HTTP at /slack/events"
+
+
+def teams(settings: Settings) -> ComponentStatus:
+    """Say whether Teams is connected, and what there is left out."""
+    if settings.microsoft_app_id is not None:
+        return _teams_ready(settings, f"{settings.microsoft_app_type}, messages at /api/messages")
+    if settings.teams_dev_mode:
+        return ComponentStatus(
+            "Teams", "ready", "development mode: unsigned messages from this machine"
+        )
+    cure = (
+        "Add MICROSOFT_APP_ID, MICROSOFT_APP_PASSWORD and MICROSOFT_APP_TENANT_ID to .env: "
+        "docs/teams.md"
+    )
+    return ComponentStatus("Teams", "absent", "not configured.", cure)
+
+
+def _teams_ready(settings: Settings, how: str) -> ComponentStatus:
+    """Say how Teams is connected, and what there is left out."""
+    optional = (
+        ("TEAMS_ESCALATION_CHANNEL", settings.teams_escalation_channel, _NOBODY_ASKED),
+        ("TEAMS_ADMINS", settings.teams_admins, _NOBODY_ORDERS),
+    )
+    return _ready("Teams", f"{how}; {teams_outsiders(settings)}", optional)
+
+
+def slack_outsiders(settings: Settings) -> str:
+    """Say what people from outside the company get in Slack."""
+    old = f"SLACK_OUTSIDERS={settings.slack_outsiders}" if settings.slack_outsiders else ""
+    return _outsiders(settings.slack_outsider_spaces, old)
+
+
+def teams_outsiders(settings: Settings) -> str:
+    """Say what people from outside the company get in Teams."""
+    old = f"TEAMS_OUTSIDERS={settings.teams_outsiders}" if settings.teams_outsiders else ""
+    return _outsiders(settings.teams_outsider_spaces, old)
+
+
+def _outsiders(spaces: Sequence[str], old: str) -> str:
+    get = f"are answered from {', '.join(spaces)} alone" if spaces else "are refused"
+    needless = f"; {old} is no longer needed, remove it" if old else ""
+    return f"guests and people of other companies {get}{needless}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfluenceState:
+    """A Confluence, as far as its spaces were read.
+
+    ``looked_at`` is None before all were; ``next_at`` is None where nothing is read by schedule.
+    ``troubles`` say what went wrong, each with its cure, as of now.
+    """
+
+    address: str
+    spaces: Sequence[str] = ()
+    looked_at: datetime | None = None
+    next_at: datetime | None = None
+    scheduled: bool = True
+    troubles: Sequence[str] = ()
+
+
+def confluence(wiki: ConfluenceState | None, now: datetime) -> ComponentStatus:
+    """Say how far Confluence was read; while it can't be, what is indexed is answered from."""
+    if wiki is None:
+        cure = "Add CONFLUENCE_URL and CONFLUENCE_TOKEN to .env: docs/confluence.md"
+        return ComponentStatus("Confluence", "absent", "not configured.", cure, vital=False)
+    where = urlsplit(wiki.address).hostname
+    if wiki.troubles:
+        told = " ".join(wiki.troubles[:_TROUBLES])
+        more = len(wiki.troubles) - _TROUBLES
+        told += f" And {more} more: see the board." if more > 0 else ""
+        return ComponentStatus("Confluence", "limited", f"{where}: {told}", vital=False)
+    detail = "; ".join((_spaces_of(wiki, where), *_passes_of(wiki, now)))
+    return ComponentStatus("Confluence", "ready", detail, vital=False)
+
+
+def _spaces_of(wiki: ConfluenceState, where: str | None) -> str:
+    if not wiki.spaces:
+        return f"{where}: no space was read yet"
+    shown = ", ".join(wiki.spaces[:_SPACES])
+    more = f" and {len(wiki.spaces) - _SPACES} more" if len(wiki.spaces) > _SPACES else ""
+    return f"{where}: {shown}{more}"
+
+
+def _passes_of(wiki: ConfluenceState, now: datetime) -> Sequence[str]:
+    """Say when all was looked at, and when it is again; a little late is still soon."""
+    last = [f"looked at {_minutes(now - wiki.looked_at)} ago"] if wiki.looked_at else []
+    if not wiki.scheduled:
+        return [*last, "this server reads nothing by schedule"]
+    if wiki.next_at is None:
+        return [*last, "the first pass begins soon"]
+    ahead = wiki.next_at - now
+    return [*last, f"again in {_minutes(ahead)}" if ahead > _SOON else "again soon"]
+
+
+def _minutes(span: timedelta) -> str:
+    """Return "under a minute", "5 minutes", "3 hours" or "2 days", rounded down."""
+    minutes = int(span.total_seconds()) // 60
+    for length, name in ((24 * 60, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= length:
+            count = minutes // length
+            return f"{count} {name}{'s' if count > 1 else ''}"
+    return "under a minute"
+
+
+def sources_linked(settings: Settings, own: Sequence[str]) -> Sequence[ComponentStatus]:
+    """Warn for each chat platform whose sources can't be opened.
+
+    ``own`` are the spaces with pages that open on this server alone.
+    """
+    platforms = (("Slack", settings.slack_configured), ("Teams", settings.teams_configured))
+    if settings.public_url is not None or not own:
+        return []
+    listed = ", ".join(own[:_SPACES]) + ("\u2026" if len(own) > _SPACES else "")
+    cure = "Set PUBLIC_URL to the address at which colleagues reach this server."
+    return [
+        ComponentStatus(
+            f"{name} sources",
+            "limited",
+            f"sources in {name} will not be links: pages of {listed} open on this server alone.",
+            cure,
+            vital=False,
+        )
+        for name, configured in platforms
+        if configured
+    ]
+
+
+def azure_search(settings: Settings, trouble: str = "") -> ComponentStatus:
+    """Say which index is searched in Azure, and as whom; ``trouble`` is why it can't be."""
+    if settings.azure_search_endpoint is None:
+        cure = "Add AZURE_SEARCH_ENDPOINT to .env: docs/azure.md"
+        detail = "not configured: the index is one SQLite file."
+        return ComponentStatus(AZURE_SEARCH, "absent", detail, cure)
+    if trouble:
+        return ComponentStatus(AZURE_SEARCH, "failed", trouble)
+    where = urlsplit(settings.azure_search_endpoint).hostname
+    who = "identity" if settings.azure_search_key is None else "key"
+    semantic = "on" if settings.azure_search_semantic else "off"
+    detail = f"{settings.azure_search_index} at {where}, by {who}, semantic ranker {semantic}"
+    return ComponentStatus(AZURE_SEARCH, "ready", detail)
+
+
+def web_access(settings: Settings) -> ComponentStatus:
+    """Say who gets in."""
+    if not settings.exposed:
+        return ComponentStatus("doors", "ready", "open on this machine only")
+    if settings.oidc_issuer is not None:
+        issuer = urlsplit(settings.oidc_issuer).hostname
+        token = ", or the admin token" if settings.admin_token is not None else ""
+        return ComponentStatus(
+            "doors", "ready", f"web page and API need a sign-in at {issuer}{token}"
+        )
+    if settings.admin_token is None:
+        cure = (
+            "Add FRONTDESK_ADMIN_TOKEN (32 random characters) to .env, or let colleagues sign in: "
+            "docs/signing-in.md"
+        )
+        return ComponentStatus("doors", "absent", "web page and API are closed.", cure)
+    return ComponentStatus("doors", "ready", "web page and API need the admin token")

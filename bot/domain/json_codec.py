@@ -1,0 +1,83 @@
+"""Encode frozen values as JSON text with a format number, and decode them exactly."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from numbers import Real
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from bot.domain.errors import StoreUnavailable
+
+FORMAT = 1
+"""Raised when a stored value changes in a way that the present types can't read."""
+
+Value = TypeVar("Value")
+
+
+class Codec(Generic[Value]):
+    """Writes ``{"format": 1, "value": …}`` and reads it back.
+
+    Half surrogates, which no database takes, become U+FFFD; everything else is kept as it is.
+    """
+
+    def __init__(self, shape: type[Value]) -> None:
+        self._shape = shape
+        self._adapter = TypeAdapter(shape)
+
+    def encode(self, value: Value) -> str:
+        plain = self._adapter.dump_python(value, mode="json", fallback=_plain, warnings="none")
+        return without_surrogates(
+            json.dumps({"format": FORMAT, "value": plain}, ensure_ascii=False)
+        )
+
+    def decode(self, text: str) -> Value:
+        """Read a stored value. Raises StoreUnavailable for a format that is not known here."""
+        try:
+            return self._decoded(text)
+        except (ValueError, KeyError, TypeError):
+            # Not chained: the cause quotes what people wrote, and it would get into the log.
+            raise StoreUnavailable(
+                f"A stored {self._shape.__name__} can't be read. Another version wrote it, or it "
+                "was changed by hand; put back a copy of the record, or delete that row."
+            ) from None
+
+    def _decoded(self, text: str) -> Value:
+        stored = json.loads(text)
+        if stored["format"] != FORMAT:
+            raise StoreUnavailable(
+                f"A stored {self._shape.__name__} has format {stored['format']!r}, this version "
+                f"reads {FORMAT!r}. Start the version of Frontdesk that wrote it, or a newer one."
+            )
+        return self._adapter.validate_python(stored["value"])
+
+
+def _plain(value: object) -> object:
+    """Take what a library's own mapping or number holds."""
+    if isinstance(value, Mapping):
+        return {key: _number(held) for key, held in value.items()}
+    if isinstance(value, Real):
+        return _number(float(value))
+    raise TypeError(
+        f"{type(value).__name__} can't be kept; use a type of bot.domain.types or rag.types."
+    )
+
+
+def _number(value: object) -> object:
+    """Spell out what is not finite: where it can't see the type, pydantic would make it null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def without_surrogates(text: str) -> str:
+    """Replace half surrogates, which are no characters and can't be encoded."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def storable(text: str) -> str:
+    """Make a text fit a column of any database: whole characters, and no NUL."""
+    return without_surrogates(text).replace("\x00", "\N{REPLACEMENT CHARACTER}")

@@ -1,0 +1,525 @@
+"""Settings of every process, read once from the environment and ``.env``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import NoDecode, SettingsConfigDict
+
+from bot.domain.errors import SettingInvalid
+from bot.domain.types import NO_MODEL
+from bot.domain.urls import is_confidential, is_local_host, origin_of, with_driver
+from rag.config import SearchSettings
+
+NOT_FOUND = "I couldn't find that in our wiki."
+PLACEHOLDER = "Ask about IT, HR, travel \u2026"
+EXAMPLES = (
+    "vpn says error 809, what now?; How do I reset my password?; Who approves travel?; "
+    "Can I talk to a human?"
+)
+ESCALATION = "I'm not sure enough to answer that from our wiki."
+
+
+class Settings(SearchSettings):
+    """Conventional variable names; every field is documented in docs/settings.md."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env",
+        env_file_encoding="utf-8",
+        extra="ignore",
+        frozen=True,
+        env_ignore_empty=True,
+        populate_by_name=True,
+        hide_input_in_errors=True,
+    )
+
+    # The server
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(3978, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    database_url: SecretStr | None = Field(
+        None,
+        alias="DATABASE_URL",
+        description="PostgreSQL for the record, `postgresql://USER:PASSWORD@HOST/NAME`; "
+        "none: SQLite in FRONTDESK_DATA_DIR.",
+    )
+    admin_token: SecretStr | None = Field(
+        None,
+        alias="FRONTDESK_ADMIN_TOKEN",
+        description="Signs programs and admins in, once others can reach the server.",
+    )
+    dev_identities: bool = Field(
+        default=False,
+        alias="FRONTDESK_DEV_IDENTITIES",
+        description="On loopback only: believe the `user` of a request.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severe log line that is written."
+    )
+    log_questions: bool = Field(
+        default=True, alias="LOG_QUESTIONS", description="Write the question's text to the log."
+    )
+
+    concurrency: int = Field(
+        16,
+        alias="FRONTDESK_CONCURRENCY",
+        ge=1,
+        le=1000,
+        description="Questions answered at the same time, a process.",
+    )
+    waiting: int = Field(
+        2000,
+        alias="FRONTDESK_WAITING",
+        ge=1,
+        description="Questions that may wait, a process; who asks beyond that is told so.",
+    )
+
+    retention_days: int = Field(
+        365,
+        ge=0,
+        description="Questions and answers are deleted so many days after they ended; 0: never.",
+    )
+
+    # Answering
+    top_k: int = Field(5, alias="RAG_TOP_K", ge=1, le=20, description="Passages to answer from.")
+    model_top_k: int = Field(
+        12,
+        alias="RAG_MODEL_TOP_K",
+        ge=1,
+        le=40,
+        description="Passages for a model to answer from, as far as 4,000 tokens take them.",
+    )
+    confidence_threshold: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Below it there is a guess or a person, until a certificate says else. "
+        "Without it training's choice holds, else 0.65.",
+    )
+    escalation_message: str = Field(
+        ESCALATION, pattern=r"\S", description="What the asker is told then."
+    )
+    not_found_message: str = Field(
+        NOT_FOUND, pattern=r"\S", description="Said where nothing was found."
+    )
+    router: Literal["cascade", "llm"] = Field(
+        "cascade", description="`llm`: the model alone classifies, in one word."
+    )
+
+    # People
+    escalation_ping_minutes: int = Field(
+        30,
+        ge=0,
+        le=10_080,
+        description="People are reminded of a question that nobody has claimed for so long; "
+        "0: never.",
+    )
+    escalation_pings: int = Field(
+        3, ge=0, le=100, description="How often at most they are reminded of one."
+    )
+
+    # Limits
+    rate_per_user_per_minute: int = Field(
+        10, ge=0, description="Messages of one person within 60 seconds; 0: no limit."
+    )
+    rate_per_channel_per_minute: int = Field(
+        60, ge=0, description="Messages in one channel within 60 seconds; 0: no limit."
+    )
+    model_tokens_per_day: int = Field(
+        0, ge=0, description="Tokens, in and out, of all model calls of a UTC day; 0: no limit."
+    )
+    model_usd_per_day: float = Field(
+        0.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="US dollars, as far as prices are known, of a UTC day; 0: no limit.",
+    )
+    model_tokens_per_user_per_day: int = Field(
+        0, ge=0, description="Tokens, in and out, for one person in a UTC day; 0: no limit."
+    )
+
+    # The model
+    openai_model: str | None = Field(None, description="Model or deployment name.")
+    openai_channel_models: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="More models or deployments there, by comma, that single channels may be "
+        "answered with.",
+    )
+    openai_timeout_seconds: float = Field(20.0, gt=0, le=300, description="Deadline of a call.")
+
+    # Slack
+    slack_bot_token: SecretStr | None = Field(None, description="xoxb-…")
+    slack_signing_secret: SecretStr | None = Field(
+        None, description="From Basic Information; for events over HTTP."
+    )
+    slack_app_token: SecretStr | None = Field(
+        None, description="xapp-…, for Socket Mode: events need no address then, and no secret."
+    )
+    slack_api_url: str = Field(
+        "https://slack.com/api/", pattern=r"^https?://[^\s/]+", description="For tests and proxies."
+    )
+    slack_team_id: str | None = Field(
+        None,
+        pattern=r"^[TE][A-Z0-9]+$",
+        description="The workspace (T…) or organisation (E…) that is served; none: the token's.",
+    )
+    slack_escalation_channel: str | None = Field(None, description="Where people are asked.")
+    slack_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Domains of colleagues' e-mail addresses, by comma; none: every full member "
+        "of the workspace is a colleague.",
+    )
+    slack_outsider_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Spaces, by comma, that guests and people of other companies are answered "
+        "from, and everybody in a channel that another company shares; none: nobody is answered "
+        "there.",
+    )
+    slack_outsiders: Literal["off", "answer"] | None = Field(
+        None,
+        description="No longer needed: `off` is what holds without SLACK_OUTSIDER_SPACES, "
+        "`answer` stops the start.",
+    )
+    slack_admins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Who may reindex and change settings in Slack, by comma: U… of a person, S… "
+        "of a user group, or an e-mail address.",
+    )
+
+    # Teams
+    microsoft_app_id: str | None = Field(None, description="The bot registration's id.")
+    microsoft_app_password: SecretStr | None = Field(None, description="Its client secret.")
+    microsoft_app_type: Literal["SingleTenant", "UserAssignedMSI", "MultiTenant"] = Field(
+        "SingleTenant", description="How the bot is registered."
+    )
+    microsoft_app_tenant_id: str | None = Field(None, description="The Entra tenant served.")
+    teams_dev_mode: bool = Field(
+        default=False,
+        alias="TEAMS_DEV_MODE",
+        description="Loopback only: accept unsigned activities, for the local playground.",
+    )
+    teams_escalation_channel: str | None = Field(
+        None,
+        pattern=r"^19:[^\s;]+$",
+        description="Where people are asked: a channel's id (19:…), of a team that has the app.",
+    )
+    teams_admins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Who may reindex and change settings in Teams, by comma: object ids of people "
+        "or their user principal names.",
+    )
+    teams_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Domains of colleagues' user principal names, by comma; none: every member "
+        "of the Entra tenant is a colleague.",
+    )
+    teams_outsider_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Spaces, by comma, that guests and people of other organisations are answered "
+        "from, and everybody where one of them reads along; none: nobody is answered there.",
+    )
+    teams_outsiders: Literal["off", "answer"] | None = Field(
+        None,
+        description="No longer needed: `off` is what holds without TEAMS_OUTSIDER_SPACES, "
+        "`answer` stops the start.",
+    )
+    teams_install_url: str | None = Field(
+        None,
+        pattern=r"^https://[^\s]+$",
+        description="Where a colleague adds the app for themselves; none: the address that Teams "
+        "gives an app with MICROSOFT_APP_ID as its id.",
+    )
+    teams_sensitivity: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Page labels that mark an answer as sensitive, the most sensitive first, by "
+        "comma: LABEL=What Teams shows.",
+    )
+    teams_service_url: str = Field(
+        "https://smba.trafficmanager.net/teams/",
+        pattern=r"^https?://[^\s]+$",
+        description="Where Teams is reached before it has sent anything; afterwards, where it "
+        "says.",
+    )
+
+    # Documents
+    max_upload_mb: int = Field(
+        20, ge=1, le=1000, description="Megabytes that an uploaded document may have."
+    )
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s]+[^/]$",
+        description="Where colleagues reach this server, and need to sign in; "
+        "also for links in messages.",
+    )
+    index_spaces: Annotated[frozenset[str] | None, NoDecode] = Field(
+        None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."
+    )
+
+    # The web chat: docs/web.md
+    chat_placeholder: str = Field(
+        PLACEHOLDER, max_length=100, description="Shown in the empty field of the web chat."
+    )
+    chat_examples: str = Field(
+        EXAMPLES,
+        description="Questions that the web chat offers to begin with, by semicolon; a semicolon "
+        "alone offers none.",
+    )
+
+    # Signing in: docs/signing-in.md
+    oidc_issuer: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s?#]+$",
+        description="OpenID Connect issuer that colleagues sign in with; for Entra "
+        "https://login.microsoftonline.com/TENANT-ID/v2.0",
+    )
+    oidc_client_id: str | None = Field(None, description="The registration's id there.")
+    oidc_client_secret: SecretStr | None = Field(
+        None, description="Its client secret; none for a public client."
+    )
+    oidc_admin_groups: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Groups or app roles, by comma, whose members are admins."
+    )
+    oidc_expert_groups: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Groups or app roles, by comma, whose members answer colleagues."
+    )
+    oidc_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Domains of verified e-mail addresses, by comma, that get in; none: all."
+    )
+
+    # More platforms
+    adapters: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        alias="FRONTDESK_ADAPTERS",
+        description="Packages of further platforms, by comma: docs/adapters.md.",
+    )
+
+    @field_validator(
+        "adapters",
+        "openai_channel_models",
+        "oidc_admin_groups",
+        "oidc_expert_groups",
+        "oidc_allowed_domains",
+        "slack_allowed_domains",
+        "slack_admins",
+        "slack_outsider_spaces",
+        "teams_admins",
+        "teams_allowed_domains",
+        "teams_outsider_spaces",
+        "teams_sensitivity",
+        mode="before",
+    )
+    @classmethod
+    def _split_list(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("teams_service_url")
+    @classmethod
+    def _end_with_slash(cls, value: str) -> str:
+        """What is called there is put right behind it."""
+        return f"{value.rstrip('/')}/"
+
+    @field_validator("index_spaces", mode="before")
+    @classmethod
+    def _split_spaces(cls, value: object) -> object:
+        if isinstance(value, str):
+            return frozenset(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("database_url", mode="before")
+    @classmethod
+    def _name_the_driver(cls, value: object) -> object:
+        given = value.get_secret_value() if isinstance(value, SecretStr) else value
+        return with_driver(given) if isinstance(given, str) else given
+
+    @property
+    def loopback(self) -> bool:
+        """Whether it listens to this machine alone."""
+        return self.host in {"127.0.0.1", "::1", "localhost"}
+
+    @property
+    def reachable(self) -> bool:
+        """Whether colleagues reach the server from elsewhere: itself, or by a proxy before it."""
+        proxied = self.public_url is not None and not is_local_host(self.public_url)
+        return proxied or not self.loopback
+
+    @property
+    def exposed(self) -> bool:
+        """Whether anyone but this machine can send requests: reachable, or a platform is on."""
+        platforms = (
+            self.slack_configured or self.microsoft_app_id is not None or bool(self.adapters)
+        )
+        return platforms or self.reachable
+
+    @property
+    def chat_starters(self) -> tuple[str, ...]:
+        """The questions that the web chat offers to begin with."""
+        return tuple(filter(None, map(str.strip, self.chat_examples.split(";"))))
+
+    @property
+    def slack_configured(self) -> bool:
+        reached = self.slack_signing_secret is not None or self.slack_app_token is not None
+        return self.slack_bot_token is not None and reached
+
+    @property
+    def slack_transport(self) -> Literal["socket", "http"]:
+        """How Slack's events come in."""
+        return "http" if self.slack_app_token is None else "socket"
+
+    @property
+    def teams_configured(self) -> bool:
+        return self.microsoft_app_id is not None or self.teams_dev_mode
+
+    @property
+    def model_configured(self) -> bool:
+        return self.openai_model is not None
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings. Raises SettingInvalid: one line a wrong value, with the cure."""
+    try:
+        settings = Settings(**overrides)  # type: ignore[arg-type]  # pydantic checks the values
+    except ValidationError as error:
+        raise SettingInvalid("\n".join(_explain(error))) from error
+    _check_together(settings)
+    return settings
+
+
+def _check_together(settings: Settings) -> None:
+    """Refuse half of what only works whole, instead of leaving it out silently."""
+    _check_slack(settings)
+    _check_outsiders(settings)
+    if settings.microsoft_app_password and not settings.microsoft_app_id:
+        raise SettingInvalid(
+            "MICROSOFT_APP_PASSWORD is set and MICROSOFT_APP_ID is not. Set both, or none."
+        )
+    if settings.teams_dev_mode and (settings.slack_configured or settings.microsoft_app_id):
+        raise SettingInvalid(
+            "TEAMS_DEV_MODE=true takes unsigned messages, and Slack or a Teams registration makes "
+            "this server reachable for others. Unset TEAMS_DEV_MODE, or the other one."
+        )
+    if NO_MODEL in settings.openai_channel_models:
+        raise SettingInvalid(
+            f"OPENAI_CHANNEL_MODELS names {NO_MODEL!r}, which stands for no model. Leave it out; "
+            "every channel may be answered without one."
+        )
+    _check_signing_in(settings)
+    if settings.router == "llm" and not settings.model_configured:
+        raise SettingInvalid(
+            "ROUTER='llm' needs a model to ask. Set OPENAI_MODEL, or leave ROUTER at 'cascade'."
+        )
+
+
+def _check_slack(settings: Settings) -> None:
+    """Refuse tokens in each other's place, and half of what Slack needs."""
+    bot, app = settings.slack_bot_token, settings.slack_app_token
+    if bot is not None and not bot.get_secret_value().startswith("xox"):
+        raise SettingInvalid(
+            "SLACK_BOT_TOKEN=(hidden) is no bot token, which begins with xoxb-. Take it from "
+            "OAuth & Permissions."
+        )
+    if app is not None and not app.get_secret_value().startswith("xapp-"):
+        raise SettingInvalid(
+            "SLACK_APP_TOKEN=(hidden) is no app-level token, which begins with xapp-. Make one "
+            "under Basic Information > App-Level Tokens, with the scope connections:write."
+        )
+    secret = settings.slack_signing_secret
+    if secret is not None and not secret.get_secret_value().strip():
+        raise SettingInvalid(
+            "SLACK_SIGNING_SECRET is blank, so anyone could sign as Slack. Copy it from Basic "
+            "Information > App Credentials, or unset it."
+        )
+    if bot is None and (app is not None or secret is not None):
+        raise SettingInvalid(
+            "SLACK_SIGNING_SECRET or SLACK_APP_TOKEN is set and SLACK_BOT_TOKEN is not. Set it "
+            "(OAuth & Permissions), or unset the other."
+        )
+    if bot is not None and not settings.slack_configured:
+        raise SettingInvalid(
+            "SLACK_BOT_TOKEN is set, and nothing by which events come in. Set SLACK_SIGNING_SECRET "
+            "(Basic Information) for events over HTTP, or SLACK_APP_TOKEN (xapp-…) for Socket "
+            "Mode."
+        )
+
+
+def _check_outsiders(settings: Settings) -> None:
+    """Refuse what answered everybody from all that staff may read, in earlier versions."""
+    given = ("SLACK", settings.slack_outsiders), ("TEAMS", settings.teams_outsiders)
+    for platform, outsiders in given:
+        if outsiders == "answer":
+            raise SettingInvalid(
+                f"{platform}_OUTSIDERS='answer' is no longer possible: it let guests and people of "
+                "other companies read what all colleagues may. Remove it, and name the spaces "
+                f"that are meant for them in {platform}_OUTSIDER_SPACES (such as PUBLIC,FAQ); "
+                "without a space they are refused."
+            )
+
+
+def _check_signing_in(settings: Settings) -> None:
+    """Refuse a way to sign in that can't work, or that others could read along."""
+    if bool(settings.oidc_issuer) != bool(settings.oidc_client_id):
+        raise SettingInvalid(
+            "Signing in needs OIDC_ISSUER and OIDC_CLIENT_ID, and only one is set. Set both, or "
+            "none."
+        )
+    for name, address in _addresses(settings):
+        try:
+            origin_of(address)
+        except ValueError as error:
+            raise SettingInvalid(
+                f"{name}={address!r} is no address. It needs a host, such as https://desk.example."
+            ) from error
+    if settings.oidc_issuer is None:
+        return
+    if settings.public_url is None:
+        raise SettingInvalid(
+            "OIDC_ISSUER is set and PUBLIC_URL is not. Set it to where colleagues reach this "
+            "server, such as https://frontdesk.example.com; they come back there signed in."
+        )
+    for name, address in _addresses(settings):
+        if not is_confidential(address):
+            raise SettingInvalid(
+                f"{name}={address!r} is plain HTTP, and others could read who signs in. Use "
+                "https://; http:// is for this machine alone."
+            )
+
+
+def _addresses(settings: Settings) -> Iterator[tuple[str, str]]:
+    given = ("OIDC_ISSUER", settings.oidc_issuer), ("PUBLIC_URL", settings.public_url)
+    return ((name, address) for name, address in given if address is not None)
+
+
+def _explain(error: ValidationError) -> list[str]:
+    return [_line(str(item["loc"][0]), item["input"], item["msg"]) for item in error.errors()]
+
+
+def _line(location: str, value: object, message: str) -> str:
+    shown = "(hidden)" if _secret(location) else repr(value)
+    return f"{_variable(location)}={shown} is wrong: {message}. {_cure(location)}"
+
+
+def _field(location: str) -> FieldInfo | None:
+    for name, field in Settings.model_fields.items():
+        if location.lower() in {name, (field.alias or "").lower()}:
+            return field
+    return None
+
+
+def _secret(location: str) -> bool:
+    field = _field(location)
+    return field is not None and "SecretStr" in str(field.annotation)
+
+
+def _variable(location: str) -> str:
+    field = _field(location)
+    return (field.alias if field and field.alias else location).upper()
+
+
+def _cure(location: str) -> str:
+    field = _field(location)
+    if field is None:
+        return "See docs/settings.md."
+    return f"It means: {field.description} Default: {field.get_default()!r}."

@@ -1,0 +1,1 @@
+"""Markdown, links and numbers as text, without any platform's markup."""

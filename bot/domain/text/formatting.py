@@ -1,0 +1,107 @@
+"""Format counts, durations, lists of names and the age of pages as English text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from bot.domain.text.markdown import clip
+
+_MINUTE = 60
+_HOURS_FROM = 120
+"""From so many minutes on hours are told."""
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, such as "1 page" or "1,000 pages"."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def rough_duration(seconds: float) -> str:
+    """Return roughly how long something takes, in minutes, then hours."""
+    minutes = round(seconds / _MINUTE)
+    if minutes < 1:
+        return "less than a minute"
+    if minutes < _HOURS_FROM:
+        return f"about {minutes} min"
+    return f"about {minutes / _MINUTE:.1f} h"
+
+
+def join_names(names: Sequence[str], most: int) -> str:
+    """Return names with commas, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+_UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))
+_FROM = {"year": 2 * 365, "month": 60, "week": 14, "day": 2}
+"""Days from which on a time is said in a unit: "13 days" is clearer than "1 week"."""
+
+_NAME_LENGTH = 60
+_TITLE_LENGTH = 100
+_LABEL_LENGTH = 40
+WARNING_SIGN = "\u26a0\ufe0f"
+"""Goes before a warning where it stands among other words."""
+
+
+class Dated(Protocol):
+    """A page, as far as its age goes; bot.domain.types.Source says what each part means."""
+
+    @property
+    def updated_at(self) -> datetime | None: ...
+    @property
+    def updated_by(self) -> str: ...
+    @property
+    def superseded(self) -> str: ...
+
+
+class Titled(Protocol):
+    """A page that may be marked as superseded."""
+
+    @property
+    def page_id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def superseded(self) -> str: ...
+
+
+def updated_text(at: datetime | None, now: datetime, by: str = "") -> str:
+    """Return "updated 3 months ago by Ana Silva", rounded down; "" where nobody knows when.
+
+    A time to come, which another machine's clock may give, is today. ``by`` may be unknown.
+    """
+    if at is None:
+        return ""
+    who = f" by {clip(by, _NAME_LENGTH)}" if by.strip() else ""
+    return f"updated {_ago((now - at).days)}{who}"
+
+
+def superseded_text(label: str) -> str:
+    """Return how a page is marked that is superseded; "" for one that is not."""
+    return f"marked as {clip(label, _LABEL_LENGTH)}" if label else ""
+
+
+def freshness(page: Dated, now: datetime) -> str:
+    """Return when and by whom a page was changed, and whether it is superseded."""
+    parts = (updated_text(page.updated_at, now, page.updated_by), superseded_text(page.superseded))
+    return ", ".join(part for part in parts if part)
+
+
+def superseded_warnings(pages: Sequence[Titled]) -> tuple[str, ...]:
+    """Return a sentence for each page that an answer rests on although it is superseded."""
+    old = {page.page_id: page for page in pages if page.superseded}
+    return tuple(_warning(page) for page in old.values())
+
+
+def _warning(page: Titled) -> str:
+    title = clip(page.title.strip() or page.page_id, _TITLE_LENGTH)
+    return f"The page \u201c{title}\u201d is {superseded_text(page.superseded)}: it may hold no longer."
+
+
+def _ago(days: int) -> str:
+    if days <= 1:
+        return "yesterday" if days == 1 else "today"
+    length, name = next(unit for unit in _UNITS if days >= _FROM[unit[1]])
+    return f"{days // length} {name}s ago"

@@ -1,0 +1,70 @@
+"""Usage limits, what was spent before a message arrived, and whether answering is paused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from bot.domain.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """When a message was recorded, after which others, and from whom and where.
+
+    ``number`` is the order of arrival. ``channel`` is ``platform:channel``. ``overheard``: nobody
+    addressed the bot.
+    """
+
+    number: int
+    at: datetime
+    person: str
+    channel: str
+    overheard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What models were asked for; ``unpriced`` calls are in ``tokens`` and not in ``usd``."""
+
+    tokens: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """That nothing is answered, why, and who stopped it; ``reason`` is for everyone to read."""
+
+    reason: str
+    by: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLimits:
+    """How much is allowed; 0 is without limit. Tokens are those of prompt and answer together."""
+
+    per_user: int = 0
+    per_channel: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    tokens_per_user: int = 0
+
+
+def usage_limits(settings: Settings) -> UsageLimits:
+    """Return the limits that have a meaning: a budget has none without a model."""
+    limits = UsageLimits(settings.rate_per_user_per_minute, settings.rate_per_channel_per_minute)
+    if not settings.model_configured:
+        return limits
+    return replace(
+        limits,
+        tokens=settings.model_tokens_per_day,
+        usd=settings.model_usd_per_day,
+        tokens_per_user=settings.model_tokens_per_user_per_day,
+    )
+
+
+def day_of(moment: datetime) -> datetime:
+    """Return the beginning of a moment's day in UTC."""
+    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

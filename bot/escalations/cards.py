@@ -1,0 +1,184 @@
+"""Keep the cards of cases up to date, and find the case behind a click on one.
+
+A card never goes back to an older version of its case; people who click at the same time share
+one look-up and one refresh.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+import structlog
+
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError, InteractionUnknown
+from bot.domain.types import Delivery, Interaction, InteractionId, Message, PostedRef
+from bot.escalations.case_view import CaseView, view_of_delivery
+from bot.escalations.ports import SeesCases
+from bot.readers import EVERYBODY
+from rag.types import Principal
+
+_REMEMBERED = 1_000
+
+EditCard = Callable[[], Awaitable[bool]]
+"""Edits the card, and tells whether there was one to edit."""
+
+ShowCard = Callable[[Message, CaseView], Awaitable[None]]
+
+log = structlog.get_logger(__name__)
+
+
+class CardUpdates:
+    """Remembers which version of a case this process has shown on its card."""
+
+    def __init__(self) -> None:
+        self._sees: SeesCases | None = None
+        self._shown: OrderedDict[InteractionId, int] = OrderedDict()
+        self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
+
+    def attend(self, sees: SeesCases) -> None:
+        """Learn where cases are seen; until then a card shows what its question came with."""
+        self._sees = sees
+
+    async def view(self, delivery: Delivery) -> CaseView:
+        """Return how a new card shows a question; as it came where its case can't be seen."""
+        return await self._seen(delivery.message) or view_of_delivery(delivery)
+
+    async def show(self, view: CaseView, edit: EditCard) -> None:
+        """Edit the card of a case, unless it has shown this, or something newer.
+
+        Raises what ``edit`` raises.
+        """
+        case = view.case
+        turn = self._turns.setdefault(case.interaction_id, asyncio.Lock())
+        async with turn:
+            if self._shown.get(case.interaction_id, -1) < case.version and await edit():
+                self.shown(view)
+
+    def shown(self, view: CaseView) -> None:
+        """Remember what the card shows."""
+        case = view.case
+        self._shown[case.interaction_id] = case.version
+        self._shown.move_to_end(case.interaction_id)
+        while len(self._shown) > _REMEMBERED:
+            self._shown.popitem(last=False)
+
+    async def catch_up(self, message: Message, shown: CaseView, show: ShowCard) -> None:
+        """Show what was done while a card was posted: its news found no card to be shown on."""
+        now = await self._seen(message)
+        if now is None or now.case.version == shown.case.version:
+            return
+        try:
+            await show(message, now)
+        except BotError as error:
+            log.warning(
+                "escalation.card_is_behind", platform=message.thread.platform, why=str(error)
+            )
+
+    async def _seen(self, message: Message) -> CaseView | None:
+        if self._sees is None:
+            return None
+        try:
+            return await self._sees.shown(message.thread.tenant, message.interaction_id, EVERYBODY)
+        except BotError as error:
+            log.warning(
+                "escalation.case_not_seen", platform=message.thread.platform, why=str(error)
+            )
+            return None
+
+
+class Sees(Protocol):
+    """Shows a case within what a reader may read: bot.escalations.casework.Casework."""
+
+    async def shown(
+        self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
+    ) -> CaseView: ...
+
+
+class Recorded(Protocol):
+    """Where a question was asked, in the record."""
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
+
+
+class ShowsCards(Protocol):
+    """Where the cards of a platform are, and their upkeep: its channel."""
+
+    async def card_of(self, message: Message) -> PostedRef | None: ...
+
+    async def show(self, message: Message, view: CaseView) -> None: ...
+
+
+class CardActions:
+    """The cards of one platform, as those who press on them see them."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        sees: Sees,
+        recorded: Recorded,
+        cards: ShowsCards,
+        errands: BackgroundTasks,
+    ) -> None:
+        self._tenant = tenant
+        self._sees = sees
+        self._recorded = recorded
+        self._cards = cards
+        self._errands = errands
+        self._refreshing: set[InteractionId] = set()
+        self._next: dict[InteractionId, asyncio.Task[CaseView]] = {}
+        self._turns: WeakValueDictionary[InteractionId, asyncio.Lock] = WeakValueDictionary()
+
+    async def question(self, case_id: InteractionId, channel: str) -> Message:
+        """Return the question whose card is in a channel; raises what ``place`` raises."""
+        message, _ = await self.place(case_id, channel)
+        return message
+
+    async def place(self, case_id: InteractionId, channel: str) -> tuple[Message, PostedRef]:
+        """Return the question whose card is in a channel, and where that is.
+
+        Raises InteractionUnknown where its card is not there; DeliveryFailed, StoreUnavailable.
+        """
+        asked = await self._recorded.get(case_id)
+        if asked is None or asked.message.thread.tenant != self._tenant:
+            raise InteractionUnknown(f"There is no question {case_id!r} here.")
+        at = await self._cards.card_of(asked.message)
+        if at is None or at.channel != channel:
+            raise InteractionUnknown(f"The card of {case_id!r} is not in {channel!r}.")
+        return asked.message, at
+
+    async def view(self, case_id: InteractionId) -> CaseView:
+        """Return a case as a card shows it now. Raises InteractionUnknown, StoreUnavailable.
+
+        Who comes while one is being looked up shares the next one, which has all they did.
+        """
+        looked = self._next.get(case_id)
+        if looked is None:
+            looked = self._next[case_id] = asyncio.create_task(self._looked(case_id))
+            # Whoever waited for it may have left.
+            looked.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        return await asyncio.shield(looked)
+
+    def refresh(self, message: Message) -> None:
+        """Show the card as it is to who saw another; once for all who press at the same time."""
+        case_id = message.interaction_id
+        if case_id not in self._refreshing:
+            self._refreshing.add(case_id)
+            self._errands.run(self._shown(message), what="card refreshed")
+
+    async def _looked(self, case_id: InteractionId) -> CaseView:
+        turn = self._turns.setdefault(case_id, asyncio.Lock())
+        async with turn:
+            del self._next[case_id]
+            return await self._sees.shown(self._tenant, case_id, EVERYBODY)
+
+    async def _shown(self, message: Message) -> None:
+        try:
+            await self._cards.show(message, await self.view(message.interaction_id))
+        finally:
+            self._refreshing.discard(message.interaction_id)

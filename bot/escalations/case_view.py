@@ -1,0 +1,193 @@
+"""Neutral view of a case for people and asker: history, pages, buttons, reminder texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.domain.cases import Act, Case, CaseStatus, CaseStep, Notice, State, Step
+from bot.domain.types import Delivery, Escalation
+from bot.escalations.finding import Exchange, Finding
+from bot.escalations.lifecycle import display_name
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """A case with its history, and what went before.
+
+    ``finding`` is None for a question that has no outcome any more, and while it can't be known
+    what may be read. ``before`` is what was said earlier in the thread, oldest first.
+    """
+
+    case: Case
+    steps: tuple[CaseStep, ...]
+    finding: Finding | None
+    before: tuple[Exchange, ...]
+
+
+def view_of_delivery(delivery: Delivery) -> CaseView:
+    """Return a question as it came, where its case can't be seen.
+
+    Pages found in a private conversation are left out: the asker may read them, others perhaps not.
+    """
+    message, response = delivery.message, delivery.outcome.response
+    escalated = response if isinstance(response, Escalation) else None
+    case = Case(
+        interaction_id=delivery.interaction_id,
+        tenant=message.thread.tenant,
+        standing=CaseStatus("open"),
+        reason=escalated.reason if escalated else "asked_for_human",
+        question=escalated.question if escalated else message.text,
+        asker_id=message.author.id,
+        asker_name=message.author.name,
+        channel=f"{message.thread.platform}:{message.thread.channel}",
+        private=message.private,
+        opened_at=message.received_at,
+        changed_at=message.received_at,
+        outsider=(delivery.outcome.asker or message.author).outsider,
+    )
+    finding = Finding(
+        interaction_id=delivery.interaction_id,
+        question=case.question,
+        gate="",
+        confidence=None,
+        threshold=None,
+        suggestions=escalated.suggestions if escalated and not message.private else (),
+    )
+    return CaseView(case=case, steps=(), finding=finding, before=())
+
+
+STEP_LABELS: Mapping[Step, str] = {
+    "open": "asked",
+    "claim": "claimed it",
+    "release": "released it",
+    "reply": "replied",
+    "resolve": "resolved it",
+    "decline": "declined it",
+    "reopen": "reopened it",
+    "ping": "People were reminded",
+}
+"""What somebody did, as those who answer read it; what follows their name."""
+
+
+STATE_AFTER_STEP: Mapping[Step, State] = {
+    "claim": "claimed",
+    "reply": "answered",
+    "resolve": "resolved",
+    "decline": "declined",
+    "reopen": "reopened",
+}
+"""How a case stands after a step that its asker is told of."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseButton:
+    """Something to do, as it is written on a button; ``first``: it is what is usually done."""
+
+    act: Act
+    label: str
+    first: bool = False
+
+
+_REPLY = CaseButton("reply", "Reply")
+_RESOLVE = CaseButton("resolve", "Resolve")
+_DECLINE = CaseButton("decline", "Not for us")
+_RELEASE = CaseButton("release", "Release")
+_WAITING = (CaseButton("claim", "Claim", first=True), _REPLY, _RESOLVE, _DECLINE)
+_PEOPLE_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
+    "open": _WAITING,
+    "reopened": _WAITING,
+    "claimed": (CaseButton("reply", "Reply", first=True), _RESOLVE, _DECLINE, _RELEASE),
+    "answered": (CaseButton("reply", "Reply again"), _RESOLVE, _RELEASE),
+}
+
+_NO_LONGER = CaseButton("resolve", "I no longer need it")
+_AGAIN = CaseButton("reopen", "Ask again")
+_ASKER_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
+    "open": (_NO_LONGER,),
+    "reopened": (_NO_LONGER,),
+    "claimed": (_NO_LONGER,),
+    "answered": (CaseButton("resolve", "This helped, close it"), _AGAIN),
+    "resolved": (_AGAIN,),
+    "declined": (_AGAIN,),
+}
+
+_STATE_LABELS: Mapping[State, str] = {
+    "open": "Waits for somebody",
+    "reopened": "Opened again, nobody has it",
+    "claimed": "Claimed",
+    "answered": "Answered",
+    "resolved": "Resolved",
+    "declined": "Declined",
+}
+
+
+def buttons_for_people(state: State) -> tuple[CaseButton, ...]:
+    """Return what a card that several people see offers; it does not know who looks at it."""
+    return _PEOPLE_BUTTONS.get(state, ())
+
+
+def buttons_for_asker(state: State) -> tuple[CaseButton, ...]:
+    """Return what the asker is offered."""
+    return _ASKER_BUTTONS.get(state, ())
+
+
+def pages_heading(finding: Finding) -> str:
+    """Say what the pages on a card are: what an answer quoted, or what was only found."""
+    if finding.gate == "passed":
+        return "Pages of the answer that was given"
+    if finding.gate == "unsure":
+        return "Pages of the guess that was shown"
+    return "Pages found (not confirmed)"
+
+
+def status_text(view: CaseView) -> str:
+    """Say how a case stands and by whom: "Claimed by Anna Lopez"."""
+    case = view.case
+    state = case.standing.state
+    last = last_act(view.steps)
+    if state == "resolved" and last is not None and last.actor and last.actor.role == "asker":
+        return "Closed by the one who asked"
+    by = f" by {display_name(case.standing.owner_name)}" if case.standing.owner_id else ""
+    return f"{_STATE_LABELS[state]}{by}"
+
+
+def state_since(case: Case) -> datetime:
+    """Return since when a case is as it is; one that was released still waits since it came."""
+    return case.opened_at if case.standing.state == "open" else case.changed_at
+
+
+def acts_in(steps: Sequence[CaseStep]) -> tuple[CaseStep, ...]:
+    """Return what people and the asker did, oldest first; that it was asked is none of it."""
+    return tuple(step for step in steps if step.step not in {"open", "ping"})
+
+
+def last_act(steps: Sequence[CaseStep]) -> CaseStep | None:
+    """Return what somebody did last; None while nobody did anything but ask."""
+    return next(reversed(acts_in(steps)), None)
+
+
+def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
+    """Return what is the matter, and what is said after it: "Nobody has ...", "; it has ..."."""
+    if notice.step == "open":
+        return "An answer could not be delivered", ", so its asker still waits for one."
+    if notice.step != "ping":
+        return "A question was opened again", " and nobody has it."
+    begun = case.opened_at if case.standing.state == "open" else case.changed_at
+    waited = waiting_time(now - begun)
+    return "Nobody has taken this question yet", f"; it has waited for {waited}."
+
+
+def platform_of(case: Case) -> str:
+    """Return the platform that a case comes from."""
+    return case.channel.partition(":")[0]
+
+
+def waiting_time(waited: timedelta) -> str:
+    """Return a time as a person says it: minutes, then hours, then days."""
+    minutes = max(1, round(waited.total_seconds() / 60))
+    for length, name in ((1440, "day"), (60, "hour")):
+        if minutes >= 2 * length:
+            return f"{minutes // length} {name}s"
+    return f"{minutes} minute{'s' if minutes > 1 else ''}"

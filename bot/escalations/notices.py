@@ -1,0 +1,297 @@
+"""Deliver notices about escalations from the outbox, to askers and to people who answer.
+
+One loop a process claims what is due, whichever process wrote it, and makes one attempt at each;
+what fails is tried again for a day. Reminders of cases that wait too long are written here, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+import structlog
+
+from bot.domain.cases import Case, Notice, Step
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown, StoreUnavailable
+from bot.domain.ports import Channel, Withdraws
+from bot.domain.types import Interaction, InteractionId, Message, Platform, PostedRef
+from bot.durable.posting import pause_before
+from bot.escalations.case_view import CaseView
+from bot.escalations.lifecycle import WAITING
+from bot.escalations.ports import AsksPeople, Cases, Outbox, SeesCases, ShowsCases, Tells
+from bot.observing.trouble import Trouble
+from rag.types import EVERYONE
+
+_AT_ONCE = 10
+_FRESH_SECONDS = 10.0
+"""A claim lasts a minute, and to tell one takes 40 s at most."""
+
+_STOP_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+def utc_now() -> datetime:
+    """Return the time."""
+    return datetime.now(UTC)
+
+
+class DeliversNotices(Protocol):
+    """Tells one notice."""
+
+    async def tell(self, notice: Notice) -> None:
+        """Make an attempt and note it. Raises StoreUnavailable."""
+        ...
+
+
+class NoticeLoop:
+    """A loop over the outbox: reminds of what waits too long, and tells what is due.
+
+    The outbox gives out the notices of one case one after the other; cases do not wait for each
+    other.
+
+    Args:
+        owner: Names this process to the outbox.
+        is_open: Whether the record can be worked on.
+        every_seconds: How long a round waits for the next, unless there is a hint.
+    """
+
+    def __init__(
+        self,
+        *,
+        owner: str,
+        outbox: Outbox,
+        teller: DeliversNotices,
+        is_open: Callable[[], bool],
+        now: Callable[[], datetime] = utc_now,
+        every_seconds: float = 2.0,
+    ) -> None:
+        self._owner = owner
+        self._outbox = outbox
+        self._teller = teller
+        self._is_open = is_open
+        self._now = now
+        self._every_seconds = every_seconds
+        self._hinted = asyncio.Event()
+        self._stopping = False
+        self._trouble = Trouble("news")
+        self._task: asyncio.Task[None] | None = None
+
+    def hint(self) -> None:
+        """Say that there may be something to tell; costs nothing."""
+        self._hinted.set()
+
+    def start(self) -> None:
+        """Begin; what is due from before is told first."""
+        self._task = asyncio.create_task(self._go_round())
+
+    async def stop(self) -> None:
+        """Begin nothing more, and finish what is being told, for five seconds at most; once."""
+        self._stopping = True
+        self._hinted.set()
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=_STOP_SECONDS)
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def round(self) -> int:
+        """Tell what is due now, once; return how many notices there were.
+
+        Raises StoreUnavailable.
+        """
+        now = self._now()
+        await self._outbox.remind(now)
+        due = await self._outbox.due(self._owner, now, _AT_ONCE)
+        claimed_at = time.monotonic()
+        told = (self._tell(each, claimed_at) for each in due)
+        for failed in await asyncio.gather(*told, return_exceptions=True):
+            if isinstance(failed, BaseException):
+                raise failed
+        return len(due)
+
+    async def _go_round(self) -> None:
+        while not self._stopping:
+            self._hinted.clear()
+            if not await self._more():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._hinted.wait(), self._every_seconds)
+
+    async def _more(self) -> bool:
+        """Make a round; tell whether there may be more: what was told lets the next one out."""
+        if not self._is_open():
+            return False
+        try:
+            found = await self.round()
+        except Exception as error:  # noqa: BLE001 - noted; the next round tries again
+            self._trouble.note(error)
+            return False
+        self._trouble.note(None)
+        return found > 0
+
+    async def _tell(self, notice: Notice, claimed_at: float) -> None:
+        """Tell one; what is not reached comes again when its claim has run out."""
+        stale = time.monotonic() - claimed_at > _FRESH_SECONDS
+        if not (self._stopping or stale):
+            await self._teller.tell(notice)
+
+
+_DEADLINE_SECONDS = 40.0
+_RETRY_FOR = timedelta(hours=24)
+_REMINDING_STEPS: frozenset[Step] = frozenset({"open", "ping", "reopen"})
+"""What people are called to; other steps are only shown to them.
+
+An opening is news to nobody but for a question whose answer could not be delivered: the others
+come with a card.
+"""
+
+
+class Recorded(Protocol):
+    """Where a question was asked, in the record."""
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
+
+
+class NoticeDelivery:
+    """Makes one attempt at a notice and notes what came of it.
+
+    A platform without a channel (API, web page) shows the record itself: there the notice is told
+    as soon as it is written. What was withdrawn meanwhile is told to nobody.
+
+    Args:
+        works: Where a case is seen as people may see it, wherever they are asked.
+        channels: By platform.
+        now: The time, for when to try again.
+    """
+
+    def __init__(
+        self,
+        *,
+        outbox: Outbox,
+        cases: Cases,
+        works: SeesCases,
+        recorded: Recorded,
+        channels: Mapping[Platform, Channel],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._outbox = outbox
+        self._cases = cases
+        self._works = works
+        self._recorded = recorded
+        self._channels = channels
+        self._now = now
+
+    async def tell(self, notice: Notice) -> None:
+        """Tell it, or note when to try again.
+
+        Raises StoreUnavailable: then what was told may not be noted, and is looked up next time.
+        """
+        asked = await self._recorded.get(notice.interaction_id)
+        if asked is None or asked.withdrawn:
+            await self._outbox.sent(notice, None)
+            return
+        try:
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                ref = await self._told(notice, asked.message)
+        except DeliveryRefused as error:
+            await self._give_up(notice, str(error))
+        except DeliveryFailed as error:
+            await self._later(notice, asked, error)
+        except StoreUnavailable:
+            raise
+        except TimeoutError:
+            late = f"It was not told within {_DEADLINE_SECONDS:.0f} s."
+            await self._later(notice, asked, DeliveryFailed(late))
+        except Exception as error:
+            log.exception("notice.broke", notice_id=notice.id)
+            await self._later(notice, asked, DeliveryFailed(type(error).__name__))
+        else:
+            await self._outbox.sent(notice, ref)
+            await self._take_back_if_withdrawn(asked.message, ref)
+
+    async def _told(self, notice: Notice, message: Message) -> PostedRef | None:
+        if notice.to == "people":
+            return await self._tell_people(notice, message)
+        channel = self._channels.get(message.thread.platform)
+        if channel is None:
+            return None
+        if not isinstance(channel, Tells):
+            raise DeliveryRefused(
+                f"The adapter of {channel.platform!r} can't tell askers of escalations. Have it "
+                "implement bot.escalations.ports.Tells; until then tell them yourself."
+            )
+        there = await channel.find_told(message, notice) if notice.attempts else None
+        return there or await channel.tell(message, notice)
+
+    async def _tell_people(self, notice: Notice, message: Message) -> PostedRef | None:
+        """Call people to a case that waits, then show how it stands wherever it is shown."""
+        try:
+            view = await self._works.shown(
+                message.thread.tenant, notice.interaction_id, frozenset({EVERYONE})
+            )
+        except InteractionUnknown:
+            return None
+        waits = view.case.standing.state in WAITING
+        ref = (
+            await self._remind(notice, view.case)
+            if waits and notice.step in _REMINDING_STEPS
+            else None
+        )
+        await self._show(message, view)
+        return ref
+
+    async def _show(self, message: Message, view: CaseView) -> None:
+        for channel in self._channels.values():
+            if isinstance(channel, ShowsCases):
+                try:
+                    await channel.show(message, view)
+                except DeliveryRefused as error:
+                    case_id = view.case.interaction_id
+                    log.warning("notice.not_shown", interaction_id=case_id, why=str(error))
+
+    async def _remind(self, notice: Notice, case: Case) -> PostedRef | None:
+        """Remind people of a case wherever there is a place for it."""
+        places = [each for each in self._channels.values() if isinstance(each, AsksPeople)]
+        refs = [ref for each in places if (ref := await each.remind(case, notice)) is not None]
+        if not refs:
+            log.info("notice.on_the_board_only", notice_id=notice.id, step=notice.step)
+        return refs[0] if refs else None
+
+    async def _take_back_if_withdrawn(self, message: Message, ref: PostedRef | None) -> None:
+        """Remove what was posted while the question was withdrawn."""
+        if ref is None:
+            return
+        now = await self._recorded.get(message.interaction_id)
+        channel = self._channels.get(message.thread.platform)
+        if (now is None or now.withdrawn) and isinstance(channel, Withdraws):
+            try:
+                await channel.withdraw(message, [ref])
+            except DeliveryFailed as error:
+                log.warning("notice.not_withdrawn", ref=ref.id, why=str(error))
+
+    async def _later(self, notice: Notice, asked: Interaction, error: DeliveryFailed) -> None:
+        now = self._now()
+        if now - await self._since(notice, asked) > _RETRY_FOR:
+            await self._give_up(notice, str(error))
+            return
+        pause = max(pause_before(notice.attempts + 1), error.retry_after_seconds or 0.0)
+        await self._outbox.later(notice, now + timedelta(seconds=pause))
+        log.warning(
+            "notice.postponed",
+            notice_id=notice.id,
+            attempts=notice.attempts + 1,
+            seconds=round(pause, 1),
+            why=str(error),
+        )
+
+    async def _since(self, notice: Notice, asked: Interaction) -> datetime:
+        """Return when what is told happened."""
+        steps = await self._cases.steps(asked.message.thread.tenant, notice.interaction_id)
+        return next((each.at for each in steps if each.number == notice.number), self._now())
+
+    async def _give_up(self, notice: Notice, why: str) -> None:
+        await self._outbox.failed(notice, why)
+        log.error("notice.given_up", notice_id=notice.id, to=notice.to, why=why)

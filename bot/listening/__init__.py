@@ -1,1 +1,0 @@
-"""What people write on any platform: heard, changed, taken back."""

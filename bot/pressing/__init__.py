@@ -1,1 +1,0 @@
-"""What people press and react with below an answer: who may, and what comes of it."""

@@ -1,1 +1,0 @@
-"""What is looked for and counted in the record; all frozen."""

@@ -1,1 +1,0 @@
-"""Outcomes as parts and words that every platform can show."""

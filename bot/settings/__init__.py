@@ -1,1 +1,0 @@
-"""The settings as pages show them."""
