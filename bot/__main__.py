@@ -1,4 +1,7 @@
-"""The command line: ask, serve, pause, channels, escalations, doctor, evaluate, certify, ..."""
+"""Parse the command line (`python -m bot COMMAND`) and run one command.
+
+A command's module is imported only when it runs, so that `--help` and `settings` stay quick.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from bot.commands.arguments import add_channels
-from bot.commands.packaging import add_teams_package
+from bot.app.cli import add_channels, add_teams_package
 from bot.domain.errors import BotError
 from bot.domain.settings import Settings, load_settings
-from bot.observing.logs import set_up_logs
+from bot.observability.logs import set_up_logs
 from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
 
-_MOST = 1_000_000
+_LARGEST_LIMIT = 1_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,14 +29,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
     options = _parser().parse_args(arguments)
     if options.command == "settings":
-        from bot.commands import settings_table
+        from bot.app.cli import administration as settings_table
 
         return settings_table.settings_table(example=options.example)
     try:
         settings = load_settings()
         set_up_logs(settings.log_level)
         restrict_to_owner(settings.data_dir)
-        return asyncio.run(_run(options, settings, started))
+        return asyncio.run(_run_command(options, settings, started))
     except (BotError, RagError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -42,38 +44,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-async def _run(options: argparse.Namespace, settings: Settings, started: float) -> int:
+async def _run_command(options: argparse.Namespace, settings: Settings, started: float) -> int:
     match options.command:
         case "serve":
-            from bot.commands import serving
+            from bot.app.cli import serve as serving
 
             return await serving.serve(settings, sample=options.sample, started=started)
         case "ask":
-            from bot.commands import ask
+            from bot.app.cli import questions as ask
 
             return await ask.ask(settings, " ".join(options.question), groups=options.group)
         case "doctor":
-            from bot.app.confluence import confluence_checks
-            from bot.app.people import people_checks
-            from bot.commands import doctor
+            from bot.app.cli import doctor
+            from bot.app.confluence import confluence_checks, people_checks
 
             return await doctor.doctor(
                 settings, confluence_checks, partial(people_checks, settings)
             )
         case "escalations" | "channels" | "teams-package":
-            return await _administering(options, settings)
+            return await _run_administration(options, settings)
         case "pause" | "resume":
-            return await _pausing(options, settings)
+            return await _run_pause_or_resume(options, settings)
         case _:
-            return await _evaluating(options, settings)
+            return await _run_evaluation(options, settings)
 
 
-async def _administering(options: argparse.Namespace, settings: Settings) -> int:
+async def _run_administration(options: argparse.Namespace, settings: Settings) -> int:
     if options.command == "teams-package":
-        from bot.commands import teams_package
+        from bot.app.cli import administration as teams_package
 
         return teams_package.teams_package(settings, options)
-    from bot.commands import channels, escalations
+    from bot.app.cli import administration as channels
+    from bot.app.cli import administration as escalations
 
     if options.command == "channels":
         return await channels.channels(settings, options)
@@ -86,20 +88,20 @@ async def _administering(options: argparse.Namespace, settings: Settings) -> int
     )
 
 
-async def _pausing(options: argparse.Namespace, settings: Settings) -> int:
-    from bot.commands import pausing
+async def _run_pause_or_resume(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.app.cli import administration as pausing
 
     if options.command == "pause":
         return await pausing.pause(settings, reason=options.reason, by=options.by)
     return await pausing.resume(settings, by=options.by)
 
 
-async def _evaluating(options: argparse.Namespace, settings: Settings) -> int:
-    from bot.commands import evaluating
+async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.app.cli import questions as evaluating
 
     if options.command == "certify":
-        return await evaluating.certifying(settings, options.questions)
-    return await evaluating.evaluating(settings, options.questions, out=options.out)
+        return await evaluating.run_certification(settings, options.questions)
+    return await evaluating.run_evaluation(settings, options.questions, out=options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -116,9 +118,9 @@ def _parser() -> argparse.ArgumentParser:
     one = waiting.add_mutually_exclusive_group()
     one.add_argument("--id", metavar="ID", help="show one with its history")
     one.add_argument("--done", metavar="ID", help="note that one is resolved")
-    waiting.add_argument("--limit", type=_number, default=1000, help="how many to list")
+    waiting.add_argument("--limit", type=_positive_number, default=1000, help="how many to list")
     add_channels(commands)
-    _add_pausing(commands)
+    _add_pause_and_resume(commands)
     evaluate = commands.add_parser("evaluate", help="measure answers on labelled questions")
     evaluate.add_argument("questions", type=Path)
     evaluate.add_argument("--out", type=Path, help="write the report as JSON")
@@ -130,22 +132,26 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_pausing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_pause_and_resume(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     pause = commands.add_parser("pause", help="stop answering; who asks is told why")
-    pause.add_argument("--reason", required=True, type=_text, help="shown to everyone who asks")
+    pause.add_argument(
+        "--reason", required=True, type=_non_empty_text, help="shown to everyone who asks"
+    )
     resume = commands.add_parser("resume", help="answer again")
     for command in (pause, resume):
-        command.add_argument("--by", type=_text, help="who does it; default: the system's user")
+        command.add_argument(
+            "--by", type=_non_empty_text, help="who does it; default: the system's user"
+        )
 
 
-def _number(argument: str) -> int:
+def _positive_number(argument: str) -> int:
     """Read a number from 1 on."""
-    if not argument.isdecimal() or not 1 <= int(argument) <= _MOST:
-        raise argparse.ArgumentTypeError(f"it must be a number from 1 to {_MOST}")
+    if not argument.isdecimal() or not 1 <= int(argument) <= _LARGEST_LIMIT:
+        raise argparse.ArgumentTypeError(f"it must be a number from 1 to {_LARGEST_LIMIT}")
     return int(argument)
 
 
-def _text(argument: str) -> str:
+def _non_empty_text(argument: str) -> str:
     """Read a text that says something."""
     if not argument.strip():
         raise argparse.ArgumentTypeError("it must not be empty")

@@ -1,4 +1,4 @@
-"""The application: doors, platforms, API and pages over the same parts."""
+"""Build the web application: middleware, platforms, API and pages over the same components."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.state import mount_state
 from bot.adapters.board.working import mount_work
 from bot.adapters.web.pages import WebChat
-from bot.app.confluence import watching
-from bot.app.directory import JoinedDirectory
-from bot.app.office import office_of
-from bot.app.shelves import Shelves, shelves_of
-from bot.app.status import CheckParts, checking
-from bot.app.working import Working, working_of
+from bot.app.components import CheckComponents, Components, component_checker, gate_path
+from bot.app.confluence import ConfluenceDirectory, confluence_checker
+from bot.app.documents import DocumentServices, build_document_services
+from bot.app.worker import BackgroundWork, DurableEngine, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
-from bot.chat.commands.reindexing import MassDeleteAlert
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.reindexing import MassDeleteAlert, ReindexRuns
+from bot.chat.commands.run_status import RunWatcher
+from bot.chat.messages import ListeningPolicy
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin
@@ -31,39 +32,101 @@ from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
 from bot.doors.reading import DIRECTORY
 from bot.doors.receiving import upload_bounds
-from bot.durable.joining import DurableEngine
-from bot.escalations.casework import QuestionLinks
+from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
 from bot.escalations.reading import IndexReading
+from bot.fuller import FullerReplies
 from bot.gating.gate import load_gate
-from bot.observing.metrics import Metrics, mount_metrics
+from bot.observability.metrics import Metrics, mount_metrics
 from bot.observing.tracing.context import continue_trace
-from bot.parts import Parts, gate_path
-from bot.store.store import Store
+from bot.store.database import Store
+from bot.why.explaining import Explaining
 from ingestion.config import Settings as IngestionSettings
 
-STATUS: web.AppKey[CheckParts] = web.AppKey("status")
+
+def build_chat_context(
+    settings: Settings,
+    parts: Components,
+    store: Store,
+    *,
+    working: BackgroundWork,
+    shelves: DocumentServices,
+    check_parts: CheckComponents,
+    directory: Directory,
+) -> ChatContext:
+    """Join it; nothing is started."""
+    readable = IndexReading(parts.index)
+    return ChatContext(
+        tenant=settings.tenant,
+        directory=directory,
+        inbox=working.inbox,
+        interactions=store.interactions,
+        casework=Casework(cases=working.cases, interactions=store.interactions, readable=readable),
+        explaining=Explaining(
+            interactions=store.interactions,
+            gate=load_gate(settings.confidence_threshold, gate_path(settings)),
+            readable=readable,
+            public_url=settings.public_url,
+        ),
+        fuller=FullerReplies(readable, public_url=settings.public_url, still=parts.still),
+        hearing=ListeningPolicy(store.policies, store.interactions),
+        policies=store.policies,
+        notes=store.notes,
+        audits=store.audits,
+        documents=shelves.documents,
+        reindexing=shelves.reindexing,
+        orders=_build_commands(settings, store, shelves, check_parts, directory),
+        check_parts=check_parts,
+    )
+
+
+def _build_commands(
+    settings: Settings,
+    store: Store,
+    shelves: DocumentServices,
+    check_parts: CheckComponents,
+    directory: Directory,
+) -> CommandExecutor:
+    return CommandExecutor(
+        tenant=settings.tenant,
+        reindexing=ReindexRuns(
+            tenant=settings.tenant,
+            documents=shelves.documents,
+            runs=shelves.reindexing,
+            audits=store.audits,
+        ),
+        watch=RunWatcher(shelves.reindexing),
+        policies=store.policies,
+        directory=directory,
+        check_parts=check_parts,
+        served=settings.index_spaces,
+        models=settings.openai_channel_models,
+        usual_model=settings.openai_model,
+    )
+
+
+STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
 """How the application tells the state of its parts."""
 
-_FILES_AT_ONCE = 10
+_FILES_PER_UPLOAD = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _House:
+class _Assembly:
     """What API and pages are made of."""
 
     settings: Settings
-    parts: Parts
+    parts: Components
     store: Store
-    working: Working
-    shelves: Shelves
+    working: BackgroundWork
+    shelves: DocumentServices
     office: ChatContext
     channels: Sequence[Channel]
 
 
 def build(
     settings: Settings,
-    parts: Parts,
+    parts: Components,
     store: Store,
     engine: DurableEngine,
     *,
@@ -76,7 +139,7 @@ def build(
 
     ``ingestion``: the settings of what is read into the index; None: no wiki is.
 
-    ``directory``: what colleagues may read (bot.app.directory); None: what platforms vouch for.
+    ``directory``: what colleagues may read (bot.app.confluence); None: what platforms vouch for.
 
     ``sample``: the sample company is served, whose colleagues may be played (bot.doors.demo).
     ``sources``: where each setting comes from, to be shown.
@@ -89,8 +152,8 @@ def build(
     notes = store.notes
     platforms = [(adapter, adapter.connect(settings, notes)) for adapter in load_adapters(settings)]
     channels = [channel for _, channel in platforms]
-    directory = app[DIRECTORY] = directory or JoinedDirectory()
-    working = working_of(
+    directory = app[DIRECTORY] = directory or ConfluenceDirectory()
+    working = build_background_work(
         settings,
         parts,
         store,
@@ -103,16 +166,16 @@ def build(
     )
     metrics.watch(lambda: working.inbox.busy)
     held_back = MassDeleteAlert(tenant=settings.tenant, notes=notes, channels=channels)
-    shelves = shelves_of(settings, parts, ingestion, held_back)
-    check_parts = app[STATUS] = checking(
+    shelves = build_document_services(settings, parts, ingestion, held_back)
+    check_parts = app[STATUS] = component_checker(
         settings,
         parts,
         store,
         working.keeper,
         channels=channels,
-        confluence=watching(ingestion, shelves),
+        confluence=confluence_checker(ingestion, shelves),
     )
-    office = office_of(
+    office = build_chat_context(
         settings,
         parts,
         store,
@@ -123,7 +186,7 @@ def build(
     )
     for adapter, channel in platforms:
         adapter.mount(app, channel, office)
-    house = _House(settings, parts, store, working, shelves, office, channels)
+    house = _Assembly(settings, parts, store, working, shelves, office, channels)
     waiting = partial(store.counting.waiting_cases, settings.tenant)
     mount_metrics(app, metrics, check_parts=check_parts, cases=waiting)
     _mount_api(app, house)
@@ -135,7 +198,7 @@ def build(
     return app
 
 
-def _mount_api(app: web.Application, house: _House) -> None:
+def _mount_api(app: web.Application, house: _Assembly) -> None:
     settings, store = house.settings, house.store
     rest.mount(
         app,
@@ -163,7 +226,7 @@ def _mount_api(app: web.Application, house: _House) -> None:
     )
 
 
-def _mount_chat(app: web.Application, house: _House) -> None:
+def _mount_chat(app: web.Application, house: _Assembly) -> None:
     settings, store = house.settings, house.store
     WebChat(
         inbox=house.working.inbox,
@@ -184,7 +247,7 @@ def _mount_chat(app: web.Application, house: _House) -> None:
 
 def _mount_board(
     app: web.Application,
-    house: _House,
+    house: _Assembly,
     sources: Mapping[str, SettingOrigin],
     further: Sequence[BaseSettings],
 ) -> None:
@@ -197,7 +260,7 @@ def _mount_board(
         reindexing=house.shelves.reindexing,
         audits=store.audits,
         data_dir=settings.data_dir,
-        bounds=upload_bounds(settings.max_upload_mb, files=_FILES_AT_ONCE),
+        bounds=upload_bounds(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
         schedule=house.shelves.schedule,
     ).mount(app)
     mount_state(
@@ -211,7 +274,7 @@ def _mount_board(
     )
 
 
-def _mount_casework(app: web.Application, house: _House) -> None:
+def _mount_casework(app: web.Application, house: _Assembly) -> None:
     settings, store, cases = house.settings, house.store, house.working.cases
     readable = IndexReading(house.parts.index)
     linking = {each.platform: each for each in house.channels if isinstance(each, LinksBack)}

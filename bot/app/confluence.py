@@ -1,25 +1,96 @@
-"""What is told of Confluence: at the start, by readiness and the board, and by the doctor."""
+"""Connect Confluence: who people are in it, how far it was read, and checks for the doctor."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, Protocol
 
-from bot.app.settings import load_ingestion_settings
-from bot.app.shelves import Shelves
+from bot.admission import VouchedDirectory
+from bot.app.documents import DocumentServices, load_ingestion_settings
 from bot.domain import health
-from bot.domain.errors import SettingInvalid
+from bot.domain.errors import BotError, SettingInvalid
 from bot.domain.health import ComponentStatus
+from bot.domain.ports import Directory, StillReadable
+from bot.domain.settings import Settings
+from bot.domain.types import Person
+from bot.store.database import database_url, open_store
 from ingestion.assembly import cadence_of
-from ingestion.config import Settings
-from ingestion.errors import LedgerUnavailable
+from ingestion.config import Settings as IngestionSettings
+from ingestion.errors import IngestionError, LedgerUnavailable
+from ingestion.errors import SettingInvalid as WikiSettingInvalid
 from ingestion.runs.schedule import Cadence
 from ingestion.runs.source_registry import diagnose_wiki
 from ingestion.runs.wiki_status import wiki_status
+from rag.types import Principal
 
-_NAME = "Confluence"
-_MAY_TAKE = timedelta(minutes=30)
+_CONFLUENCE_PRINCIPALS = ("user:confluence:", "group:confluence:")
+
+
+class ResolvesAccounts(Protocol):
+    """Who somebody is elsewhere: ingestion.confluence.directory.accounts.Accounts."""
+
+    async def principals(self, email: str) -> frozenset[Principal]:
+        """Return the principals of whoever has a verified address. Never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConfluenceAccess:
+    """What the bot asks of Confluence while it serves; ``still`` only where that is set."""
+
+    directory: Directory
+    still: StillReadable | None = None
+
+
+class ConfluenceDirectory:
+    """Implements bot.domain.ports.Directory: what a platform vouches for, and who that is in Confluence.
+
+    What Confluence says is taken from Confluence alone: a group of the same name anywhere else,
+    such as ``confluence:board`` at whoever signs people in, is none of its groups.
+    """
+
+    def __init__(self, accounts: ResolvesAccounts | None = None) -> None:
+        self._vouched = VouchedDirectory()
+        self._accounts = accounts
+
+    async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:
+        told = await self._vouched.principals(tenant, person)
+        vouched = frozenset(each for each in told if not each.startswith(_CONFLUENCE_PRINCIPALS))
+        if self._accounts is None or not person.email:
+            return vouched
+        return vouched | await self._accounts.principals(person.email)
+
+
+@asynccontextmanager
+async def open_confluence(settings: IngestionSettings | None) -> AsyncIterator[ConfluenceAccess]:
+    """Open what the settings say; without Confluence, people are who their platform says.
+
+    Raises bot.domain.errors.SettingInvalid.
+    """
+    if settings is None or not settings.confluence_configured:
+        if settings is not None and settings.confluence_last_check:
+            raise SettingInvalid(
+                "CONFLUENCE_LAST_CHECK=true needs Confluence. Set CONFLUENCE_URL and "
+                "CONFLUENCE_TOKEN, or leave it out."
+            )
+        yield ConfluenceAccess(ConfluenceDirectory())
+        return
+    # What is not configured is not imported.
+    from ingestion.confluence.assembly import open_lookup as open_asked
+
+    try:
+        asked = open_asked(settings)
+    except WikiSettingInvalid as error:
+        raise SettingInvalid(str(error)) from error
+    async with asked as (accounts, still):
+        yield ConfluenceAccess(ConfluenceDirectory(accounts), still)
+
+
+_COMPONENT = "Confluence"
+_LONGEST_PASS = timedelta(minutes=30)
 _LATE = "passes are late, so pages are answered from as they were: look at the runs and the log."
 _STATES: dict[bool | None, Literal["ready", "limited", "failed"]] = {
     True: "ready",
@@ -28,8 +99,8 @@ _STATES: dict[bool | None, Literal["ready", "limited", "failed"]] = {
 }
 
 
-def watching(
-    settings: Settings | None, shelves: Shelves
+def confluence_checker(
+    settings: IngestionSettings | None, shelves: DocumentServices
 ) -> Callable[[], Awaitable[ComponentStatus]]:
     """Return what says how far Confluence was read; it asks the records alone."""
 
@@ -38,14 +109,16 @@ def watching(
         if settings is None or not settings.confluence_configured:
             return health.confluence(None, now)
         try:
-            return health.confluence(await _wiki(settings, shelves, now), now)
+            return health.confluence(await _sync_status(settings, shelves, now), now)
         except LedgerUnavailable as error:
-            return ComponentStatus(_NAME, "limited", str(error), vital=False)
+            return ComponentStatus(_COMPONENT, "limited", str(error), vital=False)
 
     return part
 
 
-async def _wiki(settings: Settings, shelves: Shelves, now: datetime) -> health.ConfluenceState:
+async def _sync_status(
+    settings: IngestionSettings, shelves: DocumentServices, now: datetime
+) -> health.ConfluenceState:
     cadence = cadence_of(settings)
     scheduler = shelves.scheduler
     read = None if scheduler is None else scheduler.known
@@ -68,7 +141,7 @@ async def _wiki(settings: Settings, shelves: Shelves, now: datetime) -> health.C
 def _is_late(ago: timedelta, cadence: Cadence) -> bool:
     """Tell whether a look is longer ago than two passes and what they may take."""
     every = min((each for each in (cadence.changes, cadence.whole) if each), default=None)
-    return every is not None and ago > timedelta(seconds=2 * every) + _MAY_TAKE
+    return every is not None and ago > timedelta(seconds=2 * every) + _LONGEST_PASS
 
 
 async def confluence_checks() -> Sequence[ComponentStatus]:
@@ -76,12 +149,71 @@ async def confluence_checks() -> Sequence[ComponentStatus]:
     try:
         settings = load_ingestion_settings()
     except SettingInvalid as error:
-        return [ComponentStatus(_NAME, "failed", str(error))]
+        return [ComponentStatus(_COMPONENT, "failed", str(error))]
     if not settings.confluence_configured:
         return [health.confluence(None, datetime.now(UTC))]
     return [
         ComponentStatus(
-            f"{_NAME}: {one.name}" if one.name else _NAME, _STATES[one.works], one.detail
+            f"{_COMPONENT}: {one.name}" if one.name else _COMPONENT, _STATES[one.works], one.detail
         )
         for one in await diagnose_wiki(settings)
     ]
+
+
+_PEOPLE_COMPONENT = "Confluence: people"
+_ASKED_WITHIN_DAYS = 30
+_MOST_ASKERS = 1000
+_UNKNOWN_ASKERS_CURE = (
+    "They are answered from what everyone may read. Name them in CONFLUENCE_DIRECTORY "
+    "(docs/confluence.md)."
+)
+
+
+async def people_checks(settings: Settings) -> Sequence[ComponentStatus]:
+    """Look up everybody who asked in the last 30 days; nothing where there is no Confluence."""
+    try:
+        ingestion = load_ingestion_settings()
+        if not ingestion.confluence_configured:
+            return []
+        return [await _people_status(ingestion, await _recent_askers(settings))]
+    except (BotError, IngestionError) as error:
+        return [ComponentStatus(_PEOPLE_COMPONENT, "failed", str(error))]
+
+
+async def _recent_askers(settings: Settings) -> Sequence[str]:
+    store = await open_store(database_url(settings))
+    try:
+        since = datetime.now(UTC) - timedelta(days=_ASKED_WITHIN_DAYS)
+        return await store.askers.emails(settings.tenant, since, _MOST_ASKERS)
+    finally:
+        await store.close()
+
+
+async def _people_status(ingestion: IngestionSettings, emails: Sequence[str]) -> ComponentStatus:
+    # What is not configured is not imported.
+    from ingestion.confluence.assembly import known_people_share as known_share
+
+    share = await known_share(ingestion, emails)
+    if not share.asked:
+        return ComponentStatus(
+            _PEOPLE_COMPONENT,
+            "ready",
+            f"nobody with an e-mail address asked in {_ASKED_WITHIN_DAYS} days",
+        )
+    told = f"{share.found} of {share.asked} who asked in {_ASKED_WITHIN_DAYS} days are known"
+    if share.unsure:
+        return ComponentStatus(
+            _PEOPLE_COMPONENT,
+            "failed",
+            f"{told}; {share.unsure} could not be looked up:",
+            share.trouble,
+        )
+    if share.missing:
+        per_cent = f"{share.missing / share.asked:.0%}"
+        return ComponentStatus(
+            _PEOPLE_COMPONENT,
+            "limited",
+            f"{told}; {share.missing} are not ({per_cent}).",
+            _UNKNOWN_ASKERS_CURE,
+        )
+    return ComponentStatus(_PEOPLE_COMPONENT, "ready", told)

@@ -19,11 +19,11 @@ from bot.domain.cases import Case, Notice, Step
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown, StoreUnavailable
 from bot.domain.ports import Channel, Withdraws
 from bot.domain.types import Interaction, InteractionId, Message, Platform, PostedRef
-from bot.durable.posting import pause_before
 from bot.escalations.case_view import CaseView
 from bot.escalations.lifecycle import WAITING
 from bot.escalations.ports import AsksPeople, Cases, Outbox, SeesCases, ShowsCases, Tells
-from bot.observing.trouble import Trouble
+from bot.inbox.outbox import pause_before
+from bot.observability.logs import LastingTrouble
 from rag.types import EVERYONE
 
 _AT_ONCE = 10
@@ -78,7 +78,7 @@ class NoticeLoop:
         self._every_seconds = every_seconds
         self._hinted = asyncio.Event()
         self._stopping = False
-        self._trouble = Trouble("news")
+        self._trouble = LastingTrouble("news")
         self._task: asyncio.Task[None] | None = None
 
     def hint(self) -> None:

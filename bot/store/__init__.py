@@ -1,6 +1,6 @@
-"""What is kept: interactions, conversations, progress, feedback."""
+"""The store: interactions, conversations, escalations and settings in SQLite or PostgreSQL."""
 
-from bot.store.store import (
+from bot.store.database import (
     Store,
     database_url,
     open_store,

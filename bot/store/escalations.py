@@ -1,26 +1,208 @@
-"""The questions that went to people, over SQL tables."""
+"""Store escalations and their histories: who took which step, and how a case stands."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, get_args
 
+from sqlalchemy import Insert, Row, Select, Update, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStatus, CaseStep
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.json_codec import storable
-from bot.domain.types import InteractionId
+from bot.domain.types import InteractionId, Outsider
 from bot.escalations import lifecycle
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.store import case_rows, queries
-from bot.store.audits import audited
-from bot.store.rows import moment
-from bot.store.transactions import Transactions
+from bot.store import queries
+from bot.store.connections import Transactions
+from bot.store.policies import insert_audit
+from bot.store.rows import utc_now
+from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
+
+_MOST_WORDS = 8
+
+
+def select_case(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
+    """One case."""
+    return _select_all_cases(tenant).where(EscalationRow.interaction_id == case_id)
+
+
+def select_case_for_update(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
+    """One case, kept from other writers until the transaction ends."""
+    return select_case(tenant, case_id).with_for_update(of=EscalationRow)
+
+
+def select_cases(
+    tenant: str, query: CaseQuery, limit: int, after: Case | None
+) -> Select[EscalationRow, str, str]:
+    """The cases that a query asks for, in its order."""
+    key = (EscalationRow.opened_at, EscalationRow.interaction_id)
+    order = [column.desc() for column in key] if query.newest_first else key
+    statement = _select_all_cases(tenant).order_by(*order).limit(limit)
+    if query.states:
+        statement = statement.where(EscalationRow.state.in_(sorted(query.states)))
+    if query.owner_id:
+        statement = statement.where(EscalationRow.owner == storable(query.owner_id))
+    for word in storable(query.words).split()[:_MOST_WORDS]:
+        statement = statement.where(EscalationRow.question.icontains(word, autoescape=True))
+    if after is None:
+        return statement
+    place = (after.opened_at, after.interaction_id)
+    beyond = tuple_(*key) < place if query.newest_first else tuple_(*key) > place
+    return statement.where(beyond)
+
+
+def select_steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:
+    """The history of a case, oldest first."""
+    row = EscalationStepRow
+    return (
+        select(row).where(row.tenant == tenant, row.interaction_id == case_id).order_by(row.number)
+    )
+
+
+def select_last_step(case_id: str, step: str) -> Select[str, str]:
+    """Who took a step last, and with which words."""
+    row = EscalationStepRow
+    return (
+        select(row.actor, row.text)
+        .where(row.interaction_id == case_id, row.step == step)
+        .order_by(row.number.desc())
+        .limit(1)
+    )
+
+
+def select_next_step_number(case_id: str) -> Select[int]:
+    """The number that comes after the last entry of a history; the case must be held."""
+    row = EscalationStepRow
+    return select(func.coalesce(func.max(row.number), 0) + 1).where(row.interaction_id == case_id)
+
+
+def update_case(case: Case) -> Update:
+    """Bring a row to how a case stands now."""
+    row = EscalationRow
+    return (
+        update(row)
+        .where(row.interaction_id == case.interaction_id)
+        .values(
+            state=case.standing.state,
+            owner=case.standing.owner_id or None,
+            owner_name=case.standing.owner_name,
+            changed_at=case.changed_at,
+            due_at=case.due_at,
+            pings=case.pings,
+            version=case.version,
+        )
+    )
+
+
+def insert_step(tenant: str, taken: CaseStep) -> Insert:
+    """Add to the history."""
+    actor = taken.actor
+    return insert(EscalationStepRow).values(
+        interaction_id=taken.interaction_id,
+        number=taken.number,
+        tenant=tenant,
+        step=taken.step,
+        actor="" if actor is None else actor.id,
+        actor_name="" if actor is None else actor.name,
+        actor_role="" if actor is None else actor.role,
+        text=taken.text,
+        at=taken.at,
+    )
+
+
+def insert_notice(case: Case, number: int, to: str, at: datetime) -> Insert:
+    """Note that somebody is to be told of a step."""
+    return insert(NoticeRow).values(
+        interaction_id=case.interaction_id, number=number, to=to, tenant=case.tenant, due_at=at
+    )
+
+
+def settle_notices_to_people(case_id: str) -> Update:
+    """Settle what people were still to be told: what comes next shows how the case stands then.
+
+    What a process is telling just now stays its own, so that the next comes after it.
+    """
+    row = NoticeRow
+    return (
+        update(row)
+        .where(
+            row.interaction_id == case_id,
+            row.to == "people",
+            row.due_at.is_not(None),
+            row.owner.is_(None),
+        )
+        .values(due_at=None, held_until=None)
+    )
+
+
+def case_of(row: Row[EscalationRow, str, str]) -> Case:
+    """Read a case."""
+    return Case(
+        interaction_id=InteractionId(row.interaction_id),
+        tenant=row.tenant,
+        standing=CaseStatus(row.state, row.owner or "", row.owner_name),
+        reason=row.reason,
+        question=row.question,
+        asker_id=row.asker,
+        asker_name=row.asker_name,
+        channel=row.channel,
+        private=row.private,
+        opened_at=row.opened_at,
+        changed_at=row.changed_at,
+        due_at=row.due_at,
+        pings=row.pings,
+        version=row.version,
+        outsider=_outsider_of(row.message),
+    )
+
+
+def step_of(row: Row[EscalationStepRow]) -> CaseStep:
+    """Read an entry of a history."""
+    return CaseStep(
+        interaction_id=InteractionId(row.interaction_id),
+        number=row.number,
+        step=row.step,
+        actor=actor_of(row),
+        text=row.text,
+        at=row.at,
+    )
+
+
+def actor_of(row: Row[Any]) -> Actor | None:
+    """Read who did a step; None for one that nobody did, or that is older than histories."""
+    return Actor(row.actor, row.actor_name, row.actor_role) if row.actor else None
+
+
+def storable_actor(actor: Actor) -> Actor:
+    """Return an actor as the record can hold them."""
+    also = frozenset(map(storable, actor.also))
+    return Actor(storable(actor.id), storable(actor.name), actor.role, also)
+
+
+def _outsider_of(message: str) -> Outsider:
+    """Return what a kept message says of its author; older ones say nothing."""
+    said = json.loads(message)["value"]["author"].get("outsider", "")
+    return next((each for each in get_args(Outsider) if each == said), "")
+
+
+def _select_all_cases(tenant: str) -> Select[EscalationRow, str, str]:
+    return (
+        select(EscalationRow, InteractionRow.channel, InteractionRow.message)
+        .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
+        .where(
+            EscalationRow.tenant == tenant,
+            InteractionRow.status.not_in(("cancelling", "cancelled")),
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ActTaken:
     """An act that changed a case: what, who, and what was said."""
 
     act: Act
@@ -41,42 +223,42 @@ class StoredEscalations:
     async def act(
         self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
     ) -> Case:
-        who = case_rows.storable_actor(actor)
+        who = storable_actor(actor)
         async with self._transactions.writing() as connection:
-            case = await _held(connection, tenant, case_id)
+            case = await _lock_case(connection, tenant, case_id)
             is_asker = who.has(case.asker_id)
             then = lifecycle.after(case.standing, act, who, is_asker=is_asker)
-            taken = Taken(act, who, storable(text), is_asker=is_asker)
+            taken = ActTaken(act, who, storable(text), is_asker=is_asker)
             if not lifecycle.is_change(act, case.standing, then):
-                await _refuse_new_words(connection, case, taken)
+                await _refuse_unsent_words(connection, case, taken)
                 return case
             case = self._changed(case, then)
-            await connection.execute(case_rows.changed(case))
-            await _note(connection, case, taken)
+            await connection.execute(update_case(case))
+            await _record_act(connection, case, taken)
             return case
 
     async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
-        statement = case_rows.case(tenant, storable(case_id))
+        statement = select_case(tenant, storable(case_id))
         async with self._transactions.reading() as connection:
             row = (await connection.execute(statement)).first()
-        return None if row is None else case_rows.case_of(row)
+        return None if row is None else case_of(row)
 
     async def find(
         self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
     ) -> Sequence[Case]:
-        statement = case_rows.found(tenant, query, limit, after)
+        statement = select_cases(tenant, query, limit, after)
         async with self._transactions.reading() as connection:
             rows = (await connection.execute(statement)).all()
-        return [case_rows.case_of(row) for row in rows]
+        return [case_of(row) for row in rows]
 
     async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
-        statement = case_rows.steps(tenant, storable(case_id))
+        statement = select_steps(tenant, storable(case_id))
         async with self._transactions.reading() as connection:
             rows = (await connection.execute(statement)).all()
-        return [case_rows.step_of(row) for row in rows]
+        return [step_of(row) for row in rows]
 
     def _changed(self, case: Case, then: CaseStatus) -> Case:
-        now = moment()
+        now = utc_now()
         waits = then.state in lifecycle.WAITING
         return replace(
             case,
@@ -88,24 +270,24 @@ class StoredEscalations:
         )
 
 
-async def _held(connection: AsyncConnection, tenant: str, case_id: str) -> Case:
+async def _lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> Case:
     """Return a case that nobody else changes meanwhile. Raises InteractionUnknown."""
     key = storable(case_id)
     # Retention and withdrawal leave alone what is held, and take their locks in the same order.
-    await connection.execute(queries.held(key))
-    row = (await connection.execute(case_rows.held(tenant, key))).first()
+    await connection.execute(queries.select_interaction_for_update(key))
+    row = (await connection.execute(select_case_for_update(tenant, key))).first()
     if row is None:
         raise InteractionUnknown(
             f"There is no escalation {case_id!r}. Use an id from `python -m bot escalations --all`."
         )
-    return case_rows.case_of(row)
+    return case_of(row)
 
 
-async def _refuse_new_words(connection: AsyncConnection, case: Case, taken: Taken) -> None:
+async def _refuse_unsent_words(connection: AsyncConnection, case: Case, taken: ActTaken) -> None:
     """Let nobody believe that words were sent with an act that changed nothing."""
     if not taken.text:
         return
-    last = (await connection.execute(case_rows.last(case.interaction_id, taken.act))).first()
+    last = (await connection.execute(select_last_step(case.interaction_id, taken.act))).first()
     if last is None or (last.actor, last.text) != (taken.actor.id, taken.text):
         raise ActRefused(
             f"It is {case.standing.state} already, so what you wrote was not sent. Look at how it "
@@ -113,14 +295,14 @@ async def _refuse_new_words(connection: AsyncConnection, case: Case, taken: Take
         )
 
 
-async def _note(connection: AsyncConnection, case: Case, taken: Taken) -> None:
+async def _record_act(connection: AsyncConnection, case: Case, taken: ActTaken) -> None:
     """Keep the history, who is to be told, and what an expert did."""
     key = case.interaction_id
-    number = await connection.scalar(case_rows.next_step(key)) or 1
+    number = await connection.scalar(select_next_step_number(key)) or 1
     step = CaseStep(key, number, taken.act, taken.actor, taken.text, case.changed_at)
-    await connection.execute(case_rows.step_taken(case.tenant, step))
-    await connection.execute(case_rows.overtaken(key))
+    await connection.execute(insert_step(case.tenant, step))
+    await connection.execute(settle_notices_to_people(key))
     for to in lifecycle.recipients_of(taken.act, is_asker=taken.is_asker):
-        await connection.execute(case_rows.to_tell(case, number, to, case.changed_at))
+        await connection.execute(insert_notice(case, number, to, case.changed_at))
     if taken.actor.role == "expert":
-        await connection.execute(audited(case.tenant, taken.actor.id, taken.act, key))
+        await connection.execute(insert_audit(case.tenant, taken.actor.id, taken.act, key))

@@ -1,14 +1,15 @@
-"""The record of what was asked and answered, over SQL tables."""
+"""Read interactions and rate their answers; list who asked lately."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from sqlalchemy import Select
+from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import InteractionUnknown
-from bot.domain.json_codec import storable
+from bot.domain.json_codec import Codec, storable
 from bot.domain.types import (
     Activity,
     Feedback,
@@ -21,9 +22,9 @@ from bot.domain.types import (
     Thread,
 )
 from bot.store import queries
+from bot.store.connections import Transactions
 from bot.store.rows import Rows, feedback_of
 from bot.store.tables import InteractionRow
-from bot.store.transactions import Transactions
 
 
 class StoredInteractions:
@@ -34,17 +35,17 @@ class StoredInteractions:
         self._rows = Rows()
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
-        return await self._first(queries.interaction(interaction_id))
+        return await self._first(queries.select_interaction(interaction_id))
 
     async def find_posted(self, tenant: str, ref: PostedRef) -> Interaction | None:
-        return await self._first(queries.posted_at(tenant, ref))
+        return await self._first(queries.select_posted_at(tenant, ref))
 
     async def newest_of(
         self, tenant: str, platform: Platform, channel: str, person_id: str
     ) -> Interaction | None:
         """Return what a person asked last in a channel, of what has an outcome."""
         return await self._first(
-            queries.newest_of(Thread(platform, tenant, channel, ""), person_id)
+            queries.select_newest_of(Thread(platform, tenant, channel, ""), person_id)
         )
 
     async def in_thread(
@@ -54,18 +55,20 @@ class StoredInteractions:
 
         With ``before``, those that arrived before that number.
         """
-        return await self._oldest_first(queries.in_thread(thread, limit, before))
+        return await self._oldest_first(queries.select_in_thread(thread, limit, before))
 
     async def answered(self, tenant: str, limit: int) -> Sequence[Interaction]:
         """Return the last interactions of a tenant that have an outcome, oldest first."""
-        return await self._oldest_first(queries.answered(tenant, limit))
+        return await self._oldest_first(queries.select_answered(tenant, limit))
 
     async def history(self, thread: Thread, before: Message, limit: int) -> Sequence[Interaction]:
-        return await self._oldest_first(queries.history(thread, before.interaction_id, limit))
+        return await self._oldest_first(
+            queries.select_history(thread, before.interaction_id, limit)
+        )
 
     async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Activity]:
         async with self._transactions.reading(urgent=True) as connection:
-            rows = await connection.execute(queries.stages(interaction_id, after))
+            rows = await connection.execute(queries.select_stages(interaction_id, after))
             return [Activity(Stage(stage), pages) for stage, pages in rows]
 
     async def rate(self, feedback: Feedback) -> None:
@@ -73,7 +76,7 @@ class StoredInteractions:
         async with self._transactions.writing() as connection:
             rated = await self._one(connection, feedback.interaction_id)
             await connection.execute(
-                queries.rate(
+                queries.upsert_feedback(
                     self._transactions.dialect,
                     rated.message.thread.tenant,
                     _feedback_row(feedback),
@@ -82,11 +85,11 @@ class StoredInteractions:
 
     async def unrate(self, interaction_id: InteractionId, person_id: str) -> None:
         async with self._transactions.writing() as connection:
-            await connection.execute(queries.unrate(interaction_id, storable(person_id)))
+            await connection.execute(queries.delete_feedback(interaction_id, storable(person_id)))
 
     async def feedback(self, interaction_id: InteractionId) -> Sequence[Feedback]:
         async with self._transactions.reading() as connection:
-            rows = await connection.execute(queries.feedback(interaction_id))
+            rows = await connection.execute(queries.select_feedback(interaction_id))
             return [feedback_of(row) for row in rows]
 
     async def _first(self, statement: Select[InteractionRow]) -> Interaction | None:
@@ -100,7 +103,9 @@ class StoredInteractions:
         return [self._rows.interaction(row) for row in reversed(rows)]
 
     async def _one(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
-        row = (await connection.execute(queries.held(interaction_id))).first()
+        row = (
+            await connection.execute(queries.select_interaction_for_update(interaction_id))
+        ).first()
         if row is None:
             raise InteractionUnknown(
                 f"There is no interaction {interaction_id!r}. Use the id that the question's "
@@ -119,3 +124,39 @@ def _feedback_row(feedback: Feedback) -> dict[str, object]:
         "comment": None if feedback.comment is None else storable(feedback.comment),
         "given_at": feedback.given_at,
     }
+
+
+class StoredAskers:
+    """Reads people, and nothing of what they asked."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._messages = Codec(Message)
+
+    async def emails(self, tenant: str, since: datetime, most: int) -> Sequence[str]:
+        """Return the addresses of whoever asked last, each once; who has none is left out."""
+        async with self._transactions.reading() as connection:
+            found = (
+                await connection.scalars(select_newest_of_each_person(tenant, since, most))
+            ).all()
+        authors = (self._messages.decode(text).author for text in found)
+        return list(dict.fromkeys(one.email.casefold() for one in authors if one.email))
+
+
+def select_newest_of_each_person(tenant: str, since: datetime, most: int) -> Select[str]:
+    """The newest message of each person since a moment, of those who asked last first."""
+    newest = (
+        select(func.max(InteractionRow.number))
+        .where(
+            InteractionRow.tenant == tenant,
+            InteractionRow.created_at >= since,
+            InteractionRow.status.not_in(("cancelling", "cancelled")),
+        )
+        .group_by(InteractionRow.person)
+    )
+    return (
+        select(InteractionRow.message)
+        .where(InteractionRow.number.in_(newest))
+        .order_by(InteractionRow.number.desc())
+        .limit(most)
+    )

@@ -1,4 +1,4 @@
-"""What is still to be told about escalations, over SQL tables."""
+"""Store the outbox of notices about escalations, and when people are reminded."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bot.domain.cases import Case, CaseStep, Notice
 from bot.domain.json_codec import storable
 from bot.domain.types import InteractionId, PostedRef
 from bot.escalations.lifecycle import WAITING, ReminderSchedule
-from bot.store import case_rows
+from bot.store import escalations
+from bot.store.connections import Transactions
 from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, NoticeRow
-from bot.store.transactions import Transactions
 
-HOLD = timedelta(minutes=1)
+CLAIM_DURATION = timedelta(minutes=1)
 """How long a notice is left to who claimed it; then that process is taken for dead."""
 
-AT_ONCE = 100
+REMINDERS_PER_ROUND = 100
 """Cases that one transaction writes reminders for, so that nobody waits long to write."""
 
 
@@ -44,37 +44,41 @@ class StoredNotices:
     async def due(self, owner: str, now: datetime, limit: int) -> Sequence[Notice]:
         async with self._transactions.reading() as connection:
             # Nothing is due nearly always, and to look takes no lock.
-            if (await connection.execute(to_tell(now).limit(1))).first() is None:
+            if (await connection.execute(select_due(now).limit(1))).first() is None:
                 return []
         async with self._transactions.writing() as connection:
-            statement = to_tell(now).limit(limit).with_for_update(of=NoticeRow, skip_locked=True)
+            statement = select_due(now).limit(limit).with_for_update(of=NoticeRow, skip_locked=True)
             rows = (await connection.execute(statement)).all()
             for row in rows:
-                await connection.execute(claimed(row, owner, now))
-        return [_notice(row) for row in rows]
+                await connection.execute(claim_notice(row, owner, now))
+        return [_notice_of(row) for row in rows]
 
     async def sent(self, notice: Notice, ref: PostedRef | None) -> None:
-        told = _one(notice).values(due_at=None, owner=None, held_until=None, failure="")
+        told = _update_notice(notice).values(due_at=None, owner=None, held_until=None, failure="")
         if ref is not None:
             told = told.values(posted_channel=storable(ref.channel), posted_id=storable(ref.id))
         await self._write(told)
 
     async def later(self, notice: Notice, at: datetime) -> None:
-        await self._write(_still_ours(notice).values(due_at=at, owner=None, held_until=None))
+        await self._write(
+            _update_claimed_notice(notice).values(due_at=at, owner=None, held_until=None)
+        )
 
     async def failed(self, notice: Notice, why: str) -> None:
         given_up = {"due_at": None, "owner": None, "held_until": None, "failure": storable(why)}
-        await self._write(_still_ours(notice).values(**given_up))
+        await self._write(_update_claimed_notice(notice).values(**given_up))
 
     async def remind(self, now: datetime) -> int:
         async with self._transactions.reading() as connection:
-            if (await connection.execute(to_remind_of(now).limit(1))).first() is None:
+            if (await connection.execute(select_cases_to_remind_of(now).limit(1))).first() is None:
                 return 0
         async with self._transactions.writing() as connection:
-            waiting = to_remind_of(now).with_for_update(of=EscalationRow, skip_locked=True)
-            rows = (await connection.execute(waiting.limit(AT_ONCE))).all()
+            waiting = select_cases_to_remind_of(now).with_for_update(
+                of=EscalationRow, skip_locked=True
+            )
+            rows = (await connection.execute(waiting.limit(REMINDERS_PER_ROUND))).all()
             for row in rows:
-                await self._ping(connection, case_rows.case_of(row), now)
+                await self._ping(connection, escalations.case_of(row), now)
         return len(rows)
 
     async def _ping(self, connection: AsyncConnection, waiting: Case, now: datetime) -> None:
@@ -86,18 +90,18 @@ class StoredNotices:
             version=waiting.version + 1,
         )
         key = case.interaction_id
-        number = await connection.scalar(case_rows.next_step(key)) or 1
-        await connection.execute(case_rows.changed(case))
+        number = await connection.scalar(escalations.select_next_step_number(key)) or 1
+        await connection.execute(escalations.update_case(case))
         step = CaseStep(key, number, "ping", actor=None, text="", at=now)
-        await connection.execute(case_rows.step_taken(case.tenant, step))
-        await connection.execute(case_rows.to_tell(case, number, "people", now))
+        await connection.execute(escalations.insert_step(case.tenant, step))
+        await connection.execute(escalations.insert_notice(case, number, "people", now))
 
     async def _write(self, statement: Update) -> None:
         async with self._transactions.writing() as connection:
             await connection.execute(statement)
 
 
-def to_tell(now: datetime) -> Select[*tuple[Any, ...]]:
+def select_due(now: datetime) -> Select[*tuple[Any, ...]]:
     """The notices that are due and that nobody holds, oldest first."""
     row, step = NoticeRow, EscalationStepRow
     return (
@@ -108,13 +112,13 @@ def to_tell(now: datetime) -> Select[*tuple[Any, ...]]:
             # News are due when they are written, by whichever clock that was.
             or_(row.due_at <= now, row.attempts == 0),
             or_(row.held_until.is_(None), row.held_until <= now),
-            ~_behind_another(),
+            ~_waits_for_earlier(),
         )
         .order_by(row.due_at, row.interaction_id, row.number, row.to)
     )
 
 
-def claimed(row: Row[Any], owner: str, now: datetime) -> Update:
+def claim_notice(row: Row[Any], owner: str, now: datetime) -> Update:
     """Give a notice to a process for a while; it must be held."""
     return (
         update(NoticeRow)
@@ -123,11 +127,11 @@ def claimed(row: Row[Any], owner: str, now: datetime) -> Update:
             NoticeRow.number == row.number,
             NoticeRow.to == row.to,
         )
-        .values(owner=owner, held_until=now + HOLD, attempts=row.attempts + 1)
+        .values(owner=owner, held_until=now + CLAIM_DURATION, attempts=row.attempts + 1)
     )
 
 
-def to_remind_of(now: datetime) -> Select[EscalationRow, str, str]:
+def select_cases_to_remind_of(now: datetime) -> Select[EscalationRow, str, str]:
     """The cases of all tenants that waited too long, the longest first."""
     row = EscalationRow
     return (
@@ -138,7 +142,7 @@ def to_remind_of(now: datetime) -> Select[EscalationRow, str, str]:
     )
 
 
-def _behind_another() -> ColumnElement[bool]:
+def _waits_for_earlier() -> ColumnElement[bool]:
     ahead = aliased(NoticeRow)
     return exists().where(
         ahead.interaction_id == NoticeRow.interaction_id,
@@ -148,7 +152,7 @@ def _behind_another() -> ColumnElement[bool]:
     )
 
 
-def _one(notice: Notice) -> Update:
+def _update_notice(notice: Notice) -> Update:
     return update(NoticeRow).where(
         NoticeRow.interaction_id == notice.interaction_id,
         NoticeRow.number == notice.number,
@@ -156,14 +160,14 @@ def _one(notice: Notice) -> Update:
     )
 
 
-def _still_ours(notice: Notice) -> Update:
+def _update_claimed_notice(notice: Notice) -> Update:
     """Change it unless it was told, or another process has it by now."""
-    return _one(notice).where(
+    return _update_notice(notice).where(
         NoticeRow.attempts == notice.attempts + 1, NoticeRow.due_at.is_not(None)
     )
 
 
-def _notice(row: Row[Any]) -> Notice:
+def _notice_of(row: Row[Any]) -> Notice:
     posted = row.posted_channel is not None and row.posted_id is not None
     return Notice(
         id=f"{row.interaction_id}:{row.number}:{row.to}",
@@ -171,7 +175,7 @@ def _notice(row: Row[Any]) -> Notice:
         number=row.number,
         step=row.step,
         to=row.to,
-        actor=case_rows.actor_of(row),
+        actor=escalations.actor_of(row),
         text=row.text,
         attempts=row.attempts,
         posted=PostedRef(row.posted_channel, row.posted_id) if posted else None,

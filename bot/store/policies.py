@@ -1,19 +1,18 @@
-"""What admins allow in single channels."""
+"""Store the policies that admins set for channels, and the audit trail of what admins did."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import Delete, Insert, Select, delete, select
+from sqlalchemy import Delete, Insert, Select, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.domain.json_codec import Codec, storable
-from bot.domain.record_reports import PolicyRecord
+from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.types import Policy
-from bot.store.audits import audited
-from bot.store.tables import PolicyRow
-from bot.store.transactions import Transactions
+from bot.store.connections import Transactions
+from bot.store.tables import AuditRow, EscalationStepRow, PolicyRow
 
 
 class StoredPolicies:
@@ -25,13 +24,13 @@ class StoredPolicies:
 
     async def of(self, tenant: str, channel: str) -> Policy | None:
         async with self._transactions.reading() as connection:
-            text = await connection.scalar(policy(tenant, storable(channel)))
+            text = await connection.scalar(select_policy(tenant, storable(channel)))
         return None if text is None else self._codec.decode(text)
 
     async def all(self, tenant: str) -> Sequence[PolicyRecord]:
         """Return the policies of all channels that have one, in the order of their names."""
         async with self._transactions.reading() as connection:
-            rows = (await connection.execute(policies(tenant))).all()
+            rows = (await connection.execute(select_policies(tenant))).all()
         return [
             PolicyRecord(channel, self._codec.decode(text), changed_by, changed_at)
             for channel, text, changed_by, changed_at in rows
@@ -48,24 +47,26 @@ class StoredPolicies:
             "changed_at": datetime.now(UTC),
         }
         async with self._transactions.writing() as connection:
-            await connection.execute(put(self._transactions.dialect, row))
-            await connection.execute(audited(tenant, actor, "set policy", channel, detail=text))
+            await connection.execute(upsert_policy(self._transactions.dialect, row))
+            await connection.execute(
+                insert_audit(tenant, actor, "set policy", channel, detail=text)
+            )
 
     async def remove(self, tenant: str, channel: str, *, actor: str) -> bool:
         """Remove a channel's policy; return whether it had one."""
         async with self._transactions.writing() as connection:
-            gone = await connection.execute(remove(tenant, storable(channel)))
+            gone = await connection.execute(delete_policy(tenant, storable(channel)))
             if gone.rowcount:
-                await connection.execute(audited(tenant, actor, "clear policy", channel))
+                await connection.execute(insert_audit(tenant, actor, "clear policy", channel))
         return bool(gone.rowcount)
 
 
-def policy(tenant: str, channel: str) -> Select[str]:
+def select_policy(tenant: str, channel: str) -> Select[str]:
     """The policy of one channel."""
     return select(PolicyRow.policy).where(PolicyRow.tenant == tenant, PolicyRow.channel == channel)
 
 
-def policies(tenant: str) -> Select[str, str, str, datetime]:
+def select_policies(tenant: str) -> Select[str, str, str, datetime]:
     """The policies of a tenant."""
     return (
         select(PolicyRow.channel, PolicyRow.policy, PolicyRow.changed_by, PolicyRow.changed_at)
@@ -74,7 +75,7 @@ def policies(tenant: str) -> Select[str, str, str, datetime]:
     )
 
 
-def put(dialect: str, values: Mapping[str, object]) -> Insert:
+def upsert_policy(dialect: str, values: Mapping[str, object]) -> Insert:
     """Insert a policy or replace it."""
     make = postgresql.insert if dialect == "postgresql" else sqlite.insert
     changed = {key: values[key] for key in ("policy", "changed_by", "changed_at")}
@@ -82,6 +83,66 @@ def put(dialect: str, values: Mapping[str, object]) -> Insert:
     return make(PolicyRow).values(**values).on_conflict_do_update(index_elements=key, set_=changed)
 
 
-def remove(tenant: str, channel: str) -> Delete:
+def delete_policy(tenant: str, channel: str) -> Delete:
     """Delete a policy."""
     return delete(PolicyRow).where(PolicyRow.tenant == tenant, PolicyRow.channel == channel)
+
+
+class StoredAudits:
+    """Keeps acts; none is ever changed or removed."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def append(
+        self, tenant: str, actor: str, act: str, subject: str, *, detail: str = ""
+    ) -> None:
+        """Keep an act (32 characters at most) of ``actor``, such as ``cli:NAME``."""
+        async with self._transactions.writing() as connection:
+            await connection.execute(insert_audit(tenant, actor, act, subject, detail=detail))
+
+    async def newest(
+        self, tenant: str, limit: int, before: int | None = None
+    ) -> Sequence[AuditRecord]:
+        """Return the last acts, newest first; ``before`` is the number where a page ended."""
+        async with self._transactions.reading() as connection:
+            rows = (await connection.execute(select_audits(tenant, limit, before))).all()
+            called = await connection.execute(select_actor_names([row.subject for row in rows]))
+            by_act = {(case, actor): name for case, actor, name in called}
+        return [AuditRecord(*row, name=by_act.get((row.subject, row.actor), "")) for row in rows]
+
+
+def insert_audit(tenant: str, actor: str, act: str, subject: str, *, detail: str = "") -> Insert:
+    """An act, to be kept in the transaction of what it changes."""
+    return insert(AuditRow).values(
+        tenant=tenant,
+        at=datetime.now(UTC),
+        actor=storable(actor),
+        act=act,
+        subject=storable(subject),
+        detail=storable(detail),
+    )
+
+
+def select_actor_names(cases: Sequence[str]) -> Select[str, str, str]:
+    """What those who acted on escalations are called."""
+    row = EscalationStepRow
+    return (
+        select(row.interaction_id, row.actor, func.max(row.actor_name))
+        .where(row.interaction_id.in_(cases))
+        .group_by(row.interaction_id, row.actor)
+    )
+
+
+def select_audits(
+    tenant: str, limit: int, before: int | None
+) -> Select[int, datetime, str, str, str, str]:
+    """The last acts of a tenant."""
+    row = AuditRow
+    statement = (
+        select(row.number, row.at, row.actor, row.act, row.subject, row.detail)
+        .where(row.tenant == tenant)
+        .order_by(row.number.desc())
+        .limit(limit)
+    )
+    return statement if before is None else statement.where(row.number < before)

@@ -1,4 +1,4 @@
-"""The statements of the record, each valid on SQLite and on PostgreSQL."""
+"""SQL statements on interactions, each valid on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from bot.store.tables import (
     TurnRow,
 )
 
-NOTHING_BEFORE = 2**62
+NO_LIMIT = 2**62
 """Above every number: a message that is not recorded comes after all that are."""
 
 
@@ -49,7 +49,7 @@ def insert_once(dialect: str, table: type[Table], values: Mapping[str, object]) 
     return sqlite.insert(table).values(**values).on_conflict_do_nothing()
 
 
-def see_conversation(dialect: str, values: Mapping[str, object]) -> Insert:
+def upsert_conversation(dialect: str, values: Mapping[str, object]) -> Insert:
     """Note that a thread was written to."""
     make = postgresql.insert if dialect == "postgresql" else sqlite.insert
     return (
@@ -62,17 +62,17 @@ def see_conversation(dialect: str, values: Mapping[str, object]) -> Insert:
     )
 
 
-def interaction(interaction_id: str) -> Select[InteractionRow]:
+def select_interaction(interaction_id: str) -> Select[InteractionRow]:
     """One interaction by its id, which may be anything that somebody typed."""
     return select(InteractionRow).where(InteractionRow.id == storable(interaction_id))
 
 
-def held(interaction_id: str) -> Select[InteractionRow]:
+def select_interaction_for_update(interaction_id: str) -> Select[InteractionRow]:
     """One interaction, kept from other writers until the transaction ends."""
-    return interaction(interaction_id).with_for_update()
+    return select_interaction(interaction_id).with_for_update()
 
 
-def posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
+def select_posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
     """The latest interaction whose reply is there."""
     return (
         select(InteractionRow)
@@ -86,7 +86,7 @@ def posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
     )
 
 
-def newest_of(place: Thread, person: str) -> Select[InteractionRow]:
+def select_newest_of(place: Thread, person: str) -> Select[InteractionRow]:
     """What a person asked last, of what has an outcome; ``place`` is any thread of the channel.
 
     In the order of its index, so that no more of their questions is read than are passed over.
@@ -104,7 +104,9 @@ def newest_of(place: Thread, person: str) -> Select[InteractionRow]:
     )
 
 
-def in_thread(thread: Thread, limit: int, before: int | None = None) -> Select[InteractionRow]:
+def select_in_thread(
+    thread: Thread, limit: int, before: int | None = None
+) -> Select[InteractionRow]:
     """The last interactions of a thread, newest first; withdrawn ones are left out."""
     listed = (
         select(InteractionRow)
@@ -119,7 +121,7 @@ def in_thread(thread: Thread, limit: int, before: int | None = None) -> Select[I
     return listed if before is None else listed.where(InteractionRow.number < before)
 
 
-def answered(tenant: str, limit: int) -> Select[InteractionRow]:
+def select_answered(tenant: str, limit: int) -> Select[InteractionRow]:
     """The last interactions of a tenant with an outcome, newest first."""
     return (
         select(InteractionRow)
@@ -151,7 +153,7 @@ def give_up(interaction_id: str, why: str) -> Update:
     )
 
 
-def forget(interaction_id: str, message: str, at: datetime) -> Update:
+def withdraw_interaction(interaction_id: str, message: str, at: datetime) -> Update:
     """Blank an interaction's texts, whatever its state; what was posted is still to be removed."""
     return (
         update_of(InteractionRow)
@@ -171,7 +173,7 @@ def forget(interaction_id: str, message: str, at: datetime) -> Update:
     )
 
 
-def forgotten(interaction_id: str, message: str) -> Update:
+def finish_withdrawal(interaction_id: str, message: str) -> Update:
     """End a withdrawal."""
     return (
         update_of(InteractionRow)
@@ -229,7 +231,7 @@ def mark_placeholder(interaction_id: str, ref: PostedRef | None) -> Update:
     )
 
 
-def asked_before(message: Message, text: str) -> Select[str]:
+def select_asked_before(message: Message, text: str) -> Select[str]:
     """The newest earlier question of a thread that says just that."""
     return (
         select(TurnRow.interaction_id)
@@ -245,11 +247,11 @@ def asked_before(message: Message, text: str) -> Select[str]:
     )
 
 
-def history(thread: Thread, before: str, limit: int) -> Select[InteractionRow]:
+def select_history(thread: Thread, before: str, limit: int) -> Select[InteractionRow]:
     """The last exchanges that a thread saw, newest first, of what arrived before a message."""
     own = select(InteractionRow.number).where(InteractionRow.id == before).scalar_subquery()
-    return in_thread(thread, limit).where(
-        InteractionRow.number < func.coalesce(own, NOTHING_BEFORE),
+    return select_in_thread(thread, limit).where(
+        InteractionRow.number < func.coalesce(own, NO_LIMIT),
         InteractionRow.outcome.is_not(None),
         InteractionRow.answer_type != "SILENT",
         not_(refused_without_text()),
@@ -267,7 +269,7 @@ def refused_without_text() -> ColumnElement[bool]:
     )
 
 
-def last_stage(interaction_id: str) -> Select[int]:
+def select_last_stage(interaction_id: str) -> Select[int]:
     """The number of the last progress row, 0 before the first.
 
     The interaction must be held, or two writers would take the same next number.
@@ -277,7 +279,7 @@ def last_stage(interaction_id: str) -> Select[int]:
     )
 
 
-def stages(interaction_id: str, after: int) -> Select[str, int]:
+def select_stages(interaction_id: str, after: int) -> Select[str, int]:
     """The progress rows after a sequence number."""
     return (
         select(ProgressRow.stage, ProgressRow.pages)
@@ -286,7 +288,7 @@ def stages(interaction_id: str, after: int) -> Select[str, int]:
     )
 
 
-def rate(dialect: str, tenant: str, feedback: Mapping[str, object]) -> Insert:
+def upsert_feedback(dialect: str, tenant: str, feedback: Mapping[str, object]) -> Insert:
     """Keep a judgement in place of the person's earlier one."""
     values = {**feedback, "tenant": tenant}
     changed = {k: v for k, v in values.items() if k not in {"interaction_id", "person"}}
@@ -301,14 +303,14 @@ def rate(dialect: str, tenant: str, feedback: Mapping[str, object]) -> Insert:
     )
 
 
-def unrate(interaction_id: str, person: str) -> Delete:
+def delete_feedback(interaction_id: str, person: str) -> Delete:
     """Remove one person's judgement."""
     return delete(FeedbackRow).where(
         FeedbackRow.interaction_id == interaction_id, FeedbackRow.person == person
     )
 
 
-def feedback(interaction_id: str) -> Select[FeedbackRow]:
+def select_feedback(interaction_id: str) -> Select[FeedbackRow]:
     """All judgements of one answer, oldest first."""
     return (
         select(FeedbackRow)
@@ -317,7 +319,7 @@ def feedback(interaction_id: str) -> Select[FeedbackRow]:
     )
 
 
-def forget_rows(interaction_id: str) -> tuple[Delete | Update, ...]:
+def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
     """What else holds words of a cancelled question or of its answer.
 
     Of its escalation is left where people's replies were posted, until they are taken back.
@@ -337,12 +339,12 @@ def forget_rows(interaction_id: str) -> tuple[Delete | Update, ...]:
     )
 
 
-def forget_case(interaction_id: str) -> Delete:
+def delete_case(interaction_id: str) -> Delete:
     """What was left of an escalation while its question was withdrawn."""
     return delete(EscalationRow).where(EscalationRow.interaction_id == interaction_id)
 
 
-def told(interaction_id: str) -> Select[str | None, str | None]:
+def select_notices_posted_to_asker(interaction_id: str) -> Select[str | None, str | None]:
     """Where the asker was told of an escalation, in order."""
     row = NoticeRow
     return (

@@ -1,4 +1,4 @@
-"""Forgets what is older than it may be kept, a few rows at a time."""
+"""Delete what is older than it may be kept, a few rows at a time."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from sqlalchemy import (
 
 from bot.domain.record_reports import RetentionResult
 from bot.escalations.lifecycle import SETTLED
-from bot.store.claims import UNFINISHED
+from bot.store.connections import Transactions
+from bot.store.leases import UNFINISHED
 from bot.store.queries import refused_without_text
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
-from bot.store.transactions import Transactions
 
 CHUNK = 500
 """Rows a transaction, so that nobody waits long to write."""
@@ -46,7 +46,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Chunks:
+class Deletion:
     """How rows are found, from a key on, and what is then done to them."""
 
     find: Callable[[datetime, Key | None], Select[*tuple[Any, ...]]]
@@ -85,18 +85,20 @@ class StoredRetention:
         )
 
     async def _interactions(self, before: datetime) -> int:
-        return await self._in_chunks(Chunks(old_interactions, forget_interactions), before)
+        return await self._in_chunks(Deletion(select_old_interactions, delete_interactions), before)
 
     async def _refused(self, before: datetime) -> int:
-        return await self._in_chunks(Chunks(old_refused, forget_interactions), before)
+        return await self._in_chunks(Deletion(select_old_refusals, delete_interactions), before)
 
     async def _conversations(self, before: datetime) -> int:
-        return await self._in_chunks(Chunks(empty_conversations, forget_conversations), before)
+        return await self._in_chunks(
+            Deletion(select_empty_conversations, delete_conversations), before
+        )
 
     async def _usage(self, before: datetime) -> int:
-        return await self._in_chunks(Chunks(named_usage, make_nameless), before)
+        return await self._in_chunks(Deletion(select_named_usage, anonymize_usage), before)
 
-    async def _in_chunks(self, chunks: Chunks, before: datetime) -> int:
+    async def _in_chunks(self, chunks: Deletion, before: datetime) -> int:
         changed = 0
         last: Key | None = None
         while True:
@@ -113,42 +115,42 @@ class StoredRetention:
             await asyncio.sleep(PAUSE_SECONDS)
 
 
-def old_interactions(before: datetime, last: Key | None) -> Select[int]:
+def select_old_interactions(before: datetime, last: Key | None) -> Select[int]:
     """The numbers of what may be forgotten, in order, after the last one looked at."""
     number = InteractionRow.number
-    statement = select(number).where(_forgettable(before)).order_by(number)
+    statement = select(number).where(_may_be_deleted(before)).order_by(number)
     return statement if last is None else statement.where(number > last[0])
 
 
-def old_refused(before: datetime, last: Key | None) -> Select[int]:
+def select_old_refusals(before: datetime, last: Key | None) -> Select[int]:
     """The numbers of what was refused and kept without its text, as above."""
-    return old_interactions(before, last).where(refused_without_text())
+    return select_old_interactions(before, last).where(refused_without_text())
 
 
-def forget_interactions(before: datetime, keys: Sequence[Key]) -> Delete:
+def delete_interactions(before: datetime, keys: Sequence[Key]) -> Delete:
     """Delete interactions and, by cascade, all that hangs on them; held ones are left."""
     free = (
         select(InteractionRow.number)
-        .where(InteractionRow.number.in_([number for (number,) in keys]), _forgettable(before))
+        .where(InteractionRow.number.in_([number for (number,) in keys]), _may_be_deleted(before))
         .with_for_update(skip_locked=True)
     )
     return delete(InteractionRow).where(InteractionRow.number.in_(free))
 
 
-def empty_conversations(before: datetime, last: Key | None) -> Select[str, str]:
+def select_empty_conversations(before: datetime, last: Key | None) -> Select[str, str]:
     """The threads that nothing is left of, in order, after the last one looked at."""
     key = (ConversationRow.tenant, ConversationRow.thread)
-    statement = select(*key).where(_empty(before)).order_by(*key)
+    statement = select(*key).where(_has_no_interactions(before)).order_by(*key)
     return statement if last is None else statement.where(tuple_(*key) > last)
 
 
-def forget_conversations(before: datetime, keys: Sequence[Key]) -> Delete:
+def delete_conversations(before: datetime, keys: Sequence[Key]) -> Delete:
     """Delete threads, unless somebody has written to them again."""
     key = tuple_(ConversationRow.tenant, ConversationRow.thread)
-    return delete(ConversationRow).where(key.in_(keys), _empty(before))
+    return delete(ConversationRow).where(key.in_(keys), _has_no_interactions(before))
 
 
-def named_usage(before: datetime, last: Key | None) -> Select[int]:
+def select_named_usage(before: datetime, last: Key | None) -> Select[int]:
     """The numbers of old usage rows that still say who and where."""
     number = UsageRow.number
     statement = (
@@ -159,7 +161,7 @@ def named_usage(before: datetime, last: Key | None) -> Select[int]:
     return statement if last is None else statement.where(number > last[0])
 
 
-def make_nameless(before: datetime, keys: Sequence[Key]) -> Update:
+def anonymize_usage(before: datetime, keys: Sequence[Key]) -> Update:
     """Blank person and channel."""
     return (
         update(UsageRow)
@@ -168,7 +170,7 @@ def make_nameless(before: datetime, keys: Sequence[Key]) -> Update:
     )
 
 
-def _forgettable(before: datetime) -> ColumnElement[bool]:
+def _may_be_deleted(before: datetime) -> ColumnElement[bool]:
     row = InteractionRow
     waiting = exists().where(
         EscalationRow.interaction_id == row.id,
@@ -183,7 +185,7 @@ def _forgettable(before: datetime) -> ColumnElement[bool]:
     )
 
 
-def _empty(before: datetime) -> ColumnElement[bool]:
+def _has_no_interactions(before: datetime) -> ColumnElement[bool]:
     left = exists().where(
         InteractionRow.tenant == ConversationRow.tenant,
         InteractionRow.thread == ConversationRow.thread,

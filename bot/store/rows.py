@@ -1,4 +1,4 @@
-"""Rows of the record to frozen values and back."""
+"""Convert frozen values to rows of the store, and back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bot.domain.types import (
 )
 from bot.escalations.lifecycle import ReminderSchedule
 
-MICRO = 1_000_000
+MICROS_PER_DOLLAR = 1_000_000
 
 
 class Rows:
@@ -55,13 +55,13 @@ class Rows:
             status=row.status,
             created_at=row.created_at,
             outcome=None if row.outcome is None else self._outcomes.decode(row.outcome),
-            posted=ref_of(row.posted_channel, row.posted_id),
+            posted=posted_ref_of(row.posted_channel, row.posted_id),
             finished_at=row.finished_at,
             number=row.number,
             revision=row.revision,
             attempts=row.attempts,
             posting=row.posting,
-            placeholder=ref_of(row.placeholder_channel, row.placeholder_id),
+            placeholder=posted_ref_of(row.placeholder_channel, row.placeholder_id),
             failure=row.failure,
             claim=None if row.owner is None else Claim(row.owner, row.epoch),
         )
@@ -76,7 +76,7 @@ class Rows:
             "person": storable(message.author.id),
             "status": "working",
             "message": self.message(message),
-            "created_at": moment(),
+            "created_at": utc_now(),
             "owner": owner,
             "epoch": 1,
         }
@@ -87,14 +87,14 @@ def channel_of(thread: Thread) -> str:
     return storable(f"{thread.platform}:{thread.channel}")
 
 
-def moment() -> datetime:
+def utc_now() -> datetime:
     """Return now."""
     return datetime.now(UTC)
 
 
 def conversation_row(message: Message) -> dict[str, object]:
     """Return the row of the thread that a message is in."""
-    now = moment()
+    now = utc_now()
     return {
         "tenant": message.thread.tenant,
         "thread": message.thread.key,
@@ -124,7 +124,7 @@ def progress_rows(
     interaction_id: InteractionId, tenant: str, activities: Sequence[Activity], *, after: int
 ) -> list[dict[str, object]]:
     """Return a row for each activity, numbered on from ``after``."""
-    at = moment()
+    at = utc_now()
     return [
         {
             "interaction_id": interaction_id,
@@ -145,14 +145,16 @@ def usage_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
             "tenant": message.thread.tenant,
             "interaction_id": message.interaction_id,
             "sequence": sequence,
-            "at": moment(),
+            "at": utc_now(),
             "channel": channel_of(message.thread),
             "person": storable(message.author.id),
             "purpose": call.purpose,
             "model": storable(call.model),
             "input_tokens": call.input_tokens,
             "output_tokens": call.output_tokens,
-            "cost_usd": None if call.cost_micro_usd is None else call.cost_micro_usd / MICRO,
+            "cost_usd": None
+            if call.cost_micro_usd is None
+            else call.cost_micro_usd / MICROS_PER_DOLLAR,
         }
         for sequence, call in enumerate(outcome.trace.calls, start=1)
     ]
@@ -192,7 +194,7 @@ def opening_notice_row(escalation: Mapping[str, object]) -> dict[str, object]:
 def _opened_row(
     message: Message, reason: EscalationReason, question: str, reminders: ReminderSchedule
 ) -> dict[str, object]:
-    now = moment()
+    now = utc_now()
     return {
         "interaction_id": message.interaction_id,
         "tenant": message.thread.tenant,
@@ -222,7 +224,7 @@ def opening_row(escalation: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def ref_of(channel: str | None, ref_id: str | None) -> PostedRef | None:
+def posted_ref_of(channel: str | None, ref_id: str | None) -> PostedRef | None:
     """Return where something was posted, None where it was not."""
     return None if channel is None or ref_id is None else PostedRef(channel, ref_id)
 

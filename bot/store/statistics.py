@@ -1,4 +1,7 @@
-"""The record in figures."""
+"""Compute statistics of the store, each by one statement over a range of an index.
+
+Between two statements others are answered.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import Executable, Row, Select
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Row,
+    Select,
+    and_,
+    case,
+    exists,
+    func,
+    not_,
+    select,
+)
 
 from bot.domain.json_codec import Codec
 from bot.domain.record_reports import (
+    HAND_OVER,
     MOST_CASES,
     MOST_QUESTIONS,
     DeliveryFailures,
@@ -25,10 +40,228 @@ from bot.domain.record_reports import (
 )
 from bot.domain.types import Message
 from bot.escalations.repeating import pressed_below
-from bot.store import figures
-from bot.store.transactions import Transactions
+from bot.store.connections import Transactions
+from bot.store.tables import (
+    EscalationRow,
+    EscalationStepRow,
+    FeedbackRow,
+    InteractionRow,
+    NoticeRow,
+)
 
-_AT_ONCE = 500
+_ALL_STATES = ("open", "claimed", "answered", "resolved", "declined", "reopened")
+"""All of them: the index begins with the state."""
+
+_TIMED_ANSWERS = ("RAG", "CLARIFICATION", "ESCALATION_REQUIRED")
+"""What takes a search. Small talk and refusals are quick, and would flatter."""
+
+_WITHDRAWN = ("cancelling", "cancelled")
+_DAY_SECONDS = 86_400
+
+
+def count_kinds(
+    dialect: str, tenant: str, span: Span, most: int
+) -> Select[str, str, str, bool, bool, int]:
+    """How many questions of the newest had which kind of answer and intent, by day.
+
+    And whether they went to people themselves, and whether their answer was a guess that nobody
+    found helpful. Presses are none (bot.domain.record_reports.HAND_OVER).
+    """
+    asked = (
+        select(*_kind_columns(dialect))
+        .where(*_asked_in_span(tenant, span), InteractionRow.answer_type != HAND_OVER)
+        .order_by(InteractionRow.created_at.desc())
+        .limit(most)
+        .subquery()
+    )
+    key = asked.c.day, asked.c.answer_type, asked.c.intent, asked.c.handed, asked.c.unsure
+    return select(*key, func.count()).group_by(*key)
+
+
+def select_hand_overs(tenant: str, since: datetime, most: int) -> Select[str]:
+    """The presses by which questions went to people; the newest."""
+    return (
+        select(InteractionRow.message)
+        .join(EscalationRow, EscalationRow.interaction_id == InteractionRow.id)
+        .where(
+            InteractionRow.tenant == tenant,
+            InteractionRow.created_at >= since,
+            InteractionRow.answer_type == HAND_OVER,
+            InteractionRow.status.not_in(_WITHDRAWN),
+        )
+        .order_by(InteractionRow.created_at.desc())
+        .limit(most)
+    )
+
+
+def select_kinds_of(
+    dialect: str, tenant: str, span: Span, ids: Sequence[str]
+) -> Select[str, str, str, bool, bool]:
+    """What became of some questions, before a press below them."""
+    return select(*_kind_columns(dialect)).where(
+        *_asked_in_span(tenant, span), InteractionRow.id.in_(ids)
+    )
+
+
+def count_votes(dialect: str, tenant: str, span: Span, most: int) -> Select[str, str, int]:
+    """How many thumbs of each kind, by the day they were given; of the newest."""
+    given = (
+        select(_utc_day(dialect, FeedbackRow.given_at.expression).label("day"), FeedbackRow.vote)
+        .where(
+            FeedbackRow.tenant == tenant,
+            FeedbackRow.given_at >= span.since,
+            FeedbackRow.given_at < span.until,
+        )
+        .order_by(FeedbackRow.given_at.desc())
+        .limit(most)
+        .subquery()
+    )
+    return select(given.c.day, given.c.vote, func.count()).group_by(given.c.day, given.c.vote)
+
+
+def select_answer_times(
+    dialect: str, tenant: str, span: Span, most: int
+) -> Select[int, float | None, float | None]:
+    """How many were answered or handed over, and how fast: the nearest rank of 50 and 95 %."""
+    came, ended = InteractionRow.created_at.expression, InteractionRow.finished_at.expression
+    finished = (
+        select(_seconds_between(dialect, came, ended).label("took"))
+        .where(*_asked_in_span(tenant, span), InteractionRow.answer_type.in_(_TIMED_ANSWERS))
+        .order_by(came.desc())
+        .limit(most)
+        .subquery()
+    )
+    place = func.row_number().over(order_by=finished.c.took)
+    ranked = select(
+        finished.c.took, place.label("place"), func.count().over().label("total")
+    ).subquery()
+
+    def reached(percent: int) -> ColumnElement[float | None]:
+        enough = ranked.c.place * 100 >= ranked.c.total * percent
+        return func.min(case((enough, ranked.c.took)))
+
+    return select(func.count(), reached(50), reached(95))
+
+
+def select_case_times(
+    tenant: str, span: Span, most: int
+) -> Select[datetime, datetime | None, datetime | None, datetime | None]:
+    """When cases were opened, first taken, first replied to, and at last resolved; the newest.
+
+    A reply takes a case too. What somebody opened again is not resolved until it is once more.
+    """
+    case_, step = EscalationRow, EscalationStepRow
+    at = step.at.expression
+    opened = (
+        select(case_.interaction_id, case_.state, case_.opened_at)
+        .where(
+            case_.tenant == tenant,
+            case_.state.in_(_ALL_STATES),
+            case_.opened_at >= span.since,
+            case_.opened_at < span.until,
+        )
+        .order_by(case_.opened_at.desc())
+        .limit(most)
+        .subquery()
+    )
+    settled = (step.step == "resolve") & (opened.c.state == "resolved")
+    return (
+        select(
+            opened.c.opened_at,
+            func.min(case((step.step.in_(("claim", "reply")), at))).label("claimed_at"),
+            func.min(case((step.step == "reply", at))).label("replied_at"),
+            func.max(case((settled, at))).label("resolved_at"),
+        )
+        .outerjoin(step, step.interaction_id == opened.c.interaction_id)
+        .group_by(opened.c.interaction_id, opened.c.opened_at)
+    )
+
+
+def count_cases_in(tenant: str, states: Sequence[str]) -> Select[int, datetime | None]:
+    """How many cases are in some states, and when the oldest was opened."""
+    return select(func.count(), func.min(EscalationRow.opened_at)).where(
+        EscalationRow.tenant == tenant, EscalationRow.state.in_(states)
+    )
+
+
+def count_undelivered_answers(tenant: str, span: Span) -> Select[int]:
+    """How many answers a platform never took."""
+    return select(func.count()).where(
+        *_asked_in_span(tenant, span), InteractionRow.status == "failed"
+    )
+
+
+def count_failed_notices(tenant: str, span: Span) -> Select[int]:
+    """How many notices of the span's cases were given up."""
+    return (
+        select(func.count())
+        .select_from(NoticeRow)
+        .join(EscalationRow, EscalationRow.interaction_id == NoticeRow.interaction_id)
+        .where(
+            EscalationRow.tenant == tenant,
+            EscalationRow.state.in_(_ALL_STATES),
+            EscalationRow.opened_at >= span.since,
+            EscalationRow.opened_at < span.until,
+            NoticeRow.due_at.is_(None),
+            NoticeRow.failure != "",
+        )
+    )
+
+
+def select_any_question(tenant: str) -> Select[str]:
+    """Any question at all."""
+    return select(InteractionRow.id).where(InteractionRow.tenant == tenant).limit(1)
+
+
+def _kind_columns(
+    dialect: str,
+) -> tuple[
+    ColumnElement[str],
+    ColumnElement[str],
+    ColumnElement[str],
+    ColumnElement[bool],
+    ColumnElement[bool],
+]:
+    guess = InteractionRow.confidence_level == "unsure"
+    helped = exists().where(
+        FeedbackRow.interaction_id == InteractionRow.id, FeedbackRow.vote == "up"
+    )
+    own = EscalationRow.interaction_id == InteractionRow.id
+    to_people = InteractionRow.answer_type == "ESCALATION_REQUIRED"
+    return (
+        _utc_day(dialect, InteractionRow.created_at.expression).label("day"),
+        InteractionRow.answer_type.expression,
+        InteractionRow.intent.expression,
+        and_(to_people, exists().where(own)).label("handed"),
+        and_(guess, not_(helped)).label("unsure"),
+    )
+
+
+def _asked_in_span(tenant: str, span: Span) -> tuple[ColumnElement[bool], ...]:
+    return (
+        InteractionRow.tenant == tenant,
+        InteractionRow.created_at >= span.since,
+        InteractionRow.created_at < span.until,
+        InteractionRow.status.not_in(_WITHDRAWN),
+    )
+
+
+def _utc_day(dialect: str, moment: ColumnElement[datetime]) -> ColumnElement[str]:
+    """Return a moment's day of UTC, as ``2026-11-22``."""
+    if dialect == "postgresql":
+        return func.to_char(func.timezone("UTC", moment), "YYYY-MM-DD")
+    return func.substr(moment, 1, 10)
+
+
+def _seconds_between(
+    dialect: str, since: ColumnElement[datetime], until: ColumnElement[datetime | None]
+) -> ColumnElement[float]:
+    if dialect == "postgresql":
+        return func.date_part("epoch", until - since)
+    return (func.julianday(until) - func.julianday(since)) * _DAY_SECONDS
+
+
+_IDS_PER_STATEMENT = 500
 """Ids in one statement."""
 
 
@@ -54,55 +287,57 @@ class StoredStatistics:
         """Return a span in figures."""
         dialect, most = self._transactions.dialect, self._questions
         kinds = await self._kinds(tenant, span)
-        votes = await self._votes(figures.votes(dialect, tenant, span, most))
-        lives = await self._rows(figures.lives(tenant, span, self._cases))
+        votes = await self._votes(count_votes(dialect, tenant, span, most))
+        lives = await self._rows(select_case_times(tenant, span, self._cases))
         seen = max(_total(kinds), _total(votes))
         return Figures(
             span=span,
             days=by_day(span, kinds, votes),
             answering=await self._answering(tenant, span),
-            claiming=_since_opened(lives, "claimed_at"),
-            replying=_since_opened(lives, "replied_at"),
-            resolving=_since_opened(lives, "resolved_at"),
+            claiming=_times_since_opened(lives, "claimed_at"),
+            replying=_times_since_opened(lives, "replied_at"),
+            resolving=_times_since_opened(lives, "resolved_at"),
             shortened=seen >= most or len(lives) >= self._cases,
         )
 
     async def waiting(self, tenant: str) -> WaitingCases:
         """Return what waits for people now."""
-        ((unclaimed, since),) = await self._rows(figures.in_states(tenant, ("open", "reopened")))
-        ((claimed, _),) = await self._rows(figures.in_states(tenant, ("claimed", "answered")))
+        ((unclaimed, since),) = await self._rows(count_cases_in(tenant, ("open", "reopened")))
+        ((claimed, _),) = await self._rows(count_cases_in(tenant, ("claimed", "answered")))
         return WaitingCases(unclaimed, since, claimed)
 
     async def troubles(self, tenant: str, span: Span) -> DeliveryFailures:
         """Return what could not be delivered."""
-        ((answers,),) = await self._rows(figures.undelivered(tenant, span))
-        ((news,),) = await self._rows(figures.untold(tenant, span))
+        ((answers,),) = await self._rows(count_undelivered_answers(tenant, span))
+        ((news,),) = await self._rows(count_failed_notices(tenant, span))
         return DeliveryFailures(answers, news)
 
     async def any_question(self, tenant: str) -> bool:
         """Tell whether anything was ever asked."""
-        return bool(await self._rows(figures.first(tenant)))
+        return bool(await self._rows(select_any_question(tenant)))
 
     async def _answering(self, tenant: str, span: Span) -> Percentiles:
         dialect, most = self._transactions.dialect, self._questions
-        ((count, half, most_of),) = await self._rows(figures.answering(dialect, tenant, span, most))
+        ((count, half, most_of),) = await self._rows(
+            select_answer_times(dialect, tenant, span, most)
+        )
         return Percentiles(count, float(half), float(most_of)) if count else Percentiles()
 
     async def _kinds(self, tenant: str, span: Span) -> Mapping[date, Counter[QuestionKind]]:
         """Count what became of questions; a press counts for the question that it is below."""
         dialect, most = self._transactions.dialect, self._questions
         counted: defaultdict[date, Counter[QuestionKind]] = defaultdict(Counter)
-        for day, *became, count in await self._rows(figures.kinds(dialect, tenant, span, most)):
-            counted[date.fromisoformat(day)][_kind(*became)] += count
-        for ids in _some(await self._pressed(tenant, span)):
-            for day, *became in await self._rows(figures.became(dialect, tenant, span, ids)):
-                counted[date.fromisoformat(day)][_kind(*became)] -= 1
+        for day, *became, count in await self._rows(count_kinds(dialect, tenant, span, most)):
+            counted[date.fromisoformat(day)][_kind_of_row(*became)] += count
+        for ids in _batches(await self._pressed(tenant, span)):
+            for day, *became in await self._rows(select_kinds_of(dialect, tenant, span, ids)):
+                counted[date.fromisoformat(day)][_kind_of_row(*became)] -= 1
                 counted[date.fromisoformat(day)]["escalated"] += 1
         return {day: +kinds for day, kinds in counted.items()}
 
     async def _pressed(self, tenant: str, span: Span) -> Sequence[str]:
         """Return the questions that went to people by the press of a button."""
-        rows = await self._rows(figures.handed_over(tenant, span.since, self._questions))
+        rows = await self._rows(select_hand_overs(tenant, span.since, self._questions))
         below = (pressed_below(self._messages.decode(row.message)) for row in rows)
         return [each for each in below if each is not None]
 
@@ -117,19 +352,21 @@ class StoredStatistics:
             return (await connection.execute(statement)).all()
 
 
-def _kind(answer_type: str, intent: str, handed: bool, unsure: bool) -> QuestionKind:  # noqa: FBT001 - a row
+def _kind_of_row(answer_type: str, intent: str, handed: bool, unsure: bool) -> QuestionKind:  # noqa: FBT001 - a row
     return kind_of(answer_type, intent, handed=bool(handed), unsure=bool(unsure))
 
 
-def _some(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
+def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (
+        ids[start : start + _IDS_PER_STATEMENT] for start in range(0, len(ids), _IDS_PER_STATEMENT)
+    )
 
 
 def _total(counted: Mapping[date, Counter[Any]]) -> int:
     return sum(each.total() for each in counted.values())
 
 
-def _since_opened(rows: Sequence[Any], step: str) -> Percentiles:
+def _times_since_opened(rows: Sequence[Any], step: str) -> Percentiles:
     """Return how long it took until a step; clocks of several servers may differ a little."""
     reached: list[tuple[datetime, datetime]] = [
         (row.opened_at, at) for row in rows if (at := getattr(row, step)) is not None

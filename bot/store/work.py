@@ -1,4 +1,4 @@
-"""The list of work in the record: what is kept, claimed, answered and posted."""
+"""Store the work list: messages accepted, claimed, answered and posted."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ from bot.domain.types import (
 )
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.escalations.repeating import pressed_below
-from bot.store import claims, queries
+from bot.store import leases, queries
+from bot.store.connections import Transactions
 from bot.store.rows import (
     Rows,
     conversation_row,
     escalation_row,
-    moment,
     opening_notice_row,
     opening_row,
+    posted_ref_of,
     progress_rows,
-    ref_of,
     turn_rows,
     undelivered_row,
     usage_rows,
+    utc_now,
 )
 from bot.store.tables import (
     EscalationRow,
@@ -50,7 +51,6 @@ from bot.store.tables import (
     TurnRow,
     UsageRow,
 )
-from bot.store.transactions import Transactions
 from rag.text.words import stems
 
 
@@ -73,14 +73,14 @@ class StoredWork:
         async with self._transactions.writing(urgent=True) as connection:
             row = self._rows.opened(message, owner)
             if (await self._insert(connection, InteractionRow, row)).rowcount:
-                seen = queries.see_conversation(
+                seen = queries.upsert_conversation(
                     self._transactions.dialect, conversation_row(message)
                 )
                 await connection.execute(seen)
             return await self._held(connection, message.interaction_id)
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
-        take = claims.claim(interaction_id, owner, self._transactions.dialect)
+        take = leases.claim_work(interaction_id, owner, self._transactions.dialect)
         async with self._transactions.writing(lasting=False) as connection:
             if not (await connection.execute(take)).rowcount:
                 return None
@@ -88,7 +88,7 @@ class StoredWork:
 
     async def behind(self, interaction: Interaction) -> bool:
         async with self._transactions.reading() as connection:
-            earlier = claims.earlier(interaction, self._transactions.dialect)
+            earlier = leases.select_has_earlier(interaction, self._transactions.dialect)
             return bool(await connection.scalar(earlier))
 
     async def close(
@@ -134,7 +134,11 @@ class StoredWork:
 
     async def amend(self, message: Message) -> bool:
         async with self._transactions.writing(urgent=True) as connection:
-            row = (await connection.execute(queries.held(message.interaction_id))).first()
+            row = (
+                await connection.execute(
+                    queries.select_interaction_for_update(message.interaction_id)
+                )
+            ).first()
             if row is None:
                 return False
             before = self._rows.interaction(row).message
@@ -151,41 +155,43 @@ class StoredWork:
             interaction = await self._held(connection, interaction_id)
             if interaction.withdrawn:
                 return interaction
-            blank = self._rows.message(_blanked(interaction.message))
-            await connection.execute(queries.forget(interaction_id, blank, moment()))
-            for statement in queries.forget_rows(interaction_id):
+            blank = self._rows.message(_without_words(interaction.message))
+            await connection.execute(queries.withdraw_interaction(interaction_id, blank, utc_now()))
+            for statement in queries.delete_texts(interaction_id):
                 await connection.execute(statement)
             return await self._held(connection, interaction_id)
 
     async def cancelled(self, interaction_id: InteractionId) -> None:
         async with self._transactions.writing() as connection:
             interaction = await self._held(connection, interaction_id)
-            blank = self._rows.message(replace(_blanked(interaction.message), reply_to=""))
-            await connection.execute(queries.forgotten(interaction_id, blank))
-            await connection.execute(queries.forget_case(interaction_id))
+            blank = self._rows.message(replace(_without_words(interaction.message), reply_to=""))
+            await connection.execute(queries.finish_withdrawal(interaction_id, blank))
+            await connection.execute(queries.delete_case(interaction_id))
         await self._transactions.scrub()
 
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
         async with self._transactions.reading() as connection:
-            statement = claims.unfinished(self._transactions.dialect, owner)
+            statement = leases.select_unfinished(self._transactions.dialect, owner)
             found = await connection.execute(statement)
             return [Unfinished(InteractionId(each), epoch) for each, epoch in found]
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
         async with self._transactions.reading() as connection:
-            row = (await connection.execute(queries.interaction(interaction_id))).first()
+            row = (await connection.execute(queries.select_interaction(interaction_id))).first()
         return None if row is None else self._rows.interaction(row)
 
     async def stage(self, interaction_id: InteractionId, *activities: Activity) -> None:
         async with self._transactions.writing(lasting=False) as connection:
-            row = (await connection.execute(queries.held(interaction_id))).first()
+            row = (
+                await connection.execute(queries.select_interaction_for_update(interaction_id))
+            ).first()
             if row is not None:
                 await self._append(connection, interaction_id, row.tenant, activities)
 
     async def _close(
         self, connection: AsyncConnection, message: Message, outcome: Outcome, *, posting: bool
     ) -> None:
-        kept, outcome = without_text(_kept(message, outcome), outcome)
+        kept, outcome = without_text(_storable_message(message, outcome), outcome)
         if kept != message:
             message, text = kept, self._rows.message(kept)
             await connection.execute(queries.keep_message(message.interaction_id, text))
@@ -193,7 +199,7 @@ class StoredWork:
         told = {**self._rows.outcome(outcome), "posting": posting}
         if pressed_below(message) and not outcome.silent:
             told["answer_type"] = HAND_OVER
-        await connection.execute(queries.finish(message.interaction_id, moment(), told))
+        await connection.execute(queries.finish(message.interaction_id, utc_now(), told))
         for turn in () if is_kept_without_text(outcome) else turn_rows(message, outcome):
             await self._insert(connection, TurnRow, turn)
         tenant = message.thread.tenant
@@ -231,9 +237,9 @@ class StoredWork:
             return outcome
         asked = outcome.trace.route.question
         about = pressed_below(message) or await connection.scalar(
-            queries.asked_before(message, asked)
+            queries.select_asked_before(message, asked)
         )
-        row = about and (await connection.execute(queries.interaction(about))).first()
+        row = about and (await connection.execute(queries.select_interaction(about))).first()
         before = self._rows.interaction(row) if row else None
         if before is None or before.outcome is None or before.withdrawn:
             return outcome
@@ -251,7 +257,7 @@ class StoredWork:
         """Tell whether a question that was searched for has only words that its asker wrote."""
         written = [asked.message.text]
         for earlier in asked.outcome.trace.route.leaned_on if asked.outcome else ():
-            row = (await connection.execute(queries.interaction(earlier))).first()
+            row = (await connection.execute(queries.select_interaction(earlier))).first()
             written += [self._rows.interaction(row).message.text] if row else []
         return set(stems(searched)) <= set(stems(" ".join(written)))
 
@@ -263,7 +269,7 @@ class StoredWork:
         activities: Sequence[Activity],
     ) -> None:
         """Add progress rows; the interaction must be held."""
-        last = await connection.scalar(queries.last_stage(interaction_id)) or 0
+        last = await connection.scalar(queries.select_last_stage(interaction_id)) or 0
         await connection.execute(
             insert(ProgressRow), progress_rows(interaction_id, tenant, activities, after=last)
         )
@@ -279,7 +285,9 @@ class StoredWork:
         return recorded
 
     async def _held(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
-        row = (await connection.execute(queries.held(interaction_id))).first()
+        row = (
+            await connection.execute(queries.select_interaction_for_update(interaction_id))
+        ).first()
         if row is None:
             raise InteractionUnknown(
                 f"There is no interaction {interaction_id!r}. Use the id that the question's "
@@ -288,8 +296,8 @@ class StoredWork:
         interaction = self._rows.interaction(row)
         if interaction.status != "cancelling":
             return interaction
-        told = await connection.execute(queries.told(interaction_id))
-        refs = (ref_of(*each) for each in told)
+        told = await connection.execute(queries.select_notices_posted_to_asker(interaction_id))
+        refs = (posted_ref_of(*each) for each in told)
         return replace(interaction, told=tuple(ref for ref in refs if ref is not None))
 
     async def _insert(
@@ -306,17 +314,17 @@ class StoredWork:
         self, connection: AsyncConnection, interaction: Interaction, statement: Update
     ) -> None:
         if interaction.claim is not None:
-            statement = statement.where(claims.held_by(interaction.claim))
+            statement = statement.where(leases.is_claimed_by(interaction.claim))
         if not (await connection.execute(statement)).rowcount:
             raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")
 
 
-def _kept(message: Message, outcome: Outcome) -> Message:
+def _storable_message(message: Message, outcome: Outcome) -> Message:
     """Return a message as it is kept: by whom it is, and of its files what they were called."""
     files = tuple(replace(each, place="") for each in message.attachments)
     return replace(message, author=outcome.asker or message.author, attachments=files)
 
 
-def _blanked(message: Message) -> Message:
+def _without_words(message: Message) -> Message:
     """Return a message without what anyone wrote or is called; who asked is known by id alone."""
     return replace(message, text="", attachments=(), author=Person(message.author.id))

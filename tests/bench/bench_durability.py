@@ -26,6 +26,7 @@ from psycopg import sql
 from sqlalchemy import Connection, Engine, event
 
 from bot.admission import Admission, VouchedDirectory
+from bot.app.worker import InboxOptions, build_durable_inbox
 from bot.desk import Desk
 from bot.domain.ports import Channel
 from bot.domain.settings import load_settings
@@ -41,14 +42,13 @@ from bot.domain.types import (
 )
 from bot.domain.urls import with_driver
 from bot.domain.usage import usage_limits
-from bot.durable.engine import DbosEngine
-from bot.durable.inbox import DurableInbox
-from bot.durable.joining import Surroundings, durable_inbox
-from bot.durable.work import Limits
+from bot.inbox.accept import DurableInbox
+from bot.inbox.engine import DbosEngine
+from bot.inbox.worker import WorkLimits
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import Notices
-from bot.observing.logs import set_up_logs
-from bot.store.store import Store, open_store, sqlite_url
+from bot.observability.logs import set_up_logs
+from bot.store.database import Store, open_store, sqlite_url
 from rag.index.embedded.index import open_index
 from rag.index.embedded.schema import SCHEMA
 from rag.types import Fingerprint
@@ -138,7 +138,7 @@ async def serving(
     settings = load_settings(_env_file=None, **most)
     plain = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
     channels: dict[Platform, Channel] = {channel.platform: channel}
-    opened = durable_inbox(
+    opened = build_durable_inbox(
         store,
         engine,
         admission=LimitedAdmission(
@@ -150,8 +150,8 @@ async def serving(
         ),
         desk=desk,
         channels=channels,
-        limits=Limits(),
-        surroundings=Surroundings(alone=alone, prepare=_nothing, clean=_nothing),
+        limits=WorkLimits(),
+        surroundings=InboxOptions(alone=alone, prepare=_nothing, clean=_nothing),
     )
     await opened.keeper.start()
     try:

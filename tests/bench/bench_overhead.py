@@ -25,13 +25,13 @@ from bot.admission import Admission, VouchedDirectory
 from bot.desk import Desk
 from bot.domain.handoff import HandoffWording
 from bot.domain.types import Policy
-from bot.durable.inbox import DurableInbox
 from bot.gating.gate import load_gate
-from bot.observing.logs import set_up_logs
+from bot.inbox.accept import DurableInbox
+from bot.observability.logs import set_up_logs
 from bot.routing.generic import GenericAnswers
 from bot.routing.intents.classifier import load_classifier
 from bot.routing.router import Router
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.index.embedded.schema import SCHEMA

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from bot.domain.urls import with_driver
-from bot.store.store import Store, migrate, sqlite_url, unopened
+from bot.store.database import Store, migrate, sqlite_url, unopened
 from tests import postgres as postgresql
 from tests.bot.adapters.slack.server import FakeSlack
 

@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bot.app.worker import BuiltInbox
 from bot.domain.types import (
     Activity,
     Delivery,
@@ -35,12 +36,11 @@ from bot.domain.types import (
     PostedRef,
 )
 from bot.domain.urls import with_driver
-from bot.durable import keeper
-from bot.durable.engine import DbosEngine
-from bot.durable.joining import Opened
-from bot.durable.work import Limits
-from bot.observing.logs import set_up_logs
-from bot.store.store import Store, open_store, sqlite_url
+from bot.inbox import heartbeat
+from bot.inbox.engine import DbosEngine
+from bot.inbox.worker import WorkLimits
+from bot.observability.logs import set_up_logs
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.fakes import EchoDesk, replied
 from tests.bot.inboxes import inbox_over
 from tests.bot.recorded import posted
@@ -150,7 +150,7 @@ def questions(points: str) -> list[Message]:
     ]
 
 
-def mortal(store: Store, engine: DbosEngine, board: Board, *, alone: bool) -> Opened:
+def mortal(store: Store, engine: DbosEngine, board: Board, *, alone: bool) -> BuiltInbox:
     """Join an inbox that dies at the board's death."""
     death = board.death
 
@@ -168,7 +168,7 @@ def mortal(store: Store, engine: DbosEngine, board: Board, *, alone: bool) -> Op
         store,
         desk=EchoDesk(answer),
         channels={board.platform: board},
-        limits=Limits(drain_seconds=2),
+        limits=WorkLimits(drain_seconds=2),
         engine=engine,
         alone=alone,
     )
@@ -178,7 +178,7 @@ def mortal(store: Store, engine: DbosEngine, board: Board, *, alone: bool) -> Op
 
 def serve(place: Place, points: str, number: int) -> None:
     """Be one of the servers; the last one finishes what the others left."""
-    setattr(keeper, "_BEAT_SECONDS", 0.3)  # noqa: B010 - a round of the test's own length
+    setattr(heartbeat, "_BEAT_SECONDS", 0.3)  # noqa: B010 - a round of the test's own length
     asyncio.run(_serve(place, points, number))
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.app import build
+from bot.app.build import build
+from bot.app.components import open_components
 from bot.domain.settings import Settings
-from bot.parts import open_parts
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from ingestion.sync.sync import Folder, sync_folder
 from tests.bot.fakes import MemoryEngine
 
@@ -36,7 +36,7 @@ LOW = 0.05
 async def write_index(settings: Settings, folder: Path, pages: Mapping[str, str] = PAGES) -> None:
     """Index pages into the space IT."""
     _write(folder, pages)
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         await sync_folder(
             Folder(folder, "IT"),
             parts.index,
@@ -55,7 +55,7 @@ def _write(folder: Path, pages: Mapping[str, str]) -> None:
 @asynccontextmanager
 async def house(settings: Settings) -> AsyncIterator[Client]:
     """Serve until the block ends; what is written stays in the data directory."""
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         store = await open_store(sqlite_url(settings.data_dir))
         try:
             app = build(settings, parts, store, MemoryEngine())

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+from bot.app.worker import BuiltInbox, DurableEngine, InboxOptions, build_durable_inbox
 from bot.domain.ports import Admits, AnswersInquiries, Channel
 from bot.domain.types import Platform
-from bot.durable.inbox import DurableInbox
-from bot.durable.joining import DurableEngine, Opened, Surroundings, durable_inbox
-from bot.durable.work import Limits
-from bot.store.store import Store
+from bot.inbox.accept import DurableInbox
+from bot.inbox.worker import WorkLimits
+from bot.store.database import Store
 from tests.bot.fakes import EchoDesk, MemoryEngine, OpenAdmission
 
-SOON = Limits(drain_seconds=0.1)
+SOON = WorkLimits(drain_seconds=0.1)
 
 
 async def _nothing() -> None:
@@ -26,27 +26,27 @@ def inbox_over(
     desk: AnswersInquiries | None = None,
     admission: Admits | None = None,
     channels: Mapping[Platform, Channel] | None = None,
-    limits: Limits = SOON,
+    limits: WorkLimits = SOON,
     engine: DurableEngine | None = None,
     alone: bool = True,
-) -> Opened:
+) -> BuiltInbox:
     """Join an inbox as the application does; it is started by its keeper.
 
     One that is not ``alone`` shares the record with others, each with its engine's own name.
     """
-    return durable_inbox(
+    return build_durable_inbox(
         store,
         engine or MemoryEngine(),
         admission=admission or OpenAdmission(),
         desk=desk or EchoDesk(),
         channels=channels or {},
         limits=limits,
-        surroundings=Surroundings(alone=alone, prepare=_nothing, clean=_nothing),
+        surroundings=InboxOptions(alone=alone, prepare=_nothing, clean=_nothing),
     )
 
 
 @asynccontextmanager
-async def running(opened: Opened) -> AsyncIterator[DurableInbox]:
+async def running(opened: BuiltInbox) -> AsyncIterator[DurableInbox]:
     """Start an inbox and stop it."""
     await opened.keeper.start()
     try:

@@ -16,7 +16,7 @@ from bot.escalations.casework import Casework
 from bot.escalations.reading import OnPage, Readable
 from bot.fuller import FullerReplies
 from bot.gating.gate import load_gate
-from bot.store.store import Store
+from bot.store.database import Store
 from bot.why.explaining import Explaining
 from rag.errors import IndexUnavailable
 from rag.types import Chunk, Principal

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from bot.domain.types import Interaction, InteractionId, Message, Outcome
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.fakes import replied
 
 OWNER = "an-earlier-server"

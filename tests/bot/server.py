@@ -15,9 +15,9 @@ from bot.domain.ports import AnswersInquiries, Inbox, Interactions
 from bot.domain.settings import Settings, load_settings
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of, role_of
-from bot.durable.work import Limits
 from bot.escalations.reading import Readable
-from bot.store.store import Store
+from bot.inbox.worker import WorkLimits
+from bot.store.database import Store
 from tests.bot.inboxes import SOON, inbox_over, running
 from tests.bot.offices import ReadsEverything
 from tests.bot.shelves import documents_api
@@ -52,7 +52,7 @@ async def serving(
     settings: Settings,
     *,
     desk: AnswersInquiries | None = None,
-    limits: Limits | None = None,
+    limits: WorkLimits | None = None,
     parts: Sequence[ComponentStatus] = PARTS,
     ask_seconds: float = 10,
     accepts: Inbox | None = None,

@@ -21,7 +21,7 @@ from bot.domain.types import (
     Policy,
     Refusal,
 )
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.types import EVERYONE, Principal, Turn
 from tests.bot.attachments.files import Drive, PdfOfText, with_files
 from tests.bot.fakes import replied

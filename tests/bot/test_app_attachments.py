@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.app.attachments import PdfAside
+from bot.app.documents import SubprocessPdfReader
 from bot.attachments.reading import Attachments
 from bot.attachments.text import NotText
 from tests.bot.attachments.files import Drive, with_files
@@ -15,7 +15,7 @@ async def test_a_pdf_that_comes_with_a_question_is_read() -> None:
     drive = Drive()
     file = drive.add("handbook.pdf", pdf(("Error 809", "The port is blocked.")), "application/pdf")
 
-    got = await Attachments({"slack": drive}, PdfAside()).read(with_files(file))
+    got = await Attachments({"slack": drive}, SubprocessPdfReader()).read(with_files(file))
 
     assert "The port is blocked." in got.attached[0].text
     assert got.remarks == ()
@@ -23,4 +23,4 @@ async def test_a_pdf_that_comes_with_a_question_is_read() -> None:
 
 async def test_one_without_text_is_told_as_such() -> None:
     with pytest.raises(NotText):
-        await PdfAside().text(b"no pdf")
+        await SubprocessPdfReader().text(b"no pdf")

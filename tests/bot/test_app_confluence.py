@@ -9,8 +9,8 @@ from typing import cast
 
 import pytest
 
-from bot.app.confluence import confluence_checks, watching
-from bot.app.shelves import REFUSALS, Shelves
+from bot.app.confluence import confluence_checker, confluence_checks
+from bot.app.documents import ERROR_TRANSLATION, DocumentServices
 from bot.chat.documents import TranslatedDocuments, TranslatedReindex
 from bot.domain.health import ComponentStatus, ConfluenceState, confluence
 from ingestion.assembly import cadence_of, library_of
@@ -112,9 +112,9 @@ class Joined:
         )
         self.scheduler = Scheduler(library.runs, self.records, self._spaces, cadence)
         self.away = ""
-        self.shelves = Shelves(
-            TranslatedDocuments(library, REFUSALS),
-            TranslatedReindex(library.runs, REFUSALS),
+        self.shelves = DocumentServices(
+            TranslatedDocuments(library, ERROR_TRANSLATION),
+            TranslatedReindex(library.runs, ERROR_TRANSLATION),
             library,
             self.scheduler,
             self.records,
@@ -122,7 +122,7 @@ class Joined:
         )
 
     async def part(self) -> ComponentStatus:
-        return await watching(self.settings, self.shelves)()
+        return await confluence_checker(self.settings, self.shelves)()
 
     async def read(self, ago: timedelta) -> None:
         ended = datetime.now(UTC) - ago

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.app import build
-from bot.app.directory import JoinedDirectory, KnownWiki, open_wiki_side
+from bot.app.build import build
+from bot.app.components import Components
+from bot.app.confluence import ConfluenceAccess, ConfluenceDirectory, open_confluence
 from bot.desk import Desk
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
 from bot.domain.types import Person
 from bot.gating.gate import load_gate
-from bot.parts import Parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from ingestion.config import Settings
 from ingestion.confluence.assembly import confluence_site
 from ingestion.confluence.rules import rules_of
@@ -58,14 +58,14 @@ class Accounts:
 async def test_what_a_platform_vouches_for_and_what_confluence_says_are_joined() -> None:
     person = Person("U1", "Ann", ANN, frozenset({EVERYONE, Principal(f"user:{ANN}")}))
 
-    found = await JoinedDirectory(Accounts()).principals("acme", person)
+    found = await ConfluenceDirectory(Accounts()).principals("acme", person)
 
     assert found == {EVERYONE, f"user:{ANN}", "user:confluence:1"}
 
 
 async def test_nobody_without_a_verified_address_is_looked_up() -> None:
     accounts = Accounts()
-    assert await JoinedDirectory(accounts).principals("acme", Person("U1", "Ann")) == {EVERYONE}
+    assert await ConfluenceDirectory(accounts).principals("acme", Person("U1", "Ann")) == {EVERYONE}
     assert accounts.asked == []
 
 
@@ -73,7 +73,7 @@ async def test_nobody_without_a_verified_address_is_looked_up() -> None:
 async def test_nobody_else_says_who_is_in_a_group_of_confluence(accounts: Accounts | None) -> None:
     forged = frozenset(map(Principal, ("group:confluence:board", "user:confluence:ceo", EVERYONE)))
 
-    found = await JoinedDirectory(accounts).principals("acme", Person("U1", principals=forged))
+    found = await ConfluenceDirectory(accounts).principals("acme", Person("U1", principals=forged))
 
     assert found == {EVERYONE}
 
@@ -81,13 +81,13 @@ async def test_nobody_else_says_who_is_in_a_group_of_confluence(accounts: Accoun
 async def test_a_last_check_without_confluence_is_refused_with_the_cure() -> None:
     settings = Settings(_env_file=None, confluence_last_check=True)
     with pytest.raises(SettingInvalid, match="Set CONFLUENCE_URL"):
-        async with open_wiki_side(settings):
+        async with open_confluence(settings):
             pass
 
 
 async def test_without_confluence_people_are_who_their_platform_says() -> None:
     for settings in (None, Settings(_env_file=None)):
-        async with open_wiki_side(settings) as known:
+        async with open_confluence(settings) as known:
             assert known.still is None
             assert await known.directory.principals("t", Person("U1", email=ANN)) == {EVERYONE}
 
@@ -99,7 +99,7 @@ class Served:
     site: Site
     server: LocalConfluence
     client: Client
-    known: KnownWiki
+    known: ConfluenceAccess
     secret: str
 
     async def ask(self, email: str | None) -> str:
@@ -127,7 +127,7 @@ async def served(data_dir: Path, *, last_check: bool) -> AsyncIterator[Served]:
     async with AsyncExitStack() as opened:
         server = await opened.enter_async_context(LocalConfluence(site).serving())
         settings = wiki_settings(server, last_check=last_check)
-        known = await opened.enter_async_context(open_wiki_side(settings))
+        known = await opened.enter_async_context(open_confluence(settings))
         index = await open_index(data_dir / "index.sqlite", fingerprint_of(embedder))
         opened.push_async_callback(index.close)
         wiki = confluence_site(settings)
@@ -144,7 +144,7 @@ async def served(data_dir: Path, *, last_check: bool) -> AsyncIterator[Served]:
             wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
             still=known.still,
         )
-        parts = Parts(index, None, "", None, pipeline, desk, known.still)
+        parts = Components(index, None, "", None, pipeline, desk, known.still)
         store = await open_store(sqlite_url(data_dir))
         opened.push_async_callback(store.close)
         app = build(bot, parts, store, MemoryEngine(), directory=known.directory)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands import pausing
+from bot.app.cli import administration
 from bot.domain.outcomes import NOT_KEPT
 from bot.domain.settings import Settings
 from bot.limits.floods import TIMES
@@ -45,9 +45,9 @@ async def test_a_pause_holds_at_once_until_it_is_lifted(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     async with house(settings) as client:
         before = await told(client, "hi")
-        await pausing.pause(settings, reason="We move the wiki", by="ops")
+        await administration.pause(settings, reason="We move the wiki", by="ops")
         paused, shown = await told(client, "hi"), await state(client)
-        await pausing.resume(settings)
+        await administration.resume(settings)
         after, clear = await told(client, "hi"), await state(client)
 
     assert before == after
@@ -63,7 +63,7 @@ async def test_the_api_says_by_its_status_that_it_is_too_much(tmp_path: Path) ->
     async with house(settings) as client:
         await told(client, "hi")
         hurried = await client.post("/api/v2/ask", json={"question": "hi"})
-        await pausing.pause(settings, reason="We move the wiki", by="ops")
+        await administration.pause(settings, reason="We move the wiki", by="ops")
         paused = await client.post("/api/v2/ask", json={"question": "hi"})
 
     assert (hurried.status, paused.status) == (429, 503)
@@ -134,7 +134,7 @@ async def test_of_a_refused_question_no_text_is_kept_or_logged(
 ) -> None:
     settings = settings_for(tmp_path, rate_per_user_per_minute=1)
     if why == "pause":
-        await pausing.pause(settings, reason="We move the wiki", by="ops")
+        await administration.pause(settings, reason="We move the wiki", by="ops")
     key = {"Idempotency-Key": "k1"}
     async with house(settings) as client:
         await client.post("/api/v1/ask", json={"question": "hi"})

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestClient
 
 from bot.domain.settings import Settings
 from bot.domain.types import InteractionId
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor

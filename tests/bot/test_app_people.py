@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.app.people import people_checks
+from bot.app.confluence import people_checks
 from bot.domain.health import ComponentStatus
 from bot.domain.types import Person
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from tests.bot.server import settings_for
 from tests.builders import message
 from tests.confluence.faults import login_page

@@ -36,7 +36,7 @@ from bot.readers import Reader
 from bot.rendering.wording import NOT_SAID
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.store.store import Store
+from bot.store.database import Store
 from bot.why.explaining import Explaining
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.pipeline import Pipeline

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.chat.messages import ListeningPolicy, reads_like_a_question
 from bot.domain.types import Interaction, Message, Outcome, Policy, Thread
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered
 from tests.builders import NOON, message

@@ -9,7 +9,7 @@ import pytest
 from bot.domain.errors import AskerUnknown, DeliveryFailed
 from bot.domain.types import Introduction, Message, Person, Refusal
 from bot.introductions import Introduced, Introductions
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 from tests.builders import message
 

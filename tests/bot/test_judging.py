@@ -10,7 +10,7 @@ from bot.chat.votes import AnswerVotes, can_be_rated
 from bot.domain.errors import FeedbackInvalid, InteractionUnknown
 from bot.domain.feedback import Vote
 from bot.domain.types import Clarification, Feedback, InteractionId, Outcome, Reply, Response
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered
 from tests.builders import message

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.app.components import open_components
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import calibration
 from bot.domain.settings import Settings
 from bot.domain.types import NO_MODEL, Attached, Outcome, Policy, Reply, Stage
 from bot.gating.gate import GATE_FILE, load_gate_file
 from bot.gating.gate_file import CAREFUL, calibration_name
-from bot.parts import open_parts
 from prompts.files import load_prompt
 from tests.bot.house import LIKELY, LOW, write_index
 from tests.bot.server import settings_for
@@ -57,7 +57,7 @@ async def asked(
     settings: Settings, policy: Policy, text: str = LIKELY, *, overheard: bool = False
 ) -> Outcome:
     said = replace(message(text, private=False), overheard=overheard)
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         return await parts.desk.handle(replace(inquiry(said), policy=policy), quiet)
 
 
@@ -123,7 +123,7 @@ async def test_a_file_is_read_by_the_model_as_it_is_served(
     log = Attached("vpn.log", "start\nError 809: UDP port 4500 is blocked\nend of it all")
     asked_with = replace(inquiry(message("What is wrong here?")), attached=(log,))
 
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         outcome = await parts.desk.handle(asked_with, quiet)
 
     assert "end of it all" in json.dumps(server.seen[-1].body)
@@ -134,7 +134,7 @@ async def test_a_file_is_read_by_the_model_as_it_is_served(
 async def test_models_without_a_calibration_are_named_until_there_is_one(
     settings: Settings,
 ) -> None:
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         named = parts.uncalibrated
     shown = calibration(settings, named)
 
@@ -146,7 +146,7 @@ async def test_models_without_a_calibration_are_named_until_there_is_one(
     own = {calibration_name("large", prompt): known.calibrations["extractive"]}
     with_own = known.model_copy(update={"calibrations": {**known.calibrations, **own}})
     (settings.data_dir / GATE_FILE.name).write_text(with_own.model_dump_json())
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         assert f"large with {prompt}" not in parts.uncalibrated
         assert f"small with {prompt}" in parts.uncalibrated
 
@@ -174,7 +174,7 @@ async def test_search_embeds_by_the_server_that_is_set_and_routing_by_what_is_in
             embedding_api_key=KEY,
             embedding_dimensions=VECTOR,
         )
-        async with open_parts(settings) as parts:
+        async with open_components(settings) as parts:
             assert parts.embedder is not None
             assert parts.embedder.name == f"small@{VECTOR}"
             asked = inquiry(message("where is the canteen menu kept?", channel="c"))
@@ -191,6 +191,6 @@ async def test_search_is_by_keyword_when_the_server_that_embeds_refuses(tmp_path
             embedding_base_url=vectors.url,
             embedding_api_key=KEY,
         )
-        async with open_parts(settings) as parts:
+        async with open_components(settings) as parts:
             assert parts.embedder is None
             assert "EMBEDDING_API_KEY" in parts.embedder_trouble

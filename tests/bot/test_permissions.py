@@ -12,15 +12,15 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
-from bot.app import build
+from bot.app.build import build
+from bot.app.components import Components
 from bot.desk import Desk
 from bot.domain.handoff import HandoffWording
 from bot.domain.types import Audience, Inquiry, Outcome, Stage
 from bot.gating.gate import load_gate
-from bot.parts import Parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import fingerprint_of, open_index
@@ -116,7 +116,7 @@ def questions(count: int) -> Iterator[tuple[dict[str, object], str, str]]:
 
 
 @pytest.fixture
-async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
+async def parts(tmp_path: Path) -> AsyncIterator[Components]:
     """Give the real desk with a fast embedder, over an index of the secrets."""
     embedder = WordEmbedder()
     write(tmp_path / "pages")
@@ -132,12 +132,12 @@ async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
         gate=load_gate(0.0),
         wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )
-    yield Parts(index, None, "", None, pipeline, desk)
+    yield Components(index, None, "", None, pipeline, desk)
     await index.close()
 
 
 @pytest.fixture
-async def client(parts: Parts, tmp_path: Path) -> AsyncIterator[Client]:
+async def client(parts: Components, tmp_path: Path) -> AsyncIterator[Client]:
     # Beyond a rate nothing is searched: a refusal would show nothing, and prove nothing.
     settings = settings_for(
         tmp_path, dev_identities=True, rate_per_user_per_minute=0, rate_per_channel_per_minute=0
@@ -190,7 +190,7 @@ async def test_no_page_opens_for_a_browser_that_may_not_read_it(client: Client) 
     assert opened == readable(frozenset({"everyone"}))
 
 
-async def test_no_outcome_in_private_holds_what_the_asker_may_not_read(parts: Parts) -> None:
+async def test_no_outcome_in_private_holds_what_the_asker_may_not_read(parts: Components) -> None:
     seen: set[int] = set()
     for asker, text, _ in questions(500):
         own = frozenset(map(Principal, principals_of(asker)))
@@ -203,7 +203,9 @@ async def test_no_outcome_in_private_holds_what_the_asker_may_not_read(parts: Pa
     assert seen == readable(frozenset(itertools.chain(*map(principals_of, ASKERS))))
 
 
-async def test_a_channel_reads_what_everyone_may_and_the_asker_alone_more(parts: Parts) -> None:
+async def test_a_channel_reads_what_everyone_may_and_the_asker_alone_more(
+    parts: Components,
+) -> None:
     fuller = 0
     for asker, text, _ in questions(200):
         outcome = await in_channel(parts, asker, text)
@@ -215,7 +217,7 @@ async def test_a_channel_reads_what_everyone_may_and_the_asker_alone_more(parts:
     assert fuller > 10
 
 
-async def in_channel(parts: Parts, asker: Mapping[str, object], text: str) -> Outcome:
+async def in_channel(parts: Components, asker: Mapping[str, object], text: str) -> Outcome:
     own = frozenset(map(Principal, principals_of(asker)))
     asked = message(text, platform="slack", private=False, principals=own)
     audience = Audience("channel", frozenset({EVERYONE}))

@@ -14,7 +14,7 @@ from bot.adapters import rest
 from bot.domain.health import ComponentStatus
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.offices import ReadsEverything
 from tests.bot.server import record_api
 from tests.bot.shelves import documents_api

@@ -14,7 +14,7 @@ from bot.adapters import slack
 from bot.adapters.slack.wire.actions import MORE
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.saying import PAGE
 from tests.bot.adapters.slack import events, server
 from tests.bot.adapters.slack.clock import unhurried

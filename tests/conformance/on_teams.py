@@ -17,7 +17,7 @@ from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.said.files import Files
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.saying import PAGE
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant import names

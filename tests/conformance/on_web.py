@@ -19,7 +19,7 @@ from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
 from bot.doors.identity import person_of
 from bot.gating.gate import load_gate
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.web.stand_in import OnePage, exchange_of
 from tests.bot.offices import ReadsEverything
 from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote

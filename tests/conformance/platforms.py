@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient
 
 from bot.domain.ports import Channel, Inbox, Notes
 from bot.domain.settings import Settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.conformance.shelf import SlowShelf
 
 Client = TestClient[Any, Any]

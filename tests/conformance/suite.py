@@ -18,7 +18,7 @@ from bot.domain.ports import Admits, AnswersInquiries, Channel, Inbox
 from bot.domain.types import Message, Policy, Refusal
 from bot.doors.doors import mount_doors
 from bot.introductions import Introductions
-from bot.store.store import Store, migrate, open_store, sqlite_url
+from bot.store.database import Store, migrate, open_store, sqlite_url
 from tests.bot.attachments.files import PdfOfText
 from tests.bot.inboxes import inbox_over, running
 from tests.conformance.case import Case

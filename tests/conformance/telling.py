@@ -14,7 +14,7 @@ from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
 from bot.escalations.ports import Outbox
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.types import EVERYONE
 from tests.bot.offices import ReadsPages
 from tests.conformance.desks import PAGE_809

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.domain.types import Interaction, Message, Person, Platform, Thread
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from tests.delivering.post import Asked, Post, Sending
 
 PATIENCE_SECONDS = 120.0

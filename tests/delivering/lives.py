@@ -21,12 +21,12 @@ from typing import cast
 import aiohttp
 from aiohttp import web
 
-from bot.app import build
+from bot.app.build import build
+from bot.app.components import open_components
 from bot.desk import Desk
 from bot.domain.settings import Settings
 from bot.domain.types import Message, Outcome
-from bot.parts import open_parts
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from tests.bot.fakes import EchoDesk, MemoryEngine, replied
 
 _START_SECONDS = 60.0
@@ -95,7 +95,7 @@ async def lives(live: Live, data_dir: Path, platform_url: str) -> AsyncIterator[
 
 async def serve(settings: Settings, port: int, tells: Connection) -> None:
     """Be a server, and tell when it takes events."""
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         store = await open_store(sqlite_url(settings.data_dir))
         desk = cast("Desk", EchoDesk(_thinks))
         app = build(settings, replace(parts, desk=desk), store, MemoryEngine())

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from bot.domain.health import ComponentStatus
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.board.state_app import Told, state_app
 from tests.bot.server import settings_for
 from tests.bot.store.busy_record import fill

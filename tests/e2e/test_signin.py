@@ -16,7 +16,7 @@ from playwright.async_api import Browser, Page, expect
 from bot.domain.settings import Settings
 from bot.doors.doors import mount_doors
 from bot.pages import frame
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.server import TOKEN, settings_for
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, launched, visiting
 from tests.e2e.conftest import Served

@@ -50,7 +50,7 @@ def test_a_later_start_changes_nothing_and_costs_little_beyond_its_imports(
     sample_data: Path, tmp_path: Path
 ) -> None:
     """Three seconds is the promise on an idle machine; a busy one is compared with itself."""
-    imports = _seconds_of("import bot.commands.serving, bot.durable.engine")
+    imports = _seconds_of("import bot.app.cli.serve, bot.inbox.engine")
     shutil.copytree(sample_data, tmp_path, dirs_exist_ok=True)
     for again in serving(tmp_path):
         assert "0 added, 0 changed" in again.said

@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Locator, expect
 
 from bot.domain.cases import Act, Actor
 from bot.domain.types import InteractionId
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.web.stand_in import OnePage, chat_app
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting
 from tests.e2e.test_web_states import PatientDesk, found_in_both_schemes

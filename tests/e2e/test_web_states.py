@@ -26,7 +26,7 @@ from bot.domain.types import (
     Stage,
     Trace,
 )
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from tests.bot.adapters.web.stand_in import QUOTE, SOURCE, OnePage, chat_app
 from tests.builders import route
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, visiting

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from tqdm import tqdm
 
+from bot.app.components import Components, open_components
 from bot.desk import Desk
 from bot.domain.handoff import HandoffWording
 from bot.domain.settings import Settings
@@ -23,7 +24,6 @@ from bot.evaluating.questions import load_questions
 from bot.evaluating.recording import RecordingComposer
 from bot.evaluating.report import Report
 from bot.gating.gate import load_gate
-from bot.parts import Parts, open_parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.question import condense
 from ingestion.chunking.chunker import CHUNKER
@@ -63,7 +63,7 @@ class Measured:
 class Opened:
     """The parts of a process, and who looks over the shoulder of its composer."""
 
-    parts: Parts
+    parts: Components
     composer: RecordingComposer
 
     def subject(self, one: EvalSet) -> Subject:
@@ -128,7 +128,9 @@ async def opened(
 
     settings = _settings(one, model_url)
     superseded = IngestionSettings(_env_file=None).confluence_superseded_labels
-    async with open_parts(settings, observe, today=lambda: TODAY, superseded=superseded) as parts:
+    async with open_components(
+        settings, observe, today=lambda: TODAY, superseded=superseded
+    ) as parts:
         await _index(one, parts, settings.data_dir)
         yield Opened(parts, recorders[0])
 
@@ -193,7 +195,7 @@ def _settings(one: EvalSet, model_url: str | None) -> Settings:
     )
 
 
-async def _index(one: EvalSet, parts: Parts, data_dir: Path) -> None:
+async def _index(one: EvalSet, parts: Components, data_dir: Path) -> None:
     for space, path in one.spaces.items():
         report = await sync_folder(
             Folder(path, space),

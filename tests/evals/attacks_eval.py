@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bot.adapters.slack.calling import pacing
-from bot.observing.logs import set_up_logs
+from bot.observability.logs import set_up_logs
 from tests.slack.payloads import written, wrong_in
 from tests.slack.siege import CARRIERS, besieged
 from tests.whole.hostile_pages import SECRET

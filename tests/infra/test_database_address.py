@@ -14,8 +14,8 @@ from sqlalchemy.exc import OperationalError
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.settings import Settings
-from bot.durable.engine import engine_url
-from bot.store.store import database_url, prepare
+from bot.inbox.engine import engine_url
+from bot.store.database import database_url, prepare
 from ingestion.errors import LedgerUnavailable
 from ingestion.records.assembly import records_at
 from tests import postgres

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from bot.adapters.slack.calling import pacing
-from bot.observing.logs import set_up_logs
+from bot.observability.logs import set_up_logs
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 from tests.bot.server import settings_for

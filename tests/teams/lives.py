@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from bot.adapters.teams.showing import replies
-from bot.observing.logs import set_up_logs
+from bot.observability.logs import set_up_logs
 from tests.bot.server import settings_for
 from tests.delivering.lives import serve
 from tests.teams.tenant import Local, on_teams

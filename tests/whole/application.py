@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.app import build
+from bot.app.build import build
+from bot.app.components import Components
 from bot.desk import Desk
 from bot.domain.handoff import HandoffWording
 from bot.domain.settings import Settings
 from bot.gating.gate import load_gate
-from bot.parts import Parts
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import fingerprint_of, open_index
@@ -45,7 +45,7 @@ async def over_marked_pages(settings: Settings) -> AsyncIterator[Client]:
         wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
     )
     store = await open_store(sqlite_url(folder))
-    parts = Parts(index, None, "", None, pipeline, desk)
+    parts = Components(index, None, "", None, pipeline, desk)
     app = build(settings, parts, store, MemoryEngine())
     async with TestClient(TestServer(app, host="127.0.0.1")) as served:
         yield served

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from bot.app.components import open_components
 from bot.domain.settings import Settings
-from bot.parts import open_parts
 from ingestion.sync.sync import Folder, sync_folder
 
 WIKI = "https://wiki.example.com/IT/"
@@ -26,7 +26,7 @@ def page_of(number: int) -> str:
 async def index_attacks(settings: Settings, attacks: Sequence[str], folder: Path) -> None:
     """Index a page for every attack, each in title, section and text."""
     _write(attacks, folder)
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         await sync_folder(
             Folder(folder, "IT", base_url=WIKI),
             parts.index,

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import fields, replace
 
+from bot.app.components import open_components
 from bot.domain.settings import Settings
 from bot.domain.types import Escalation, Interaction, Response, Trace
-from bot.parts import open_parts
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from ingestion.sync.sync import Folder, sync_folder
 from tests.bot.house import house
 from tests.conformance.on_web import OnWeb
@@ -35,7 +35,7 @@ def questions() -> list[str]:
 
 async def index_sample(settings: Settings) -> None:
     """Index the sample company's pages."""
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         for space, folder in SPACES.items():
             await sync_folder(
                 Folder(folder, space),

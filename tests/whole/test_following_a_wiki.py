@@ -14,10 +14,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.app import build
+from bot.app.build import build
+from bot.app.components import open_components
 from bot.domain.settings import Settings
-from bot.parts import open_parts
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from ingestion.config import load_settings
 from ingestion.runs.schedule import Cadence
 from rag.index.embedded.index import open_index
@@ -56,7 +56,7 @@ async def until(happened: Callable[[], Awaitable[object]], seconds: float = 80) 
 async def served(data_dir: Path) -> AsyncIterator[SearchIndex]:
     """Serve with what the environment names, and yield the server's own index."""
     settings = Settings(_env_file=None, data_dir=data_dir, tenant=TENANT)
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         store = await open_store(sqlite_url(data_dir))
         try:
             app = build(settings, parts, store, MemoryEngine(), ingestion=load_settings())
@@ -70,7 +70,7 @@ async def test_new_changed_moved_deleted_and_restricted_pages_are_seen_without_a
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingestion.assembly.MAINTENANCE_SECONDS", 0.2)
-    monkeypatch.setattr("bot.app.shelves.cadence_of", lambda _: Cadence(changes=0.5, whole=1.0))
+    monkeypatch.setattr("bot.app.documents.cadence_of", lambda _: Cadence(changes=0.5, whole=1.0))
     site = wiki(6)
     changed, moved, deleted, restricted = [page.id for page in site.current()][:4]
     async with LocalConfluence(site, "cloud").serving() as server:

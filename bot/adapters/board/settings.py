@@ -23,7 +23,7 @@ from bot.domain.usage import Pause
 from bot.domain.users import short_actor_name
 from bot.doors.demo import names_of
 from bot.doors.identity import needs
-from bot.observing.audit import masked
+from bot.observability.request_log import mask_credentials
 
 PATH = "/board/settings"
 LONGEST_REASON = 300
@@ -198,7 +198,7 @@ def _shown_value(value: object, field: FieldInfo) -> str:
             return ", ".join(sorted(map(str, value))) or "none"
         case _:
             # An address may carry a password.
-            return masked(str(value))
+            return mask_credentials(str(value))
 
 
 def _channel(kept: PolicyRecord, names: Mapping[str, str]) -> ChannelView:

@@ -13,7 +13,7 @@ from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.run_leases import RunLease, RunLeases
 from bot.chat.commands.run_message import Clock, Elsewhere, RunMessage, Screen, TakenOver
 from bot.domain.errors import StoreUnavailable
-from bot.observing.trouble import Trouble
+from bot.observability.logs import LastingTrouble
 
 BEAT_SECONDS = 5.0
 LOOK_SECONDS = 10.0
@@ -122,7 +122,7 @@ class RunFollowers:
             await each
 
     async def _beat(self, message: RunMessage) -> None:
-        trouble = Trouble("orders.run_beat")
+        trouble = LastingTrouble("orders.run_beat")
         while True:
             await self._time.pause(BEAT_SECONDS)
             try:
@@ -133,7 +133,7 @@ class RunFollowers:
                 trouble.note(None)
 
     async def _look(self) -> None:
-        trouble = Trouble("orders.runs_left")
+        trouble = LastingTrouble("orders.runs_left")
         while not self._stopping.is_set():
             try:
                 await self._adopt()

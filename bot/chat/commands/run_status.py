@@ -15,7 +15,7 @@ from bot.chat.commands.types import FollowsRuns
 from bot.chat.documents import Failure, Run
 from bot.domain.errors import StoreUnavailable
 from bot.domain.text.formatting import rough_duration
-from bot.observing.trouble import Trouble
+from bot.observability.logs import LastingTrouble
 
 RunState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "gone"]
 """interrupted: killed, and not gone on with yet. gone: it can't be followed any more."""
@@ -218,7 +218,7 @@ class RunWatcher:
         Never raises: what can't be followed any longer ends with a ``note`` that says so.
         """
         last, told_at, well_at = None, self._clock(), self._clock()
-        trouble = Trouble("orders.following")
+        trouble = LastingTrouble("orders.following")
         while True:
             told, now = await self._look(run_id, trouble), self._clock()
             if told is not None and told.state != "interrupted":
@@ -232,7 +232,7 @@ class RunWatcher:
                     return
             await self._pause(LOOK_SECONDS)
 
-    async def _look(self, run_id: str, trouble: Trouble) -> RunStatus | None:
+    async def _look(self, run_id: str, trouble: LastingTrouble) -> RunStatus | None:
         """Return how far a run is; None while that can't be read."""
         try:
             first = await self._runs.get(run_id)

@@ -1,4 +1,4 @@
-"""Runs the migrations on the connection that bot.store.store hands over."""
+"""Run the migrations on the connection that bot.store.database hands over."""
 
 from alembic import context
 

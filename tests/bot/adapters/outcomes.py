@@ -16,7 +16,7 @@ from bot.domain.types import (
     Source,
     Trace,
 )
-from bot.durable.delivery import delivery_id
+from bot.inbox.outbox import delivery_id
 
 TRACE = Trace(route=Route(Intent.DOMAIN, 1.0, "rule", "vpn down?"))
 

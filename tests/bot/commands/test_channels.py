@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from bot.__main__ import main
-from bot.commands import pausing
-from bot.commands.channels import channels
+from bot.app.cli import administration
+from bot.app.cli.administration import channels
 from bot.domain.record_reports import AuditRecord
 from bot.domain.settings import Settings
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 
 NOTHING = dict.fromkeys(["spaces", "answers", "follow_ups", "people", "model", "other_bots"])
 
@@ -68,7 +68,7 @@ async def test_each_change_is_kept_with_the_systems_user(configured: Path) -> No
 
     (act,) = await acts(configured)
     assert (act.actor, act.act, act.subject) == (
-        pausing.operator(),
+        administration.operator(),
         "set policy",
         "teams:19:x@thread",
     )

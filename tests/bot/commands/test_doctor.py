@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands.ask import ask
-from bot.commands.doctor import doctor
+from bot.app.cli.doctor import doctor
+from bot.app.cli.questions import ask
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.settings import Settings
 from rag.factory import open_embedder

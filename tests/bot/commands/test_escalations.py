@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands import pausing
-from bot.commands.escalations import escalations
+from bot.app.cli import administration
+from bot.app.cli.administration import escalations
 from bot.domain.cases import Actor
 from bot.domain.errors import EscalationTaken, InteractionUnknown
 from bot.domain.settings import Settings
 from bot.domain.types import InteractionId
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.store.filled import add_escalation, add_interaction
 
 
@@ -47,14 +47,14 @@ async def test_what_is_done_leaves_the_list_and_an_act(
     await add_two(store)
 
     assert await escalations(configured, done="i1", everything=False, limit=10) == 0
-    assert capsys.readouterr().out.startswith(f"Resolved by {pausing.operator()} on 20")
+    assert capsys.readouterr().out.startswith(f"Resolved by {administration.operator()} on 20")
 
     await escalations(configured, done=None, everything=False, limit=10)
     assert "i1  " not in capsys.readouterr().out
     await escalations(configured, done=None, everything=True, limit=10)
-    assert f"[resolved by {pausing.operator()}] help with" in capsys.readouterr().out
+    assert f"[resolved by {administration.operator()}] help with" in capsys.readouterr().out
     (act,) = await store.audits.newest("default", 10)
-    assert (act.actor, act.subject) == (pausing.operator(), "i1")
+    assert (act.actor, act.subject) == (administration.operator(), "i1")
 
 
 async def test_a_list_that_is_cut_says_so(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands.evaluating import certifying, evaluating
+from bot.app.cli.questions import run_certification, run_evaluation
+from bot.app.components import gate_path
 from bot.gating.gate import GATE_FILE
-from bot.parts import gate_path
 from tests.bot.house import write_index
 from tests.bot.server import settings_for
 
@@ -48,7 +48,7 @@ async def test_a_report_is_printed_and_written(
     settings = settings_for(tmp_path)
     await write_index(settings, tmp_path / "pages")
 
-    assert await evaluating(settings, questions, out=tmp_path / "report.json") == 0
+    assert await run_evaluation(settings, questions, out=tmp_path / "report.json") == 0
 
     assert "1 answerable, 1 generic" in capsys.readouterr().out
     assert json.loads((tmp_path / "report.json").read_text())["run"]["kinds"]["answerable"] == 1
@@ -61,7 +61,7 @@ async def test_too_few_questions_certify_nothing_and_say_so(
     await write_index(settings, tmp_path / "pages")
     assert gate_path(settings) == GATE_FILE
 
-    assert await certifying(settings, questions) == 1
+    assert await run_certification(settings, questions) == 1
 
     assert "Nothing can be promised" in capsys.readouterr().out
     assert gate_path(settings) == tmp_path / "gate.json"

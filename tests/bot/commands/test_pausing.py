@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bot.__main__ import main
-from bot.commands import pausing
+from bot.app.cli import administration
 from bot.domain.settings import Settings, load_settings
 from bot.domain.usage import Pause
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 
 
 async def current(configured: Settings) -> Pause | None:
@@ -25,7 +25,7 @@ async def test_a_pause_is_recorded_with_its_reason_and_who_made_it(
 ) -> None:
     configured = load_settings(_env_file=None, data_dir=tmp_path)
 
-    assert await pausing.pause(configured, reason="We move the wiki", by="ops") == 0
+    assert await administration.pause(configured, reason="We move the wiki", by="ops") == 0
     paused = await current(configured)
     assert paused is not None
     assert (paused.reason, paused.by) == ("We move the wiki", "ops")
@@ -36,7 +36,7 @@ async def test_a_pause_is_recorded_with_its_reason_and_who_made_it(
 
 async def test_nobody_named_is_the_systems_user(tmp_path: Path) -> None:
     configured = load_settings(_env_file=None, data_dir=tmp_path)
-    await pausing.pause(configured, reason="We move the wiki")
+    await administration.pause(configured, reason="We move the wiki")
     paused = await current(configured)
 
     assert paused is not None
@@ -47,10 +47,13 @@ async def test_resuming_answers_again_and_says_when_there_was_nothing_to_resume(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     configured = load_settings(_env_file=None, data_dir=tmp_path)
-    await pausing.pause(configured, reason="We move the wiki")
+    await administration.pause(configured, reason="We move the wiki")
     capsys.readouterr()
 
-    assert [await pausing.resume(configured), await pausing.resume(configured)] == [0, 0]
+    assert [await administration.resume(configured), await administration.resume(configured)] == [
+        0,
+        0,
+    ]
     assert capsys.readouterr().out == "Questions are answered again.\nIt was not paused.\n"
     assert await current(configured) is None
 

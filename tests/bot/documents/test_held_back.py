@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.chat.commands.reindexing import MassDeleteAlert
 from bot.domain.errors import DeliveryFailed
-from bot.store.store import Store
+from bot.store.database import Store
 
 WHY = "41 of 50 pages would be removed."
 

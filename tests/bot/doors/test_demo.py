@@ -6,7 +6,7 @@ import pytest
 
 from bot.doors.demo import demo_allowed
 from bot.doors.signing import Signer, signing_key
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.server import PAGE_VIEW, TOKEN, Client, serving, settings_for
 
 SLACK = {"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}

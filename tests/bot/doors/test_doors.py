@@ -10,7 +10,7 @@ from aiohttp import ClientResponse, web
 
 from bot.domain.errors import SettingInvalid
 from bot.doors.doors import mount_doors
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 
 SLACK = {"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.server import TOKEN, Client, serving, settings_for
 
 FORM = "application/x-www-form-urlencoded"

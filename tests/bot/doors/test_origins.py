@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.server import PAGE_VIEW, TOKEN, Client, serving, settings_for
 
 PUBLIC = {"host": "0.0.0.0", "public_url": "https://desk.example"}  # noqa: S104 - the case

@@ -13,7 +13,7 @@ from aiohttp.test_utils import make_mocked_request
 from bot.domain.text.source_links import link_to_quote
 from bot.domain.users import SignedIn
 from bot.doors.sessions import SESSION_SECONDS, KeepsSessions, Sessions
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 
 PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs the token

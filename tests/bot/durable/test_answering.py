@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import Escalation, Inquiry, Message, Outcome, Person, Refusal, Reply, Stage
-from bot.durable.answering import Answering
+from bot.inbox.worker import MessageAnswerer
 from tests.bot.fakes import EchoDesk, OpenAdmission, replied
 from tests.builders import message
 
@@ -33,7 +33,7 @@ class ClosedAdmission:
 async def test_the_desks_outcome_is_the_answer() -> None:
     stages = Stages()
 
-    outcome = await Answering(OpenAdmission(), EchoDesk()).answer(message("hi"), stages)
+    outcome = await MessageAnswerer(OpenAdmission(), EchoDesk()).answer(message("hi"), stages)
 
     assert outcome == replied("You said: hi")
     assert stages.seen == [Stage.ROUTING]
@@ -43,7 +43,7 @@ async def test_an_admission_that_breaks_becomes_an_escalation() -> None:
     stages = Stages()
 
     with capture_logs() as logs:
-        outcome = await Answering(ClosedAdmission(), EchoDesk()).answer(message("hi"), stages)
+        outcome = await MessageAnswerer(ClosedAdmission(), EchoDesk()).answer(message("hi"), stages)
 
     assert isinstance(outcome.response, Escalation)
     assert outcome.response.question == "hi"
@@ -63,7 +63,7 @@ class RefusingAdmission:
 async def test_a_message_that_is_not_worked_on_never_reaches_the_desk() -> None:
     desk = EchoDesk()
 
-    outcome = await Answering(RefusingAdmission(), desk).answer(message("hi"), Stages())
+    outcome = await MessageAnswerer(RefusingAdmission(), desk).answer(message("hi"), Stages())
 
     assert isinstance(outcome.response, Reply)
     assert outcome.response.text == "Please ask again tomorrow."
@@ -81,7 +81,7 @@ class UnreadableRecord:
 
 async def test_without_the_record_there_is_no_outcome() -> None:
     with pytest.raises(StoreUnavailable):
-        await Answering(UnreadableRecord(), EchoDesk()).answer(message("hi"), Stages())
+        await MessageAnswerer(UnreadableRecord(), EchoDesk()).answer(message("hi"), Stages())
 
 
 async def test_being_cancelled_is_no_outcome() -> None:
@@ -90,7 +90,7 @@ async def test_being_cancelled_is_no_outcome() -> None:
         return replied("late")
 
     work = asyncio.create_task(
-        Answering(OpenAdmission(), EchoDesk(forever)).answer(message("hi"), Stages())
+        MessageAnswerer(OpenAdmission(), EchoDesk(forever)).answer(message("hi"), Stages())
     )
     await asyncio.sleep(0.01)
     work.cancel()
@@ -109,7 +109,7 @@ async def test_who_asked_is_known_also_when_the_desk_stops() -> None:
     async def broken(_: Message) -> Outcome:
         raise RuntimeError("boom")
 
-    outcome = await Answering(Introducing(), EchoDesk(broken)).answer(message("hi"), Stages())
+    outcome = await MessageAnswerer(Introducing(), EchoDesk(broken)).answer(message("hi"), Stages())
 
     assert isinstance(outcome.response, Escalation)
     assert outcome.asker == anna

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.builders import message
 
 BACKLOG = 40

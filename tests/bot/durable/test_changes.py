@@ -9,14 +9,14 @@ import pytest
 
 from bot.domain.errors import InteractionUnknown
 from bot.domain.types import Message
-from bot.durable.work import Limits
-from bot.store.store import Store
+from bot.inbox.worker import WorkLimits
+from bot.store.database import Store
 from tests.bot.fakes import Board, EchoDesk, Gate, replied
 from tests.bot.inboxes import inbox_over, running
 from tests.bot.recorded import becomes, posted, recorded, spoken
 from tests.builders import message
 
-PATIENT = Limits(drain_seconds=10)
+PATIENT = WorkLimits(drain_seconds=10)
 
 
 def asked(number: int) -> Message:

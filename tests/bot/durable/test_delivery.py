@@ -15,8 +15,8 @@ from bot.domain.types import (
     PostedRef,
     Stage,
 )
-from bot.durable.delivery import Deliverer, delivery_id
-from bot.store.store import Store
+from bot.inbox.outbox import Deliverer, delivery_id
+from bot.store.database import Store
 from tests.bot.fakes import Board, replied
 from tests.bot.recorded import answered
 from tests.builders import message
@@ -82,7 +82,7 @@ class SilentBoard(Board):
 async def test_a_platform_that_never_answers_is_given_up(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.durable.delivery._DEADLINE_SECONDS", 0.05)
+    monkeypatch.setattr("bot.inbox.outbox._DEADLINE_SECONDS", 0.05)
     deliver, interaction = await to_post(store, SilentBoard())
 
     with pytest.raises(DeliveryFailed, match="slack did not answer"):

@@ -14,9 +14,9 @@ from structlog.testing import capture_logs
 from bot.domain.errors import EngineUnavailable, InboxUnavailable
 from bot.domain.settings import load_settings
 from bot.domain.types import InteractionId, Unfinished
-from bot.durable.engine import DbosEngine, Run, engine_url
-from bot.durable.work import Limits
-from bot.store.store import Store
+from bot.inbox.engine import DbosEngine, RunWork, engine_url
+from bot.inbox.worker import WorkLimits
+from bot.store.database import Store
 from tests.bot.boards import EventfulBoard
 from tests.bot.fakes import Board, EchoDesk, Gate, replied
 from tests.bot.house import until
@@ -48,7 +48,7 @@ def engine_in(folder: Path) -> DbosEngine:
 
 
 @asynccontextmanager
-async def started(folder: Path, run: Run) -> AsyncIterator[DbosEngine]:
+async def started(folder: Path, run: RunWork) -> AsyncIterator[DbosEngine]:
     engine = engine_in(folder)
     await engine.start(run)
     try:
@@ -167,7 +167,7 @@ async def test_what_ended_long_ago_is_forgotten_and_the_rest_is_not(
         await asyncio.sleep(0.1)
         assert runs.seen == [ID]
 
-        monkeypatch.setattr("bot.durable.engine._KEPT", timedelta(0))
+        monkeypatch.setattr("bot.inbox.engine._ENDED_KEPT_FOR", timedelta(0))
         await engine.forget()
         await engine.begin("w1", ID)
         await until(lambda: len(runs.seen) == 2)
@@ -204,7 +204,7 @@ async def test_whatever_becomes_of_the_engines_file_the_record_is_worked_off(
 ) -> None:
     gate, board = Gate(), Board()
     later = message("And then?", message_id="m2", platform="slack", thread="t2")
-    limits = Limits(drain_seconds=0)
+    limits = WorkLimits(drain_seconds=0)
     first = inbox_over(store, desk=EchoDesk(gate), engine=engine_in(tmp_path), limits=limits)
     async with running(first) as inbox:
         for asked in (ASKED, later):

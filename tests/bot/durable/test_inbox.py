@@ -9,8 +9,8 @@ from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, S
 from bot.domain.handoff import HANDOFF_OFFER
 from bot.domain.outcomes import UNAVAILABLE
 from bot.domain.types import Escalation, Interaction, InteractionId, Message, Outcome, Stage
-from bot.durable.work import Limits
-from bot.store.store import Store
+from bot.inbox.worker import WorkLimits
+from bot.store.database import Store
 from bot.store.work import StoredWork
 from tests.bot.fakes import Board, EchoDesk, Gate, replied
 from tests.bot.inboxes import inbox_over, running
@@ -18,8 +18,8 @@ from tests.bot.recorded import answered, becomes, posted, recorded, spoken
 from tests.builders import activities, message
 
 NOBODY = InteractionId("00000000-0000-0000-0000-000000000000")
-PATIENT = Limits(drain_seconds=10)
-AT_ONCE = Limits(drain_seconds=0)
+PATIENT = WorkLimits(drain_seconds=10)
+AT_ONCE = WorkLimits(drain_seconds=0)
 
 
 def asked(number: int, *, thread: str = "t1") -> Message:
@@ -169,7 +169,7 @@ async def test_no_more_is_done_at_once_than_allowed(store: Store) -> None:
         return replied("ok")
 
     desk = EchoDesk(until_three)
-    async with running(inbox_over(store, desk=desk, limits=Limits(concurrency=3))) as inbox:
+    async with running(inbox_over(store, desk=desk, limits=WorkLimits(concurrency=3))) as inbox:
         ids = [await inbox.accept(asked(number, thread=f"t{number}")) for number in range(9)]
         await asyncio.gather(*(inbox.outcome(interaction_id) for interaction_id in ids))
 
@@ -179,7 +179,7 @@ async def test_no_more_is_done_at_once_than_allowed(store: Store) -> None:
 
 async def test_a_full_queue_refuses_and_keeps_nothing(store: Store) -> None:
     gate = Gate()
-    limits = Limits(waiting=2, drain_seconds=1)
+    limits = WorkLimits(waiting=2, drain_seconds=1)
     async with running(inbox_over(store, desk=EchoDesk(gate), limits=limits)) as inbox:
         await inbox.accept(asked(1))
         await inbox.accept(asked(2))
@@ -196,7 +196,7 @@ async def test_a_full_queue_refuses_and_keeps_nothing(store: Store) -> None:
 
 
 async def test_a_burst_never_exceeds_the_queue(store: Store) -> None:
-    limits = Limits(waiting=5, drain_seconds=0)
+    limits = WorkLimits(waiting=5, drain_seconds=0)
     async with running(inbox_over(store, desk=EchoDesk(Gate()), limits=limits)) as inbox:
         results = await asyncio.gather(
             *(inbox.accept(asked(number)) for number in range(30)), return_exceptions=True
@@ -267,7 +267,7 @@ async def test_a_desk_that_breaks_becomes_an_escalation_without_the_exceptions_t
 
 
 async def test_a_desk_that_hangs_is_given_up(store: Store) -> None:
-    limits = Limits(deadline_seconds=0.05)
+    limits = WorkLimits(deadline_seconds=0.05)
     async with running(inbox_over(store, desk=EchoDesk(Gate()), limits=limits)) as inbox:
         outcome = await inbox.outcome(await inbox.accept(message("hello")))
 
@@ -312,7 +312,7 @@ async def test_nobody_knows_what_was_never_asked(store: Store) -> None:
 
 async def test_closing_waits_for_what_runs_and_takes_no_more(store: Store) -> None:
     gate = Gate()
-    opened = inbox_over(store, desk=EchoDesk(gate), limits=Limits(drain_seconds=5))
+    opened = inbox_over(store, desk=EchoDesk(gate), limits=WorkLimits(drain_seconds=5))
     await opened.keeper.start()
     interaction_id = await opened.inbox.accept(message("hello"))
     await gate.reached.wait()
@@ -353,7 +353,7 @@ async def rename(store: Store, table: str, name: str) -> None:
 async def test_a_record_that_breaks_during_the_work_is_written_when_it_is_back(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.durable.posting._FIRST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr("bot.inbox.outbox._FIRST_PAUSE_SECONDS", 0.05)
     gate = Gate()
     desk = EchoDesk(gate)
     with capture_logs() as logs:
@@ -387,7 +387,7 @@ async def test_hostile_text_is_kept_and_answered(store: Store) -> None:
 async def test_a_burst_over_many_threads_loses_and_repeats_nothing(store: Store) -> None:
     desk = EchoDesk()
     messages = [asked(number, thread=f"t{number % 20}") for number in range(60)]
-    async with running(inbox_over(store, desk=desk, limits=Limits(drain_seconds=30))) as inbox:
+    async with running(inbox_over(store, desk=desk, limits=WorkLimits(drain_seconds=30))) as inbox:
         await asyncio.gather(*(inbox.accept(item) for item in messages for _ in range(2)))
 
     assert sorted(desk.handled) == sorted(item.text for item in messages)

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
+from bot.app.worker import BuiltInbox
 from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown
 from bot.domain.types import InteractionId, Message
-from bot.durable.joining import Opened
-from bot.durable.work import Limits
-from bot.store.store import Store
+from bot.inbox.worker import WorkLimits
+from bot.store.database import Store
 from tests.bot.boards import EventfulBoard, IdleEngine
 from tests.bot.fakes import Board, EchoDesk, Gate, MemoryEngine, replied
 from tests.bot.inboxes import SOON, inbox_over, running
@@ -23,8 +23,8 @@ ID = ASKED.interaction_id
 
 
 def server(
-    store: Store, name: str, board: Board, desk: EchoDesk, *, limits: Limits = SOON
-) -> Opened:
+    store: Store, name: str, board: Board, desk: EchoDesk, *, limits: WorkLimits = SOON
+) -> BuiltInbox:
     return inbox_over(
         store,
         desk=desk,
@@ -106,7 +106,7 @@ async def test_a_question_is_withdrawn_whichever_server_is_told(store: Store) ->
 
 async def test_a_server_that_goes_leaves_its_work_to_another_at_once(store: Store) -> None:
     board, desk = Board(), EchoDesk()
-    leaving = server(store, "one", board, EchoDesk(Gate()), limits=Limits(drain_seconds=0))
+    leaving = server(store, "one", board, EchoDesk(Gate()), limits=WorkLimits(drain_seconds=0))
     async with running(leaving) as inbox:
         await inbox.accept(ASKED)
 
@@ -136,7 +136,7 @@ async def test_the_api_is_refused_where_a_platform_is_told_until_that_is_too_muc
     opened = inbox_over(
         store,
         channels={board.platform: board},
-        limits=Limits(waiting=2, drain_seconds=0),
+        limits=WorkLimits(waiting=2, drain_seconds=0),
         engine=IdleEngine(),
     )
     opened.inbox.open()
@@ -165,7 +165,7 @@ async def test_what_waits_for_a_platform_leaves_room_for_others(store: Store) ->
     opened = inbox_over(
         store,
         channels={board.platform: board},
-        limits=Limits(waiting=1),
+        limits=WorkLimits(waiting=1),
         engine=IdleEngine(),
     )
     opened.inbox.open()
@@ -176,7 +176,7 @@ async def test_what_waits_for_a_platform_leaves_room_for_others(store: Store) ->
 
 
 async def test_what_is_not_done_in_time_is_left_and_said(store: Store) -> None:
-    limits = Limits(drain_seconds=0.05)
+    limits = WorkLimits(drain_seconds=0.05)
     with capture_logs() as logs:
         async with running(inbox_over(store, desk=EchoDesk(Gate()), limits=limits)) as inbox:
             await inbox.accept(ASKED)
@@ -188,7 +188,7 @@ async def test_what_is_not_done_in_time_is_left_and_said(store: Store) -> None:
 async def test_work_that_the_engine_forgot_is_taken_up_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.durable.underway.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("bot.inbox.in_flight.GRACE_SECONDS", 0.0)
     engine = IdleEngine()
     opened = inbox_over(store, engine=engine)
     opened.inbox.open()

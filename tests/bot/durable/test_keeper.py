@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from structlog.testing import capture_logs
 
+from bot.app.worker import BuiltInbox, InboxOptions, build_durable_inbox
 from bot.domain.errors import EngineUnavailable, InboxUnavailable, StoreUnavailable
-from bot.durable.joining import Opened, Surroundings, durable_inbox
-from bot.durable.work import Limits
-from bot.store.store import Store
+from bot.inbox.worker import WorkLimits
+from bot.store.database import Store
 from tests.bot.fakes import EchoDesk, Gate, MemoryEngine, OpenAdmission, Run, replied
 from tests.bot.house import until
 from tests.bot.inboxes import SOON, inbox_over, running
@@ -23,7 +23,7 @@ AWAY = StoreUnavailable("The server is away.")
 
 @pytest.fixture(autouse=True)
 def _quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.durable.keeper._BEAT_SECONDS", 0.02)
+    monkeypatch.setattr("bot.inbox.heartbeat._BEAT_SECONDS", 0.02)
 
 
 class FailingFirst:
@@ -71,17 +71,17 @@ def kept_by(
     prepare: Callable[[], Awaitable[None]] = nothing,
     clean: Callable[[], Awaitable[None]] = nothing,
     alone: bool = False,
-    limits: Limits = SOON,
+    limits: WorkLimits = SOON,
     desk: EchoDesk | None = None,
-) -> Opened:
-    return durable_inbox(
+) -> BuiltInbox:
+    return build_durable_inbox(
         store,
         engine or MemoryEngine(),
         admission=OpenAdmission(),
         desk=desk or EchoDesk(),
         channels={},
         limits=limits,
-        surroundings=Surroundings(alone=alone, prepare=prepare, clean=clean),
+        surroundings=InboxOptions(alone=alone, prepare=prepare, clean=clean),
     )
 
 
@@ -207,7 +207,7 @@ async def test_a_dead_servers_work_is_taken_over_within_a_few_rounds(store: Stor
     assert claim.owner == "living"
 
 
-async def kill(opened: Opened, engine: MemoryEngine) -> None:
+async def kill(opened: BuiltInbox, engine: MemoryEngine) -> None:
     """Stop everything without a word, as kill -9 does; the lease stays."""
     await engine.stop()
     keeper = opened.keeper

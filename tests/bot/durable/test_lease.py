@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.domain.errors import StoreUnavailable
-from bot.durable.lease import Lease
+from bot.inbox.heartbeat import Lease
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Replicas:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("bot.durable.lease.time", made)
+    monkeypatch.setattr("bot.inbox.heartbeat.time", made)
     return made
 
 

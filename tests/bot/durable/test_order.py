@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.domain.types import Interaction, Message
-from bot.durable.order import ThreadOrder
-from bot.store.store import Store
+from bot.inbox.in_flight import ThreadOrder
+from bot.store.database import Store
 from tests.bot.fakes import EchoDesk, MemoryEngine
 from tests.bot.inboxes import inbox_over, running
 from tests.builders import NOON, message
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.usefixtures("_quick_looks")
 
 @pytest.fixture
 def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.durable.order._FIRST_LOOK_SECONDS", 0.002)
-    monkeypatch.setattr("bot.durable.order._LONGEST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("bot.inbox.in_flight._FIRST_POLL_SECONDS", 0.002)
+    monkeypatch.setattr("bot.inbox.in_flight._LONGEST_POLL_SECONDS", 0.01)
 
 
 def arrived(number: int, *, thread: str = "t1") -> Interaction:
@@ -131,7 +131,7 @@ async def test_an_earlier_message_elsewhere_is_waited_for() -> None:
 async def test_an_earlier_message_that_never_ends_is_overtaken_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bot.durable.order._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("bot.inbox.in_flight._PATIENCE_SECONDS", 0.05)
     order = ThreadOrder(Record([arrived(1)]).behind)
 
     async with asyncio.timeout(2), order.turn(arrived(2)):

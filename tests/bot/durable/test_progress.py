@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import Activity, Message, PostedRef, Stage
-from bot.durable.progress import Progress
-from bot.store.store import Store
+from bot.inbox.in_flight import Progress
+from bot.store.database import Store
 from tests.bot.fakes import Board
 from tests.builders import activities, message
 

@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import InteractionId, Message, Outcome
-from bot.durable.inbox import DurableInbox
-from bot.store.store import Store
+from bot.inbox.accept import DurableInbox
+from bot.store.database import Store
 from tests.bot.boards import IdleEngine, QueueingBoard
 from tests.bot.durable.test_lease import Clock
 from tests.bot.fakes import EchoDesk, replied
@@ -67,7 +67,7 @@ async def test_replies_to_one_place_are_posted_one_after_the_other_in_order(stor
 async def test_a_turn_may_come_later_than_a_platform_may_take(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.durable.delivery._DEADLINE_SECONDS", 0.05)
+    monkeypatch.setattr("bot.inbox.outbox._DEADLINE_SECONDS", 0.05)
     board = QueueingBoard()
     inbox = await by_hand(store, board, ONE)
     async with board.place:
@@ -82,7 +82,7 @@ async def test_a_turn_may_come_later_than_a_platform_may_take(
 async def test_a_platform_that_never_answers_gives_the_turn_back(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.durable.delivery._DEADLINE_SECONDS", 0.05)
+    monkeypatch.setattr("bot.inbox.outbox._DEADLINE_SECONDS", 0.05)
     board = QueueingBoard(asyncio.Event().wait)
     inbox = await by_hand(store, board, ONE)
 
@@ -159,8 +159,8 @@ async def test_who_loses_its_lease_while_it_waits_posts_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr("bot.durable.lease.time", clock)
-    monkeypatch.setattr("bot.durable.posting._LEASE_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("bot.inbox.heartbeat.time", clock)
+    monkeypatch.setattr("bot.inbox.outbox._LEASE_CHECK_SECONDS", 0.01)
     board = QueueingBoard()
     opened = inbox_over(store, channels={"slack": board}, engine=IdleEngine(), alone=False)
     async with running(opened) as inbox, board.place:

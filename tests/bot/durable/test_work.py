@@ -31,10 +31,10 @@ from bot.domain.types import (
     PostedRef,
     Stage,
 )
-from bot.durable.inbox import DurableInbox
-from bot.durable.work import Limits
+from bot.inbox.accept import DurableInbox
+from bot.inbox.worker import WorkLimits
 from bot.introductions import UNSURE
-from bot.store.store import Store
+from bot.store.database import Store
 from bot.store.tables import InteractionRow
 from bot.store.work import StoredWork
 from tests.bot.boards import EventfulBoard, Happening, IdleEngine
@@ -56,7 +56,7 @@ def by_hand(
     *,
     desk: EchoDesk | None = None,
     admission: Admits | None = None,
-    limits: Limits = SOON,
+    limits: WorkLimits = SOON,
     alone: bool = True,
 ) -> DurableInbox:
     """Return an inbox that accepts, and works only when ``run`` is called."""
@@ -243,8 +243,8 @@ async def test_a_lease_that_runs_out_while_a_reply_is_posted_stops_it(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, posting = Clock(), asyncio.Event()
-    monkeypatch.setattr("bot.durable.lease.time", clock)
-    monkeypatch.setattr("bot.durable.posting._LEASE_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("bot.inbox.heartbeat.time", clock)
+    monkeypatch.setattr("bot.inbox.outbox._LEASE_CHECK_SECONDS", 0.01)
 
     async def too_long() -> None:
         posting.set()
@@ -329,11 +329,11 @@ async def test_what_may_have_got_through_is_looked_up_before_it_is_posted_again(
 
 @pytest.mark.parametrize(
     ("happens", "limits", "why"),
-    [(FULL, Limits(delivery_hours=0), "full"), (REFUSED, SOON, "gone")],
+    [(FULL, WorkLimits(delivery_hours=0), "full"), (REFUSED, SOON, "gone")],
     ids=["for too long", "refused"],
 )
 async def test_what_will_not_be_taken_is_given_up_and_the_outcome_stays(
-    store: Store, happens: Exception, limits: Limits, why: str
+    store: Store, happens: Exception, limits: WorkLimits, why: str
 ) -> None:
     board = EventfulBoard(happens)
     inbox = by_hand(store, board, limits=limits)
@@ -371,7 +371,7 @@ class PlacingBoard(EventfulBoard):
 @pytest.mark.mended(id="teams-2")
 async def test_a_reply_given_up_after_a_day_leaves_no_placeholder(store: Store) -> None:
     board = PlacingBoard(FULL)
-    inbox = by_hand(store, board, limits=Limits(delivery_hours=0))
+    inbox = by_hand(store, board, limits=WorkLimits(delivery_hours=0))
     await inbox.accept(ASKED)
 
     assert await inbox.run(ID) is None
@@ -509,7 +509,7 @@ async def test_work_that_is_cancelled_stops_the_desk(store: Store) -> None:
 async def test_work_that_keeps_breaking_is_answered_with_an_apology(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.durable.posting._FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("bot.inbox.outbox._FIRST_PAUSE_SECONDS", 0.0)
 
     async def unwritable(asked: Message) -> Outcome:
         outcome = replied(asked.text)

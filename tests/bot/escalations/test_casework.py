@@ -29,7 +29,7 @@ from bot.escalations.case_view import CaseView
 from bot.escalations.casework import LONGEST_REPLY, Casework
 from bot.escalations.reading import IndexReading
 from bot.rendering.wording import NOT_SAID
-from bot.store.store import Store, sqlite_url
+from bot.store.database import Store, sqlite_url
 from rag.errors import IndexUnavailable
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Chunk, ModelCall, Page, Principal, Readers

@@ -10,7 +10,7 @@ import pytest
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import InteractionId, Message
 from bot.escalations.casework import QuestionLinks
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.builders import message
 
 

@@ -12,7 +12,7 @@ from bot.domain.types import Inquiry, Message, Refusal
 from bot.domain.usage import UsageLimits
 from bot.limits.limits import LimitedAdmission
 from bot.limits.notices import AskerNotices, Notices
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.ledger import Door, Ledger
 from tests.bot.recorded import answered
 from tests.builders import NOON, message

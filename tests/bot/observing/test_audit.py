@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from bot.domain.outcomes import unavailable_outcome
 from bot.domain.types import FoundPassage, Intent, Message, Outcome, Reply, Route, Trace
-from bot.observing.audit import HIDDEN, LONGEST_QUERY, Audit, masked
-from bot.observing.logs import set_up_logs
-from bot.observing.tracing.spans import interaction_span
+from bot.observability.logs import set_up_logs
+from bot.observability.request_log import HIDDEN, LONGEST_QUERY, RequestLog, mask_credentials
+from bot.observability.tracing import interaction_span
 from rag.types import ModelCall
 from tests.bot.adapters.outcomes import VPN
 from tests.builders import message
@@ -45,7 +45,7 @@ def lines(
     stream = io.StringIO()
     set_up_logs("info", stream)
     try:
-        Audit(log_questions=log_questions).answered(asked, outcome, 12.345)
+        RequestLog(log_questions=log_questions).answered(asked, outcome, 12.345)
     finally:
         structlog.reset_defaults()
         logging.getLogger().handlers.clear()
@@ -130,7 +130,7 @@ def test_any_question_makes_exactly_one_line(text: str) -> None:
     odd = f"one\ntwo\r\nthree\u2028four\x85five\x00{text}\ud800"
     (line,) = lines(message(odd))
 
-    assert line["user_query"] == masked(odd)
+    assert line["user_query"] == mask_credentials(odd)
 
 
 def test_questions_stay_out_of_the_log_when_told_so() -> None:
@@ -196,7 +196,7 @@ def test_what_people_paste_by_mistake_is_masked(text: str, secret: str) -> None:
     ],
 )
 def test_questions_about_passwords_and_keys_are_left_as_they_are(text: str) -> None:
-    assert masked(text) == text
+    assert mask_credentials(text) == text
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import structlog
 from aiohttp import web
 
-from bot.observing.logs import set_up_logs
+from bot.observability.logs import set_up_logs
 
 SECRET = "tok-4711"
 

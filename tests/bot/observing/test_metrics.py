@@ -15,7 +15,7 @@ from bot.domain.health import ComponentStatus
 from bot.domain.types import Intent, Outcome, Reply, Trace
 from bot.doors.problems import problem, problems
 from bot.escalations.repeating import wish_id
-from bot.observing.metrics import PATH, Metrics, mount_metrics
+from bot.observability.metrics import PATH, Metrics, mount_metrics
 from rag.types import ModelCall
 from tests.bot.house import LIKELY, house
 from tests.bot.server import settings_for

@@ -3,13 +3,13 @@ from __future__ import annotations
 from structlog.testing import capture_logs
 
 from bot.domain.errors import StoreUnavailable
-from bot.observing.trouble import Trouble
+from bot.observability.logs import LastingTrouble
 
 AWAY = StoreUnavailable("The disk is full.")
 
 
 def test_it_is_said_once_that_it_began_and_once_that_it_is_over() -> None:
-    trouble = Trouble("news")
+    trouble = LastingTrouble("news")
     with capture_logs() as logs:
         for error in (None, AWAY, AWAY, None, None):
             trouble.note(error)
@@ -19,7 +19,7 @@ def test_it_is_said_once_that_it_began_and_once_that_it_is_over() -> None:
 
 
 def test_the_words_of_a_defect_are_for_nobody_but_the_log() -> None:
-    trouble = Trouble("news")
+    trouble = LastingTrouble("news")
     with capture_logs() as logs:
         trouble.note(RuntimeError("password=hunter2"))
 

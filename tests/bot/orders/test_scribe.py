@@ -11,7 +11,7 @@ import pytest
 from bot import __version__
 from bot.domain.settings import Settings
 from bot.domain.types import Policy
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry

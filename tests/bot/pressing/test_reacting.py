@@ -9,7 +9,7 @@ import pytest
 from bot.chat.votes import AnswerVotes, Reaction, ReactionVotes
 from bot.domain.errors import InteractionUnknown
 from bot.domain.types import InteractionId, Outcome
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered
 from tests.builders import message

@@ -8,7 +8,7 @@ import pytest
 
 from bot.chat.actions import ActingUser, ActionRejected, ActionTargets, interaction_named
 from bot.domain.types import Interaction, Message, Outcome, Person
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.recorded import answered
 from tests.builders import message

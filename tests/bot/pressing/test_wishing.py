@@ -11,7 +11,7 @@ from bot.domain.handoff import PERSON_REQUEST, person_request
 from bot.domain.outcomes import refused_outcome
 from bot.domain.types import Clarification, Interaction, Message, Outcome, Person, Refusal
 from bot.escalations.repeating import wish_id
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
 from tests.bot.recorded import answered

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.teams.showing.citations import cited
+from bot.app.components import open_components
 from bot.chat.response_view import render
 from bot.domain.types import Reply, Stage
-from bot.parts import open_parts
 from tests.bot.house import write_index
 from tests.bot.server import settings_for
 from tests.builders import NOON, inquiry, message
@@ -29,7 +29,7 @@ async def _quiet(_: Stage, __: int = 0) -> None:
 async def test_the_line_that_answers_is_quoted_under_its_source(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     await write_index(settings, tmp_path / "pages", _pages())
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         outcome = await parts.desk.handle(inquiry(message("vpn says error 809, what now?")), _quiet)
 
     assert isinstance(outcome.response, Reply)

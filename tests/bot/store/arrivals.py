@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import insert
 
 from bot.domain.types import Message
-from bot.store.store import Store
+from bot.store.database import Store
 from bot.store.tables import InteractionRow, UsageRow
 
 

@@ -26,8 +26,8 @@ from bot.domain.types import (
     Thread,
     Trace,
 )
-from bot.store.rows import MICRO, Rows, channel_of, turn_rows
-from bot.store.store import Store
+from bot.store.database import Store
+from bot.store.rows import MICROS_PER_DOLLAR, Rows, channel_of, turn_rows
 from bot.store.tables import (
     ConversationRow,
     EscalationRow,
@@ -179,7 +179,7 @@ class BusyRecord:
                     "model": call.model,
                     "input_tokens": call.input_tokens,
                     "output_tokens": call.output_tokens,
-                    "cost_usd": None if cost is None else cost / MICRO,
+                    "cost_usd": None if cost is None else cost / MICROS_PER_DOLLAR,
                 }
             )
 

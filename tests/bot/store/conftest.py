@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from bot.domain.urls import with_driver
-from bot.store.store import Store, sqlite_url, unopened
+from bot.store.database import Store, sqlite_url, unopened
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import create_engine, func, insert, make_url, select
 
+from bot.store.database import Store
 from bot.store.rows import Rows
-from bot.store.store import Store
 from bot.store.tables import (
     ConversationRow,
     EscalationRow,

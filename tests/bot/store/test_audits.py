@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.store.store import Store
+from bot.store.database import Store
 
 
 async def test_acts_are_listed_newest_first(store: Store) -> None:

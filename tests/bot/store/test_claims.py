@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import update
 
 from bot.domain.types import Claim, InteractionId, Message, PostedRef
-from bot.store.claims import HELD_UP
-from bot.store.store import Store
+from bot.store.database import Store
+from bot.store.leases import LONGEST_HOLD_UP
 from bot.store.tables import InteractionRow
 from tests.bot.fakes import replied
 from tests.bot.recorded import OWNER, answered, recorded
@@ -142,7 +142,7 @@ async def test_an_earlier_message_holds_a_later_one_until_it_is_posted_or_for_a_
         await store.work.posted(first.id, REF)
     elif end == "a minute ago":
         async with store.transactions.writing() as connection:
-            before = datetime.now(UTC) - HELD_UP
+            before = datetime.now(UTC) - LONGEST_HOLD_UP
             await connection.execute(update(InteractionRow).values(finished_at=before))
     elif end == "given up":
         await store.work.fail(first, "Gone.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.store.filled import add_conversation
 from tests.builders import NOON, message
 

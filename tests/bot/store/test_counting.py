@@ -14,9 +14,9 @@ from bot.domain.types import Inquiry, Message
 from bot.domain.usage import Arrival, Spent, UsageLimits
 from bot.limits.limits import WINDOW, LimitedAdmission
 from bot.limits.notices import Notices
-from bot.store import counting
+from bot.store import limits
+from bot.store.database import Store, open_store, sqlite_url
 from bot.store.rows import Rows
-from bot.store.store import Store, open_store, sqlite_url
 from tests.bot.ledger import Door, Ledger
 from tests.bot.store.arrivals import spend, write
 from tests.bot.store.filled import add_escalation, add_interaction
@@ -140,9 +140,9 @@ async def test_spending_is_summed_for_one_tenant_and_for_one_person(store: Store
 
 
 PLANS = {
-    "ix_interactions_person": counting.by_person("default", HERE, WINDOW, 10),
-    "ix_interactions_channel": counting.in_channel("default", HERE, WINDOW, 60, 10),
-    "ix_usage_at": counting.spent("default", MIDNIGHT, NOON, "anna"),
+    "ix_interactions_person": limits.select_arrivals_of_person("default", HERE, WINDOW, 10),
+    "ix_interactions_channel": limits.select_arrivals_in_channel("default", HERE, WINDOW, 60, 10),
+    "ix_usage_at": limits.select_spent("default", MIDNIGHT, NOON, "anna"),
 }
 
 

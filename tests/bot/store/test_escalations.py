@@ -27,7 +27,7 @@ from bot.domain.types import (
 )
 from bot.escalations.lifecycle import SETTLED, UNSETTLED, WAITING
 from bot.escalations.repeating import wish_id
-from bot.store.store import Store, unopened
+from bot.store.database import Store, unopened
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered
 from tests.bot.store.filled import add_escalation, add_interaction, rows

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from bot.store.store import sqlite_url
-from bot.store.transactions import Transactions
+from bot.store.connections import Transactions
+from bot.store.database import sqlite_url
 
 _SLOW = text(
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600000) "

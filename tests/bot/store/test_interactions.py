@@ -22,7 +22,7 @@ from bot.domain.types import (
     Stage,
     Thread,
 )
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered, spoken
 from tests.builders import NOON, activities, message

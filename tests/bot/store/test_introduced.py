@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.domain.types import Attachment, Escalation, Outcome, Person, Trace
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered, recorded

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from bot.domain.errors import StoreUnavailable
-from bot.store.store import Store
+from bot.store.database import Store
 
 SETTINGS = {
     "sqlite": ("PRAGMA synchronous", 2, 1),

@@ -11,23 +11,27 @@ from pathlib import Path
 import pytest
 
 from bot.domain.errors import DataDirInUse
-from bot.store.lock import held
+from bot.store.database import lock_data_dir
 
 
 def test_a_second_holder_is_told_of_the_first(tmp_path: Path) -> None:
-    with held(tmp_path), pytest.raises(DataDirInUse, match="Another server runs"), held(tmp_path):
+    with (
+        lock_data_dir(tmp_path),
+        pytest.raises(DataDirInUse, match="Another server runs"),
+        lock_data_dir(tmp_path),
+    ):
         pass
 
 
 def test_it_can_be_held_again_afterwards(tmp_path: Path) -> None:
-    with held(tmp_path):
+    with lock_data_dir(tmp_path):
         pass
-    with held(tmp_path):
+    with lock_data_dir(tmp_path):
         pass
 
 
 def hold(data_dir: Path, told: Event) -> None:
-    with held(data_dir):
+    with lock_data_dir(data_dir):
         told.set()
         time.sleep(60)
 
@@ -52,13 +56,13 @@ def test_a_holder_in_another_process_keeps_others_out_until_it_is_killed(tmp_pat
         for _ in range(2):
             with (
                 pytest.raises(DataDirInUse, match=r"Stop it, or name another folder.*DATABASE_URL"),
-                held(tmp_path),
+                lock_data_dir(tmp_path),
             ):
                 pass
         holder.kill()
         holder.join()
 
-        with held(tmp_path):
+        with lock_data_dir(tmp_path):
             pass
 
 
@@ -66,12 +70,12 @@ def test_a_folder_that_is_a_file_is_named_with_the_cure(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_text("")
 
-    with pytest.raises(DataDirInUse, match=r"can't be used.*may write to"), held(file):
+    with pytest.raises(DataDirInUse, match=r"can't be used.*may write to"), lock_data_dir(file):
         pass
 
 
 def test_a_lock_that_can_t_be_opened_is_named_with_the_cure(tmp_path: Path) -> None:
     (tmp_path / "server.lock").mkdir()
 
-    with pytest.raises(DataDirInUse, match=r"can't be used.*may write to"), held(tmp_path):
+    with pytest.raises(DataDirInUse, match=r"can't be used.*may write to"), lock_data_dir(tmp_path):
         pass

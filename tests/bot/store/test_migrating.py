@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.types import Clarification, Escalation, Intent, Outcome, Reply, Response, Trace
+from bot.store.database import migrate
 from bot.store.migrations.versions import r0004_searching
 from bot.store.rows import Rows
-from bot.store.store import migrate
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, VPN
 from tests.bot.store.filled import rows
 from tests.bot.store.test_store import migrate_to

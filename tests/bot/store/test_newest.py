@@ -9,7 +9,7 @@ from sqlalchemy import insert, text
 
 from bot.domain.types import Message, Person, Thread
 from bot.store import queries
-from bot.store.store import Store
+from bot.store.database import Store
 from bot.store.tables import InteractionRow
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered
@@ -80,7 +80,7 @@ async def test_it_is_found_by_an_index_however_busy_the_channel_is(
     store: Store, database: str
 ) -> None:
     await _fill(store)
-    statement = queries.newest_of(Thread("slack", "default", "C1", ""), "p7")
+    statement = queries.select_newest_of(Thread("slack", "default", "C1", ""), "p7")
 
     async with store.transactions.reading() as connection:
         explain = "EXPLAIN QUERY PLAN" if database == "sqlite" else "EXPLAIN"

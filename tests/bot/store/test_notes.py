@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.builders import message
 
 

@@ -11,7 +11,7 @@ import pytest
 from bot.domain.cases import Act, Actor, Case, Notice
 from bot.domain.types import InteractionId, PostedRef
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.store.store import Store, unopened
+from bot.store.database import Store, unopened
 from tests.bot.store.filled import add_escalation, add_interaction, rows
 from tests.builders import NOON
 

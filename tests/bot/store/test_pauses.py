@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from bot.store.store import Store, open_store
+from bot.store.database import Store, open_store
 from bot.store.tables import AuditRow
 
 

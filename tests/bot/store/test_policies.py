@@ -8,7 +8,7 @@ import pytest
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import Policy
-from bot.store.store import Store
+from bot.store.database import Store
 from bot.store.tables import PolicyRow
 from tests.bot.store.filled import add
 from tests.builders import NOON

@@ -19,8 +19,8 @@ from bot.domain.record_reports import RetentionResult, Span
 from bot.domain.types import Feedback, InteractionId, Refusal
 from bot.escalations.lifecycle import UNSETTLED
 from bot.store import retention as module
+from bot.store.database import Store
 from bot.store.rows import Rows
-from bot.store.store import Store
 from bot.store.tables import (
     AuditRow,
     ConversationRow,
@@ -286,17 +286,19 @@ async def test_what_is_written_to_between_the_look_and_the_sweep_stays(store: St
     before = NOON - timedelta(days=DAYS)
     async with store.transactions.reading() as connection:
         threads = [
-            tuple(row) for row in await connection.execute(module.empty_conversations(before, None))
+            tuple(row)
+            for row in await connection.execute(module.select_empty_conversations(before, None))
         ]
         numbers = [
-            tuple(row) for row in await connection.execute(module.old_interactions(before, None))
+            tuple(row)
+            for row in await connection.execute(module.select_old_interactions(before, None))
         ]
     await add_interaction(store, "new", thread="t")
     await add_escalation(store, "i1")
 
     async with store.transactions.writing() as connection:
-        await connection.execute(module.forget_conversations(before, threads))
-        await connection.execute(module.forget_interactions(before, numbers))
+        await connection.execute(module.delete_conversations(before, threads))
+        await connection.execute(module.delete_interactions(before, numbers))
 
     assert (len(threads), len(numbers)) == (1, 1)
     assert await names(store) == {"i1", "new"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
+from bot.store.database import MIGRATIONS
 from bot.store.migrations import HEAD
-from bot.store.store import MIGRATIONS
 
 
 def test_the_named_head_is_the_last_revision() -> None:

@@ -33,11 +33,11 @@ from bot.domain.types import (
     Source,
     Trace,
 )
-from bot.store import looking
-from bot.store.looking import contains
+from bot.store import search_queries
+from bot.store.database import Store
 from bot.store.rows import Rows
-from bot.store.searching import StoredSearches
-from bot.store.store import Store
+from bot.store.search import StoredSearches
+from bot.store.search_queries import contains
 from bot.store.tables import FeedbackRow, InteractionRow, TurnRow
 from tests.bot.store.filled import RowsOfTables, add_all, add_escalation
 from tests.builders import NOON, message, route
@@ -376,9 +376,9 @@ async def test_a_search_goes_by_an_index(
     store: Store, database: str, query: QuestionQuery, index: str
 ) -> None:
     await add_all(store, [row for n in range(50) for row in asked(f"i{n}", minutes=n)])
-    window = looking.window("default", query, 10, Cursor(NOON, ("7",)))
+    window = search_queries.select_window("default", query, 10, Cursor(NOON, ("7",)))
 
-    plan = await planned(store, database, looking.matches(window, query, 5))
+    plan = await planned(store, database, search_queries.select_matches(window, query, 5))
 
     # PostgreSQL has statistics of its own, and of 50 rows any index will do.
     assert (index if database == "sqlite" else "ix_interactions_") in plan
@@ -392,8 +392,10 @@ async def test_judgements_are_listed_and_counted_by_an_index(store: Store, datab
     for number in range(50):
         await add_all(store, asked(f"i{number}") + judged(f"i{number}", "up"))
 
-    listed = await planned(store, database, looking.judgements("default", FeedbackQuery(), 5, None))
-    counted = await planned(store, database, looking.judged("default", NOON))
+    listed = await planned(
+        store, database, search_queries.select_feedback("default", FeedbackQuery(), 5, None)
+    )
+    counted = await planned(store, database, search_queries.count_feedback("default", NOON))
 
     assert "ix_feedback_given" in listed
     assert "ix_feedback_given" in counted

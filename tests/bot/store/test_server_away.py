@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.urls import with_driver
-from bot.store import transactions
-from bot.store.store import Store, open_store
+from bot.store import connections
+from bot.store.database import Store, open_store
 from bot.store.tables import ConversationRow
 from tests.bot.store.filled import add_conversation, count
 from tests.postgres import PASSWORD, Server
@@ -67,7 +67,7 @@ async def write_and_be_cut(store: Store, postgres: Server, name: str) -> None:
 async def test_a_process_that_stands_still_in_a_transaction_loses_its_locks(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transactions, "IDLE_IN_TRANSACTION_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "IDLE_IN_TRANSACTION_SECONDS", 0.3)
     await add_conversation(store, "wanted by two")
     locked, done = asyncio.Event(), asyncio.Event()
     standing = asyncio.create_task(stand_still(store, locked, done))

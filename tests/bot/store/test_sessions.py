@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.domain.types import Person
 from bot.domain.users import SignedIn
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

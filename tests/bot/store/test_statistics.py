@@ -31,9 +31,9 @@ from bot.domain.record_reports import (
 from bot.domain.record_search import QuestionQuery
 from bot.domain.types import Escalation, Intent, Outcome, Reply, Response, Trace
 from bot.escalations.repeating import wish_id
-from bot.store import figures
+from bot.store import statistics
+from bot.store.database import Store, open_store, sqlite_url
 from bot.store.statistics import StoredStatistics
-from bot.store.store import Store, open_store, sqlite_url
 from bot.store.tables import (
     EscalationRow,
     EscalationStepRow,
@@ -289,13 +289,13 @@ async def test_what_could_not_be_delivered_is_counted(store: Store) -> None:
 async def test_counting_reads_an_index_and_no_texts(tmp_path: Path) -> None:
     store = await open_store(sqlite_url(tmp_path))
     for statement in (
-        figures.kinds("sqlite", "default", MONTH, 10),
-        figures.answering("sqlite", "default", MONTH, 10),
+        statistics.count_kinds("sqlite", "default", MONTH, 10),
+        statistics.select_answer_times("sqlite", "default", MONTH, 10),
     ):
         plan = await explained(store, statement)
         assert "USING COVERING INDEX ix_interactions_searched" in plan
     assert "ix_feedback_given" in await explained(
-        store, figures.votes("sqlite", "default", MONTH, 10)
+        store, statistics.count_votes("sqlite", "default", MONTH, 10)
     )
     await store.close()
 

@@ -17,7 +17,7 @@ from sqlalchemy import create_engine
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.settings import Settings
-from bot.store.store import MIGRATIONS, Store, database_url, migrate, open_store, sqlite_url
+from bot.store.database import MIGRATIONS, Store, database_url, migrate, open_store, sqlite_url
 from bot.store.tables import Table
 from tests.bot.store.filled import rows
 from tests.builders import message

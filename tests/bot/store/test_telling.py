@@ -11,7 +11,7 @@ from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.types import Message, Outcome
 from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE
 from tests.bot.escalations.fakes import ANNA, TellingBoard, until
 from tests.bot.offices import ReadsNothing

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Select, insert, text
 
 from bot.domain.types import Intent, Outcome, Reply, Thread, Trace
-from bot.store import threads as statements
+from bot.store import conversations as statements
+from bot.store.database import Store
 from bot.store.rows import Rows
-from bot.store.store import Store
 from bot.store.tables import InteractionRow, ProgressRow
 from tests.bot.store.filled import add_all, conversation_rows, interaction_rows
 from tests.builders import NOON, message, route
@@ -156,10 +156,13 @@ async def test_the_questions_of_a_conversation_are_all_and_only_its_own(store: S
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
-        (statements.newest(P7, 30, None), "ix_conversations_channel"),
-        (statements.newest(P7, 30, "7-3"), "ix_conversations_channel"),
-        (statements.matching(P7, "vpn", 30, None), "ix_interactions_channel"),
-        (statements.questions(Thread("web", "default", "p7", "7-3")), "ix_interactions_thread"),
+        (statements.select_threads(P7, 30, None), "ix_conversations_channel"),
+        (statements.select_threads(P7, 30, "7-3"), "ix_conversations_channel"),
+        (statements.select_matching_questions(P7, "vpn", 30, None), "ix_interactions_channel"),
+        (
+            statements.select_question_ids(Thread("web", "default", "p7", "7-3")),
+            "ix_interactions_thread",
+        ),
     ],
 )
 async def test_an_index_serves_it(store: Store, statement: Select[str], index: str) -> None:
@@ -212,6 +215,9 @@ async def plan_of(store: Store, statement: Select[str]) -> str:
 
 
 def test_no_list_is_without_a_bound() -> None:
-    for statement in (statements.newest(ANNA, 3, None), statements.matching(ANNA, "x", 3, None)):
+    for statement in (
+        statements.select_threads(ANNA, 3, None),
+        statements.select_matching_questions(ANNA, "x", 3, None),
+    ):
         assert "LIMIT" in str(statement)
         assert InteractionRow.__tablename__ in str(statement)

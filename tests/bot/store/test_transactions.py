@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import text
 
 from bot.domain.errors import RecordRefused, StoreUnavailable
-from bot.store.store import migrate, sqlite_url
-from bot.store.transactions import Transactions
+from bot.store.connections import Transactions
+from bot.store.database import migrate, sqlite_url
 
 
 async def test_foreign_keys_hold(tmp_path: Path) -> None:

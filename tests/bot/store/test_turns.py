@@ -3,10 +3,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from bot.store.turns import Turns
+from bot.store.connections import PriorityLock
 
 
-async def served(turns: Turns, order: list[str], name: str, *, urgent: bool = False) -> None:
+async def served(turns: PriorityLock, order: list[str], name: str, *, urgent: bool = False) -> None:
     async with turns.turn(urgent=urgent):
         order.append(name)
         await asyncio.sleep(0)
@@ -14,7 +14,7 @@ async def served(turns: Turns, order: list[str], name: str, *, urgent: bool = Fa
 
 async def all_at_once(urgent: int, others: int) -> str:
     """Return the order in which they come when all wait for the same one, the others first."""
-    turns, order = Turns(), list[str]()
+    turns, order = PriorityLock(), list[str]()
     async with turns.turn():
         waiting = [asyncio.create_task(served(turns, order, "o")) for _ in range(others)]
         waiting += [
@@ -27,7 +27,7 @@ async def all_at_once(urgent: int, others: int) -> str:
 
 
 async def test_one_goes_at_a_time_in_order() -> None:
-    turns, order, inside = Turns(), list[int](), list[int]()
+    turns, order, inside = PriorityLock(), list[int](), list[int]()
 
     async def go(number: int) -> None:
         async with turns.turn():
@@ -51,7 +51,7 @@ async def test_the_others_are_not_held_up_for_ever() -> None:
 
 
 async def test_one_that_fails_lets_the_next_go() -> None:
-    turns, order = Turns(), list[str]()
+    turns, order = PriorityLock(), list[str]()
 
     with suppress(RuntimeError):
         async with turns.turn():
@@ -62,7 +62,7 @@ async def test_one_that_fails_lets_the_next_go() -> None:
 
 
 async def test_one_that_stops_waiting_takes_no_turn() -> None:
-    turns, order = Turns(), list[str]()
+    turns, order = PriorityLock(), list[str]()
     async with turns.turn():
         gone = asyncio.create_task(served(turns, order, "gone"))
         stays = asyncio.create_task(served(turns, order, "stays"))
@@ -74,7 +74,7 @@ async def test_one_that_stops_waiting_takes_no_turn() -> None:
 
 
 async def test_one_that_is_cancelled_when_its_turn_comes_passes_it_on() -> None:
-    turns, order = Turns(), list[str]()
+    turns, order = PriorityLock(), list[str]()
     async with turns.turn():
         gone = asyncio.create_task(served(turns, order, "gone"))
         stays = asyncio.create_task(served(turns, order, "stays"))

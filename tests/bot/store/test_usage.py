@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from bot.domain.record_reports import Dimension, Span, UsageSum
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.types import ModelCall
 from tests.bot.fakes import replied
 from tests.bot.store.filled import add_usage

@@ -7,7 +7,7 @@ from dataclasses import replace
 from bot.domain.cases import Actor
 from bot.domain.record_search import InteractionGlance
 from bot.domain.types import Activity, Escalation, Intent, Message, Outcome, Stage, Trace
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.recorded import OWNER, answered
 from tests.builders import message, route
 

@@ -26,7 +26,7 @@ from bot.domain.types import (
     Status,
     Trace,
 )
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.types import ModelCall
 from tests.bot.fakes import replied
 from tests.bot.recorded import OWNER, answered, recorded, spoken

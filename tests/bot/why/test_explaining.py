@@ -25,7 +25,7 @@ from bot.domain.types import (
 from bot.escalations.reading import IndexReading, OnPage, Readable
 from bot.gating.gate import load_gate
 from bot.readers import Reader
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from bot.why.explaining import Explaining, Explanation
 from bot.why.pages import PageRead
 from rag.errors import IndexUnavailable

@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestServer
 
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.offices import office_over
 from tests.conformance.example_platform.channel import LONGEST_NOTE, PigeonChannel, PigeonSettings
 from tests.conformance.example_platform.endpoint import PATH, mount

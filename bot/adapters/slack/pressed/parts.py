@@ -12,7 +12,7 @@ from bot.adapters.slack.calling.errors import NeverPermitted
 from bot.adapters.slack.wire.events import Event, object_at, text_at
 from bot.adapters.slack.wire.labels import CARD, EVENT_TYPE
 from bot.domain.types import InteractionId
-from bot.durable.delivery import delivery_id
+from bot.inbox.outbox import delivery_id
 
 _REMEMBERED = 1_000
 

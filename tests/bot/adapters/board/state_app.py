@@ -15,7 +15,7 @@ from bot.domain.health import ComponentStatus
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin
 from bot.doors.doors import mount_doors
-from bot.store.store import Store
+from bot.store.database import Store
 
 Client = TestClient[web.Request, web.Application]
 PARTS = (

@@ -11,7 +11,7 @@ import pytest
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import Escalation, InteractionId
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.board.work_app import CLOSED, SECRET, TOLD_ALL, TRACE, Desk, Shelf, ask
 
 ACT = re.compile(r'name="act" value="(\w+)"')

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bot.domain.types import Reply
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.test_questions import plain
 from tests.bot.adapters.board.work_app import (

@@ -23,7 +23,7 @@ from bot.domain.errors import DocumentInTheWay
 from bot.doors.doors import mount_doors
 from bot.doors.identity import VISITOR
 from bot.doors.receiving import upload_bounds
-from bot.store.store import Store
+from bot.store.database import Store
 from ingestion.records.types import Failure, Run
 from ingestion.runs.schedule import Next
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, settings_for

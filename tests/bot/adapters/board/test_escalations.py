@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from sqlalchemy import update
 
-from bot.store.store import Store
+from bot.store.database import Store
 from bot.store.tables import EscalationRow
 from tests.bot.adapters.board.work_app import Desk, ask
 

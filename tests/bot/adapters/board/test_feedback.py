@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.domain.feedback import new_feedback
 from bot.domain.types import Feedback
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.test_questions import plain
 from tests.bot.adapters.board.work_app import SURE, Desk, ask

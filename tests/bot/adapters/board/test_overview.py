@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.domain.health import ComponentStatus
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.board.state_app import Client, Told, state_app
 from tests.bot.server import BEARER, TOKEN, settings_for
 from tests.bot.store.busy_record import fill

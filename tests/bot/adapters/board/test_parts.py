@@ -8,7 +8,7 @@ import pytest
 from bot.adapters.board.parts import PartView, part_view
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.board.state_app import Client, Told, state_app
 from tests.bot.server import settings_for
 

@@ -15,8 +15,8 @@ from bot.domain.feedback import new_feedback
 from bot.domain.outcomes import refused_outcome
 from bot.domain.types import Clarification, PostedRef, Refusal, Reply
 from bot.rendering.wording import NOT_SAID
-from bot.store.searching import StoredSearches
-from bot.store.store import Store
+from bot.store.database import Store
+from bot.store.search import StoredSearches
 from bot.why.signals import FOUND_BY
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.work_app import (

@@ -8,7 +8,7 @@ import pytest
 from bot.adapters.board.settings import LONGEST_REASON, setting_views
 from bot.domain.settings import Settings
 from bot.domain.types import NO_MODEL, Policy
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.board.state_app import Client, Told, state_app
 from tests.bot.server import settings_for
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.board.work_app import Desk, ask, board
 
 PAGES = ("/board/escalations", "/board/questions", "/board/feedback")

@@ -34,7 +34,7 @@ from bot.doors.doors import mount_doors
 from bot.doors.identity import SIGNED_IN
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.reading import IndexReading
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.builders import chunk, message, route

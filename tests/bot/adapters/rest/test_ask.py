@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bot.domain.types import Message, Outcome
-from bot.durable.work import Limits
-from bot.store.store import Store
+from bot.inbox.worker import WorkLimits
+from bot.store.database import Store
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate, replied
 from tests.bot.recorded import spoken
@@ -338,7 +338,7 @@ async def test_development_identities_count_on_loopback_only(store: Store, tmp_p
 
 async def test_too_many_questions_are_told_to_come_back(store: Store, tmp_path: Path) -> None:
     gate = Gate()
-    limits = Limits(waiting=1, drain_seconds=0.1)
+    limits = WorkLimits(waiting=1, drain_seconds=0.1)
     async with serving(store, settings_for(tmp_path), desk=EchoDesk(gate), limits=limits) as client:
         first = asyncio.create_task(ask(client))
         await gate.reached.wait()

@@ -18,7 +18,7 @@ from bot.adapters.rest.operations_documents import OPERATIONS
 from bot.domain.errors import StoreUnavailable
 from bot.doors.problems import ProblemDetails
 from bot.doors.receiving import upload_bounds
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.server import BEARER, TOKEN, Client, serving, settings_for
 from tests.bot.shelves import RUN, Shelf, document, documents_api
 

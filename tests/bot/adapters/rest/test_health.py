@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bot.domain.health import ComponentStatus
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.server import BEARER, TOKEN, serving, settings_for
 
 BROKEN = (

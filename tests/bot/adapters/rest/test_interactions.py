@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.domain.types import InteractionId, Message, Outcome, PostedRef
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.rest import replies
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.recorded import answered

@@ -20,7 +20,7 @@ from bot.domain.health import ComponentStatus
 from bot.domain.outcomes import refused_outcome as refused_by
 from bot.domain.types import InteractionId, Limit, Message, Outcome, Refusal
 from bot.doors.problems import ProblemDetails
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.inboxes import inbox_over
 from tests.bot.offices import ReadsEverything

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.domain.record_search import Cursor, encode_cursor
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.server import BEARER, TOKEN, Client, serving, settings_for
 from tests.bot.store.filled import add_escalation, add_interaction, add_usage
 from tests.builders import NOON

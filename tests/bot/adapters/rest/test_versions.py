@@ -24,7 +24,7 @@ from bot.domain.types import (
     Reply,
     Response,
 )
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.errors import (
     IndexMismatch,
     IndexUnavailable,

@@ -15,7 +15,7 @@ from bot.admission import Admission, VouchedDirectory
 from bot.domain.ports import AnswersInquiries, Inbox
 from bot.domain.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
 from bot.introductions import Introductions
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.saying import PAGE, TENANT, Says
 from tests.bot.adapters.slack.events import ALICE, Client

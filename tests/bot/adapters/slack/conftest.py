@@ -13,7 +13,7 @@ from bot.adapters.slack.channel import SlackChannel, connect
 from bot.adapters.slack.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings, load_settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.answering import Bot, bot_at
 from tests.bot.adapters.slack.clock import Clock

@@ -16,7 +16,7 @@ from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease, RunLeases
 from bot.chat.commands.run_message import Clock
 from bot.chat.commands.run_status import RunWatcher
-from bot.store.store import Store
+from bot.store.database import Store
 from ingestion.records.types import Failure
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.server import FakeSlack

@@ -10,7 +10,7 @@ from bot.domain.handoff import HandoffWording
 from bot.gating.gate import load_gate
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
-from bot.store.store import Store
+from bot.store.database import Store
 from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index

@@ -14,7 +14,7 @@ import pytest
 from bot.domain.cases import Actor
 from bot.domain.types import InteractionId
 from bot.domain.urls import with_driver
-from bot.store.store import Store, sqlite_url, unopened
+from bot.store.database import Store, sqlite_url, unopened
 from tests.bot.adapters.slack.questions import question
 from tests.bot.adapters.slack.scenes import Scene
 from tests.bot.adapters.slack.workspace.answers import Answer

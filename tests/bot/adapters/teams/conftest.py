@@ -15,7 +15,7 @@ from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings, load_settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import FakeTeams

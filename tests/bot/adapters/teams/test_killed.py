@@ -20,7 +20,7 @@ from bot.adapters.teams.showing.plain import MAY_BE_TWICE
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
 from bot.domain.types import Delivery, Outcome, PostedRef
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.server import FakeTeams

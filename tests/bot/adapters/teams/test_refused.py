@@ -14,7 +14,7 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.handoff import ON_HELP_DESK_LIST
 from bot.domain.settings import Settings
 from bot.domain.types import Interaction, Outcome
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, TRACE, delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.answering import Bot, bot_at, named

@@ -12,7 +12,7 @@ from bot.adapters.teams.channel import connect
 from bot.domain.ports import ReportStage
 from bot.domain.settings import Settings
 from bot.domain.types import Inquiry, Interaction, Outcome, Stage
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.teams.answering import Bot, bot_at, named
 from tests.bot.adapters.teams.server import FakeTeams

@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.teams.channel import TeamsChannel
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import Reply
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import into, question
 from tests.bot.adapters.teams.conftest import Restart

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.web.stand_in import Browser, KnowsVpn, OnePage, chat_app
 
 

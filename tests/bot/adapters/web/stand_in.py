@@ -30,10 +30,10 @@ from bot.domain.types import (
 )
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
-from bot.durable.work import Limits
 from bot.escalations.reading import Readable
 from bot.gating.gate import load_gate
-from bot.store.store import Store
+from bot.inbox.worker import WorkLimits
+from bot.store.database import Store
 from rag.types import Chunk, Principal
 from tests.bot.inboxes import inbox_over, running
 from tests.bot.offices import ReadsEverything
@@ -100,7 +100,7 @@ async def chat_app(
     """Join the chat as the server does, but with a stand-in for the desk."""
     admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
     opened = inbox_over(
-        store, desk=desk, admission=admission, limits=Limits(drain_seconds=drain_seconds)
+        store, desk=desk, admission=admission, limits=WorkLimits(drain_seconds=drain_seconds)
     )
     app = web.Application()
     mount_doors(app, load_settings(FRONTDESK_DATA_DIR=data_dir))

@@ -10,7 +10,7 @@ from aiohttp import DummyCookieJar
 from aiohttp.test_utils import TestClient
 
 from bot.adapters.web.pages import SHOWN
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.web.stand_in import QUOTE, Browser, KnowsVpn, exchange_of
 
 

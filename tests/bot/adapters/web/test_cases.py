@@ -10,7 +10,7 @@ import pytest
 from bot.adapters.web.cases import case_view
 from bot.domain.cases import Act, Actor, ActorRole, Case, CaseStatus, CaseStep, State, Step
 from bot.domain.types import InteractionId
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.web.stand_in import Browser
 from tests.builders import NOON
 

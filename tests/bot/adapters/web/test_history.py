@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.web.listing import LISTED
 from bot.domain.types import InteractionId
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.web.stand_in import QUOTE, Browser
 
 

@@ -25,7 +25,7 @@ from bot.domain.settings import load_settings
 from bot.domain.types import InteractionId, Stage, Thread
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
-from bot.store.store import Store, open_store, sqlite_url
+from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.web.stand_in import Browser, KnowsVpn, OnePage, chat_app, exchange_of
 from tests.bot.offices import ReadsEverything
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bot.adapters.web.reader import GONE, QUOTED
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.types import Principal
 from tests.bot.adapters.web.stand_in import QUOTE, Browser, OnePage
 

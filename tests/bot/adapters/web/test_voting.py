@@ -8,7 +8,7 @@ from bot.adapters.web.thumbs import WORDS, votes_view
 from bot.adapters.web.voting import LONGEST_COMMENT
 from bot.domain.feedback import REASONS, new_feedback
 from bot.domain.types import Feedback, InteractionId
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.web.stand_in import Browser
 
 SOME = InteractionId("00000000-0000-0000-0000-000000000001")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bot.domain.types import InteractionId
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.web.stand_in import QUOTE, Browser, KnowsVpn, exchange_of
 
 GONE = "This question was withdrawn."

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.doors.signin.doorkeeper import HELD
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.doors.signin.desk import (
     ADDRESS,
     CALLBACK,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from opentelemetry.util._once import Once
 
-from bot.observing.tracing.export import ENDING
+from bot.observability.span_export import SHUTDOWN_THREAD
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def switch(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER_SET_ONCE", Once())
     yield monkeypatch
     for thread in threading.enumerate():
-        if thread.name.startswith((ENDING, "OtelBatch")):
+        if thread.name.startswith((SHUTDOWN_THREAD, "OtelBatch")):
             thread.join(10)
     for name in ("opentelemetry.exporter", "opentelemetry.util"):
         logging.getLogger(name).setLevel(logging.NOTSET)

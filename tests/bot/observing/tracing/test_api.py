@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from bot.observing.logs import set_up_logs
+from bot.observability.logs import set_up_logs
 from tests.bot.house import LIKELY, LOW, house, until, write_index
 from tests.bot.server import settings_for
 from tests.spans import Spans

@@ -19,9 +19,9 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from bot.observing.logs import set_up_logs
-from bot.observing.tracing.export import Reporting, end, provider_of
-from bot.observing.tracing.setup import set_up_tracing
+from bot.observability.logs import set_up_logs
+from bot.observability.span_export import ReportingExporter, build_provider, end_tracing
+from bot.observability.tracing import set_up_tracing
 from rag import telemetry
 from rag.telemetry import span
 from tests.bot.observing.tracing.collector import Collector, collecting
@@ -99,7 +99,7 @@ async def test_a_collector_that_hangs_slows_nothing_down_and_holds_no_stop_up(
 ) -> None:
     async with collecting(Collector(wait_seconds=2.0)) as collector:
         close = switched_on(switch, collector.url, OTEL_EXPORTER_OTLP_TIMEOUT="60")
-        end_soon = partial(close, flush_seconds=0.2, close_seconds=0.1)  # type: ignore[call-arg]  # it is bot.observing.tracing.export.end
+        end_soon = partial(close, flush_seconds=0.2, close_seconds=0.1)  # type: ignore[call-arg]  # it is bot.observability.span_export.end_tracing
         for _ in range(600):  # more than a batch: it is sent at once
             with span(telemetry.GATE):
                 pass
@@ -162,11 +162,11 @@ def test_an_exporter_that_breaks_is_one_that_can_not_send(written: io.StringIO) 
         def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
             raise OSError("password=hunter2")
 
-    exporters = [Reporting(Broken(), "nowhere")]
-    provider = provider_of(exporters)
+    exporters = [ReportingExporter(Broken(), "nowhere")]
+    provider = build_provider(exporters)
     with provider.get_tracer("x").start_as_current_span("y"):
         pass
-    end(provider, exporters)
+    end_tracing(provider, exporters)
 
     (line,) = [json.loads(line) for line in written.getvalue().splitlines()]
     assert line["event"] == "tracing.not_sent"

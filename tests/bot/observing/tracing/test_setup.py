@@ -11,7 +11,7 @@ import pytest
 from opentelemetry import trace
 
 from bot.domain.errors import SettingInvalid
-from bot.observing.tracing.setup import set_up_tracing, tracing_part
+from bot.observability.tracing import set_up_tracing, tracing_part
 from rag import telemetry
 from rag.telemetry import span
 
@@ -33,7 +33,7 @@ def test_off_by_default_and_says_how_to_switch_it_on(
 def test_neither_sdk_nor_exporter_is_loaded_while_it_is_off(tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        "from bot.observing.tracing import set_up_tracing\n"
+        "from bot.observability.tracing import set_up_tracing\n"
         "set_up_tracing()\n"
         "print([m for m in sys.modules if m.startswith(('opentelemetry.sdk', "
         "'opentelemetry.exporter', 'requests', 'google.protobuf'))])\n"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from opentelemetry.trace import StatusCode
 
+from bot.app.components import Components, open_components
 from bot.desk import Desk
 from bot.domain.handoff import HandoffWording
 from bot.domain.types import Delivery, Escalation, Message, Outcome, Reply, Stage
 from bot.gating.gate import load_gate
-from bot.observing.tracing.spans import deliver_span, interaction_span
-from bot.parts import Parts, open_parts
+from bot.observability.tracing import deliver_span, interaction_span
 from bot.routing.generic import GenericAnswers
 from bot.routing.router import Router
 from prompts.files import load_prompt
@@ -50,11 +50,11 @@ async def answered(asked: Message, desk: Desk) -> Outcome:
 async def asked_here(tmp_path: Path, asked: Message) -> Outcome:
     settings = settings_for(tmp_path / "data", confidence_threshold=LOW)
     await write_index(settings, tmp_path / "pages")
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         return await answered(asked, parts.desk)
 
 
-def with_model(parts: Parts, model: ScriptedModel) -> Desk:
+def with_model(parts: Components, model: ScriptedModel) -> Desk:
     """The same desk with a model that composes."""
     traced = TracedModel(model)
     composer = GroundedComposer(traced, load_prompt("answer"))
@@ -128,7 +128,7 @@ async def test_with_a_model_each_call_is_a_span_where_it_is_made(
 
     settings = settings_for(tmp_path / "data")
     await write_index(settings, tmp_path / "pages")
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         outcome = await answered(message(LIKELY), with_model(parts, ScriptedModel(script)))
 
     generations = [span for span in spans.all if span.name == "generation"]
@@ -154,7 +154,7 @@ async def test_a_model_that_fails_marks_its_span_and_the_question_goes_to_people
 
     settings = settings_for(tmp_path / "data")
     await write_index(settings, tmp_path / "pages")
-    async with open_parts(settings) as parts:
+    async with open_components(settings) as parts:
         outcome = await answered(message(LIKELY), with_model(parts, ScriptedModel(script)))
 
     assert isinstance(outcome.response, Escalation)

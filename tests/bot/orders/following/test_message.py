@@ -10,7 +10,7 @@ from bot.chat.commands.run_leases import RunLease, RunLeases
 from bot.chat.commands.run_message import EDIT_SECONDS, Clock, NotTaken, RunMessage
 from bot.chat.commands.run_status import RunStatus
 from bot.domain.errors import DeliveryFailed
-from bot.store.store import Store
+from bot.store.database import Store
 
 ORDERED = RunLease("r1", "alice", "help", ordered_at=1_000.0)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from bot.chat.commands.run_leases import SILENT_SECONDS, RunLease, RunLeases
-from bot.store.store import Store
+from bot.store.database import Store
 
 SHOWN = RunLease("r1", "alice", "help", ordered_at=1_000.0, place="help", posted="1.2")
 

@@ -8,7 +8,7 @@ import pytest
 
 from bot.domain.cases import Actor
 from bot.domain.errors import StoreUnavailable
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
 from tests.bot.adapters.slack.scenes import BEN, Scene
 from tests.bot.adapters.slack.workspace import interactions, names

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.errors import StoreUnavailable
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, question
 from tests.bot.adapters.slack.scenes import Scene
 from tests.bot.adapters.slack.workspace import names

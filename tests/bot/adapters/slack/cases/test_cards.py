@@ -14,7 +14,7 @@ from bot.domain.settings import Settings
 from bot.domain.types import Escalation, Outcome, PostedRef
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import ShowsCases
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.slack.answering import bot_at, named
 from tests.bot.adapters.slack.clock import Clock

@@ -13,7 +13,7 @@ from bot.chat.commands.channel_settings import ChannelSettingsForm, SubmittedSet
 from bot.domain.errors import StoreUnavailable
 from bot.domain.settings import Settings
 from bot.domain.types import NO_MODEL, Policy
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor

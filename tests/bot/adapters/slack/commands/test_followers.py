@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.endpoint import mount
 from bot.chat.commands.run_leases import SILENT_SECONDS
-from bot.store.store import Store, prepare, sqlite_url, unopened
+from bot.store.database import Store, prepare, sqlite_url, unopened
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.following import FAILED, Theatre, clock, hurried
 from tests.bot.adapters.slack.server import FakeSlack

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.domain.settings import Settings
-from bot.store.store import open_store, sqlite_url
+from bot.store.database import open_store, sqlite_url
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry

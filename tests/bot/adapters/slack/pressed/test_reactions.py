@@ -12,7 +12,7 @@ from bot.adapters.slack.pressed.reactions import thumb_of
 from bot.adapters.slack.wire.events import Us
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import InteractionId, Outcome, Reply
-from bot.store.notes import StoredNotes
+from bot.store.key_values import StoredNotes
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.slack.answering import Bot
 from tests.bot.adapters.slack.events import ALICE

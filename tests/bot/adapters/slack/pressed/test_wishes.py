@@ -18,7 +18,7 @@ from bot.domain.errors import InboxFull
 from bot.domain.handoff import person_request
 from bot.domain.types import Clarification, Interaction, Outcome
 from bot.routing.router import Router
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.pipeline import Pipeline
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE
 from tests.bot.adapters.slack.answering import Bot, bot_at, named

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.domain.types import InteractionId, Message, Outcome, Person, Thread
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.saying import Says
 from tests.bot.adapters.slack.answering import Bot, named

@@ -12,7 +12,7 @@ from bot.chat.adapters import ChatContext
 from bot.domain.ports import ReportStage
 from bot.domain.types import Inquiry, Outcome, Policy
 from bot.routing.question import condense
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.slack.answering import bot_at, named

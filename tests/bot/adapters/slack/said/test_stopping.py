@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.domain.types import InteractionId, Message, Outcome, Person, PostedRef, Reply, Thread
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import TRACE
 from tests.bot.adapters.slack.server import FakeSlack

@@ -16,7 +16,7 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.handoff import HANDOFF_OFFER
 from bot.domain.settings import Settings, load_settings
 from bot.domain.types import Delivery, Message, Response
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.events import ALICE, SECRET

@@ -13,7 +13,7 @@ from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.teams.activities import in_channel
 from tests.bot.adapters.teams.cases.scenes import Scene
 from tests.bot.adapters.teams.server import FakeTeams

@@ -10,7 +10,7 @@ from bot.chat.adapters import ChatContext
 from bot.domain.cases import Act, Actor, Case, CaseStep
 from bot.domain.types import Escalation, InteractionId, Message, Outcome, PostedRef
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.teams.activities import Client, question
 from tests.bot.adapters.teams.server import FakeTeams

@@ -12,7 +12,7 @@ from bot.chat.actions import LATER
 from bot.domain.cases import Actor
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import Escalation
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import HANDED_OVER
 from tests.bot.adapters.teams.cases.conftest import Process
 from tests.bot.adapters.teams.cases.scenes import Scene

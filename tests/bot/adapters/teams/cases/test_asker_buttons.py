@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.errors import StoreUnavailable
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.cases.scenes import Scene
 from tests.bot.adapters.teams.tenant import names

@@ -8,7 +8,7 @@ from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.commands.stage import clock, hurried

@@ -21,7 +21,7 @@ from bot.chat.commands.channel_settings import (
 )
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import NO_MODEL, Policy
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.server import FakeTeams

@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.teams.commands.once import KEPT_SECONDS, Once
 from bot.domain.errors import StoreUnavailable
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client
 from tests.bot.adapters.teams.commands.conftest import SALARIES

@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.teams.commands.newest_why import SAY_WHAT_WAS_WRONG
 from bot.domain.types import Outcome
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.teams.server import FakeTeams

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.domain.settings import Settings
-from bot.store.store import Store
+from bot.store.database import Store
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry

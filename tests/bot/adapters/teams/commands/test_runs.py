@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.adapters.teams.channel import TeamsChannel
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.teams.commands.stage import FAILED, Stage, hurried
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.conversations import chat_of

@@ -14,7 +14,7 @@ from bot.domain.capabilities import Introduces
 from bot.domain.errors import DeliveryFailed
 from bot.domain.settings import load_settings
 from bot.domain.types import Message, Person
-from bot.store.store import Store
+from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client

@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.teams.calling.cloud import Cloud
 from bot.adapters.teams.channel import connect
 from bot.domain.settings import Settings
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.teams.answering import Bot, bot_at
 from tests.bot.adapters.teams.server import FakeTeams
 from tests.bot.adapters.teams.tenant.credentials import CountingCredentials

@@ -13,7 +13,7 @@ import pytest
 from bot.adapters.teams.channel import TeamsChannel
 from bot.chat.adapters import ChatContext
 from bot.domain.types import Interaction, InteractionId, Outcome, Policy
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.saying import Says

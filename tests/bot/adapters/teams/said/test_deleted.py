@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bot.adapters.teams.said.deleted import Deleted
 from bot.domain.types import Message
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import question
 from tests.bot.adapters.teams.server import FakeTeams

@@ -11,7 +11,7 @@ from bot.adapters.teams.showing import parts as module
 from bot.adapters.teams.showing.parts import REPLY, Parts
 from bot.chat.adapters import NullNotes
 from bot.domain.types import Message, Person, Thread
-from bot.store.store import Store, unopened
+from bot.store.database import Store, unopened
 from tests.builders import NOON
 
 THREAD = Thread("teams", "acme", "19:help@thread.tacv2", "1")

@@ -16,7 +16,7 @@ from bot.adapters.teams.showing.streams import Stopped, stream_in
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.settings import load_settings
 from bot.domain.types import Activity, InteractionId, Message, PostedRef, Reply, Stage
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, delivery
 from tests.bot.adapters.teams.activities import CHAT, Client, in_person, into, question, send

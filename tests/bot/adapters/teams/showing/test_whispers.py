@@ -13,7 +13,7 @@ from bot.adapters.teams.channel import TeamsChannel, connect
 from bot.adapters.teams.wire.reading import message_of
 from bot.domain.settings import Settings
 from bot.domain.types import Message, Reply
-from bot.store.store import Store
+from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, VPN, delivery
 from tests.bot.adapters.teams.activities import MENTION, in_channel, in_person, question
 from tests.bot.adapters.teams.conftest import Restart

@@ -1,0 +1,103 @@
+"""The command line: the arguments of `channels` and `teams-package`, defined and validated.
+
+They are apart from the commands, so that `--help` needs nothing that a command runs with.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import get_args
+
+from bot.domain.types import AnswerMode
+
+LONGEST_CHANNEL = 512
+"""Characters; far beyond any platform, and short enough for every database's index."""
+
+ALL_SPACES = "all"
+DEFAULT = "usual"
+"""What takes a field back to what holds in every other channel."""
+
+
+def add_channels(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("channels", help="say how single channels are answered")
+    acts = parser.add_subparsers(dest="act")
+    acts.add_parser("list", help="list the channels that have a policy of their own")
+    setting = acts.add_parser("set", help="change what is named; the rest stays as it is")
+    clearing = acts.add_parser("clear", help="answer a channel as every other")
+    for act in (setting, clearing):
+        act.add_argument("channel", type=parse_channel, help="platform:channel, as slack:C123")
+    _add_policy_fields(setting)
+
+
+def _add_policy_fields(setting: argparse.ArgumentParser) -> None:
+    setting.add_argument("--spaces", type=parse_spaces, help="by comma, as IT,HR; or `all`")
+    setting.add_argument("--answers", choices=get_args(AnswerMode), help="what is answered there")
+    setting.add_argument(
+        "--follow-ups", type=parse_on_off, metavar="on|off", help="in its threads without a mention"
+    )
+    setting.add_argument("--people", type=parse_name, help="where people are asked; or `usual`")
+    setting.add_argument("--model", type=parse_name, help="a model's name, `none`, or `usual`")
+    setting.add_argument(
+        "--other-bots", type=parse_on_off, metavar="on|off", help="other bots may ask"
+    )
+
+
+def parse_channel(argument: str) -> str:
+    """Read ``platform:channel``; the channel is named as its platform names it."""
+    platform, _, channel = argument.strip().partition(":")
+    if not platform.strip() or not channel.strip():
+        raise argparse.ArgumentTypeError(
+            f"{argument!r} is no channel. Name it as PLATFORM:CHANNEL, for example slack:C123"
+        )
+    if len(argument) > LONGEST_CHANNEL:
+        raise argparse.ArgumentTypeError(f"a channel has at most {LONGEST_CHANNEL} characters")
+    return f"{platform.strip()}:{channel.strip()}"
+
+
+def parse_spaces(argument: str) -> frozenset[str] | str:
+    """Read space keys by comma, or ALL_SPACES."""
+    if argument.strip() == ALL_SPACES:
+        return ALL_SPACES
+    keys = frozenset(part.strip() for part in argument.split(",") if part.strip())
+    if not keys:
+        raise argparse.ArgumentTypeError("name at least one space, or `all`")
+    return keys
+
+
+def parse_on_off(argument: str) -> bool:
+    """Read on or off."""
+    known = {"on": True, "off": False}
+    if argument.strip().lower() not in known:
+        raise argparse.ArgumentTypeError(f"{argument!r} is neither `on` nor `off`")
+    return known[argument.strip().lower()]
+
+
+def parse_name(argument: str) -> str:
+    """Read a name; "" for USUAL."""
+    name = argument.strip()
+    if not name or len(name) > LONGEST_CHANNEL:
+        raise argparse.ArgumentTypeError(f"{argument!r} is no name; write one, or `{DEFAULT}`")
+    return "" if name == DEFAULT else name
+
+
+DEFAULT_PACKAGE = Path("frontdesk-teams.zip")
+
+
+def add_teams_package(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("teams-package", help="build the app package for Teams")
+    parser.add_argument(
+        "--out", type=Path, default=DEFAULT_PACKAGE, help="the file; default: %(default)s"
+    )
+    parser.add_argument(
+        "--follow-ups",
+        action="store_true",
+        help="ask owners to let the bot read along, for questions without a mention",
+    )
+    parser.add_argument(
+        "--app-version", metavar="X.Y.Z", help="a higher one than what is installed; default: 1.0.0"
+    )
+    parser.add_argument("--privacy-url", help="what is said about privacy; default: PUBLIC_URL")
+    parser.add_argument("--terms-url", help="the terms of use; default: PUBLIC_URL")

@@ -1,0 +1,277 @@
+"""Run the operators' commands: pause, channels, escalations, settings, teams-package."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from bot.adapters.teams.installing.manifest import READ_ALONG, Wishes
+from bot.adapters.teams.installing.package import package_of
+from bot.app.cli import ALL_SPACES
+from bot.app.documents import ALL_SETTINGS
+from bot.chat.commands.channel_settings import policy_differences, policy_in_words
+from bot.domain.cases import Actor, Case, CaseQuery, CaseStep
+from bot.domain.errors import InteractionUnknown, SettingInvalid
+from bot.domain.record_reports import PolicyRecord
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import env_example, settings_page
+from bot.domain.types import NO_MODEL, InteractionId, Policy
+from bot.escalations.lifecycle import UNSETTLED, display_name
+from bot.store.database import Store, database_url, open_store, reminders_of
+
+
+async def pause(settings: Settings, *, reason: str, by: str | None = None) -> int:
+    """Stop answering; who asks is told the reason. During a pause, change the reason."""
+    store = await open_store(database_url(settings))
+    try:
+        paused = await store.pauses.pause(settings.tenant, reason, by or operator())
+    finally:
+        await store.close()
+    since = paused.since.strftime("%Y-%m-%d %H:%M UTC")
+    print(f"Paused since {since}. Who asks is told: {paused.reason}")
+    print("Answer again: python -m bot resume")
+    return 0
+
+
+async def resume(settings: Settings, *, by: str | None = None) -> int:
+    """Answer again. What was asked during the pause stays unanswered."""
+    store = await open_store(database_url(settings))
+    try:
+        lifted = await store.pauses.resume(settings.tenant, by or operator())
+    finally:
+        await store.close()
+    print("Questions are answered again." if lifted else "It was not paused.")
+    return 0
+
+
+def operator() -> str:
+    """Return who runs the command, as the system knows them: ``cli:NAME``."""
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (KeyError, OSError):
+        # A container's user may have a number and no name.
+        return "cli"
+
+
+_POLICY_FIELDS = ("spaces", "answers", "follow_ups", "people", "model", "other_bots")
+
+
+async def channels(settings: Settings, options: argparse.Namespace) -> int:
+    """List the policies, change one, or clear one."""
+    store = await open_store(database_url(settings))
+    try:
+        match options.act:
+            case "set":
+                await _set_policy(store, settings, options)
+            case "clear":
+                await _clear_policy(store, settings, options.channel)
+            case _:
+                await _list_policies(store, settings)
+    finally:
+        await store.close()
+    return 0
+
+
+async def _set_policy(store: Store, settings: Settings, options: argparse.Namespace) -> None:
+    channel = options.channel
+    before = await store.policies.of(settings.tenant, channel) or Policy()
+    after = changed_policy(before, options)
+    await store.policies.set(settings.tenant, channel, after, actor=operator())
+    print(f"{channel}, from the next message on:")
+    for name, words in policy_in_words(after):
+        print(f"  {name:<10}  {words}")
+    for warning in _policy_warnings(settings, after):
+        print(warning)
+
+
+def changed_policy(policy: Policy, options: argparse.Namespace) -> Policy:
+    """Return a policy with what the options name. Raises SettingInvalid when they name nothing."""
+    given = {name: getattr(options, name) for name in _POLICY_FIELDS}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in _POLICY_FIELDS)
+        raise SettingInvalid(f"Nothing is changed. Say what to set: {flags}.")
+    if given.get("spaces") == ALL_SPACES:
+        given["spaces"] = None
+    return replace(policy, **given)
+
+
+def _policy_warnings(settings: Settings, policy: Policy) -> Iterator[str]:
+    everywhere, spaces = settings.index_spaces, policy.spaces or frozenset()
+    shut = spaces - everywhere if everywhere is not None else frozenset()
+    if shut:
+        names = ", ".join(sorted(shut))
+        yield f"FRONTDESK_SPACES leaves {names} out everywhere; a channel can't add it."
+    known = {"", NO_MODEL, settings.openai_model, *settings.openai_channel_models}
+    if policy.model not in known:
+        yield (
+            f"OPENAI_CHANNEL_MODELS does not name {policy.model!r}; until it does, the configured "
+            "model answers there."
+        )
+
+
+async def _clear_policy(store: Store, settings: Settings, channel: str) -> None:
+    had = await store.policies.remove(settings.tenant, channel, actor=operator())
+    print(
+        f"{channel} is answered as every other." if had else f"{channel} had no policy of its own."
+    )
+
+
+async def _list_policies(store: Store, settings: Settings) -> None:
+    kept = await store.policies.all(settings.tenant)
+    for each in kept:
+        print(_policy_line(each))
+    if not kept:
+        print(
+            "No channel has a policy of its own. python -m bot channels set slack:C123 --spaces IT"
+        )
+
+
+def _policy_line(kept: PolicyRecord) -> str:
+    when = kept.changed_at.strftime("%Y-%m-%d %H:%M")
+    return f"{kept.channel}  {'; '.join(policy_differences(kept.policy))}  (by {kept.changed_by}, {when})"
+
+
+_LONGEST_QUESTION = 160
+_TIME_FORMAT = "%Y-%m-%d %H:%M"
+
+
+async def escalations(
+    settings: Settings,
+    *,
+    done: str | None = None,
+    shown: str | None = None,
+    everything: bool,
+    limit: int,
+) -> int:
+    """Print what is not settled, or one with its history; or resolve one.
+
+    Raises InteractionUnknown; ActRefused for one that another person has.
+    """
+    store = await open_store(database_url(settings), reminders_of(settings))
+    try:
+        if done is not None:
+            await _resolve_case(store, settings.tenant, InteractionId(done.strip()))
+        elif shown is not None:
+            await _show_case(store, settings.tenant, InteractionId(shown.strip()))
+        else:
+            await _list_cases(store, settings.tenant, everything=everything, limit=limit)
+    finally:
+        await store.close()
+    return 0
+
+
+async def _list_cases(store: Store, tenant: str, *, everything: bool, limit: int) -> None:
+    query = CaseQuery() if everything else CaseQuery(states=UNSETTLED)
+    listed = await store.escalations.find(tenant, query, limit=limit + 1)
+    for each in listed[:limit]:
+        print(_case_line(each))
+    if not listed:
+        print("No question ever went to a person." if everything else "Nothing waits for a person.")
+    elif len(listed) > limit:
+        print("… and more; see them with a larger --limit")
+
+
+async def _show_case(store: Store, tenant: str, case_id: InteractionId) -> None:
+    case = await store.escalations.get(tenant, case_id)
+    if case is None:
+        raise InteractionUnknown(
+            f"There is no escalation {case_id!r}. Use an id from `python -m bot escalations --all`."
+        )
+    print(_case_line(case))
+    for step in await store.escalations.steps(tenant, case_id):
+        print(_step_line(step))
+
+
+async def _resolve_case(store: Store, tenant: str, case_id: InteractionId) -> None:
+    who = operator()
+    resolved = await store.escalations.act(tenant, case_id, "resolve", Actor(who, who, "expert"))
+    by = (
+        f" by {_one_line(display_name(resolved.standing.owner_name))}"
+        if resolved.standing.owner_id
+        else ""
+    )
+    when = resolved.changed_at.strftime(f"{_TIME_FORMAT} UTC")
+    print(f"Resolved{by} on {when}: {_question(resolved)}")
+
+
+def _case_line(case: Case) -> str:
+    platform = case.channel.partition(":")[0]
+    return (
+        f"{case.interaction_id}  {case.opened_at.strftime(_TIME_FORMAT)}  {platform:<6} "
+        f"{case.reason:<16} {_state_and_owner(case)}{_question(case)}"
+    )
+
+
+def _state_and_owner(case: Case) -> str:
+    """Return state and owner, where it does more than wait."""
+    standing = case.standing
+    if standing.state == "open":
+        return ""
+    by = f" by {_one_line(display_name(standing.owner_name))}" if standing.owner_id else ""
+    return f"[{standing.state}{by}] "
+
+
+def _step_line(step: CaseStep) -> str:
+    parts = (
+        step.at.strftime(_TIME_FORMAT),
+        f"{step.step:<8}",
+        _actor_name(step),
+        _one_line(step.text),
+    )
+    return "  " + "  ".join(part for part in parts if part).rstrip()
+
+
+def _actor_name(step: CaseStep) -> str:
+    if step.actor is None:
+        return ""
+    nameless_asker = step.actor.role == "asker" and not step.actor.name.strip()
+    return "the asker" if nameless_asker else _one_line(display_name(step.actor.name))
+
+
+def _question(case: Case) -> str:
+    return _one_line(case.question)[:_LONGEST_QUESTION]
+
+
+def _one_line(text: str) -> str:
+    """Return a text in one line, without what a terminal would obey."""
+    words = " ".join(text.split())
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words
+    )
+
+
+def settings_table(*, example: bool) -> int:
+    """Print the table, or an example of the file."""
+    text = env_example(ALL_SETTINGS) if example else settings_page(ALL_SETTINGS)
+    print(text, end="")
+    return 0
+
+
+def teams_package(settings: Settings, options: argparse.Namespace) -> int:
+    """Write the package, and say what to do with it."""
+    wishes = Wishes(
+        follow_ups=options.follow_ups,
+        version=options.app_version,
+        privacy_url=options.privacy_url,
+        terms_url=options.terms_url,
+    )
+    _write_package(options.out, package_of(settings, wishes))
+    print(f"{options.out}, for the bot {settings.microsoft_app_id}.")
+    if options.follow_ups:
+        print(f"It asks for {' and '.join(READ_ALONG)}: owners consent where they add the app.")
+    print("Teams > Apps > Manage your apps > Upload an app: docs/teams.md")
+    return 0
+
+
+def _write_package(out: Path, package: bytes) -> None:
+    try:
+        out.write_bytes(package)
+    except OSError as error:
+        raise SettingInvalid(
+            f"--out {str(out)!r} can't be written: {error.strerror}. Name a file in a folder that "
+            "is there."
+        ) from error

@@ -1,0 +1,168 @@
+"""Serve: report what is configured, index the sample when asked, listen until stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from aiohttp import web
+
+from bot import __version__
+from bot.app.build import STATUS, build
+from bot.app.components import open_components
+from bot.app.confluence import open_confluence
+from bot.app.documents import load_ingestion_settings, reindex_sample
+from bot.app.worker import executor_of
+from bot.domain.errors import SettingInvalid
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import setting_origins
+from bot.doors.connections import IDLE_SECONDS, Connections, most_connections, raise_open_files
+from bot.doors.demo import DEMO, personas
+from bot.observability.tracing import set_up_tracing
+from bot.store.database import database_url, lock_data_dir, reminders_of, unopened
+
+_GC_THRESHOLDS = (20_000, 20, 20)
+"""Objects made and kept before the young are looked at, and how often before the older ones are;
+Python's own 700, 10, 10 suit short programs."""
+
+_CLOSE_SECONDS = 3.0
+"""For requests in hand after the inbox has finished, twice; with its own time all ends in 25 s."""
+_OTHER_HOST_CURE = "Set HOST to an address of this machine: 127.0.0.1, or 0.0.0.0 for all."
+_BIND_CURES = {
+    errno.EADDRINUSE: "Stop the other server, or choose another: PORT=4000 make run",
+    errno.EACCES: "Ports below 1024 need more rights; choose another: PORT=4000 make run",
+}
+
+
+async def serve(settings: Settings, *, sample: bool, started: float) -> int:
+    """Serve until SIGINT or SIGTERM; work in hand is finished first.
+
+    ``started`` is when the process began (time.perf_counter), imports included.
+    """
+    from bot.inbox.engine import DbosEngine, engine_url
+
+    print(f"Frontdesk {__version__}", flush=True)
+    ingestion = load_ingestion_settings()
+    sources = setting_origins(settings, ingestion)
+    end_tracing = set_up_tracing()
+    async with (
+        _exclusive_data_dir(settings),
+        open_confluence(ingestion) as wiki,
+        open_components(
+            settings,
+            fills=sample,
+            still=wiki.still,
+            superseded=ingestion.confluence_superseded_labels,
+        ) as parts,
+    ):
+        if sample:
+            for line in await reindex_sample(settings, parts):
+                print(f"  {line}", flush=True)
+        store = unopened(database_url(settings), reminders_of(settings))
+        engine = DbosEngine(engine_url(settings), executor_of(settings))
+        try:
+            app = build(
+                settings,
+                parts,
+                store,
+                engine,
+                sample=sample,
+                sources=sources,
+                ingestion=ingestion,
+                directory=wiki.directory,
+            )
+            await _listen(app, settings, started)
+        finally:
+            await store.close()
+            end_tracing()
+    return 0
+
+
+@asynccontextmanager
+async def _exclusive_data_dir(settings: Settings) -> AsyncIterator[None]:
+    """Keep other servers off the data directory; a shared database sees to that itself."""
+    if settings.database_url is None:
+        with lock_data_dir(settings.data_dir):
+            yield
+    else:
+        yield
+
+
+async def _listen(app: web.Application, settings: Settings, started: float) -> None:
+    stopped = _stop_event()
+    connections = Connections(most_connections(raise_open_files()))
+    app.middlewares.insert(0, connections.watch)
+    runner = web.AppRunner(
+        app, access_log=None, shutdown_timeout=_CLOSE_SECONDS, keepalive_timeout=IDLE_SECONDS
+    )
+    await runner.setup()
+    try:
+        for part in await app[STATUS]():
+            print(part.line(), flush=True)
+        async with AsyncExitStack() as until:
+            port = await _bind(until, connections, runner, settings)
+            took = time.perf_counter() - started
+            address = f"http://{_host_in_url(settings.host)}:{port}"
+            for line in address_lines(address, demo=DEMO in app):
+                print(line, flush=True)
+            print(f"Serving {address} (ready in {took:.1f} s)", flush=True)
+            _freeze_startup_objects()
+            await stopped.wait()
+            print("Stopping: finishing what was asked.", flush=True)
+    finally:
+        await runner.cleanup()
+
+
+def address_lines(address: str, *, demo: bool) -> Iterator[str]:
+    """Yield where people work, and with ``demo`` who one can be there, as lines of the start."""
+    yield f"Board {address}/board"
+    if demo:
+        played = [each for each in personas() if each.signed_in is not None]
+        named = "; ".join(f"{each.name} ({each.about})" for each in played)
+        yield f"At the top right of each page you can be {named}"
+
+
+async def _bind(
+    until: AsyncExitStack, connections: Connections, runner: web.AppRunner, settings: Settings
+) -> int:
+    """Listen until the stack is left; return the port."""
+    assert runner.server is not None  # noqa: S101 - it is set up
+    listening = connections.listening(runner.server, settings.host, settings.port)
+    try:
+        listener = await until.enter_async_context(listening)
+    except OSError as error:
+        raise SettingInvalid(
+            f"PORT={settings.port} on HOST={settings.host!r} can't be used: {error.strerror}. "
+            f"{_BIND_CURES.get(error.errno or 0, _OTHER_HOST_CURE)}"
+        ) from error
+    port: int = listener.sockets[0].getsockname()[1]
+    return port
+
+
+def _freeze_startup_objects() -> None:
+    """Leave what a start has made out of later collections of garbage, and have fewer of them.
+
+    A full one looks at every object, and nothing is answered meanwhile: 0.3 s, most of it spent
+    on modules and models that stay. What waits in a burst is looked at again and again otherwise.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
+
+
+def _stop_event() -> asyncio.Event:
+    """Listen for signals: from the moment on that work may be under way."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stopped.set)
+    return stopped
+
+
+def _host_in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,348 @@
+"""Open the components that every process needs, and report their state.
+
+Components are the index, the embedder, the chat model, the pipeline and the desk. Their state is
+what readiness, the board and the lines of the start show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from bot.desk import Desk
+from bot.domain import health
+from bot.domain.capabilities import TellsState
+from bot.domain.errors import SettingInvalid
+from bot.domain.handoff import HandoffWording
+from bot.domain.health import ComponentStatus
+from bot.domain.ports import StillReadable
+from bot.domain.settings import Settings
+from bot.domain.types import NO_MODEL
+from bot.gating.gate import GATE_FILE, Gate, load_gate
+from bot.gating.gate_file import calibration_name
+from bot.inbox.heartbeat import InboxSupervisor
+from bot.limits.part import limits_part
+from bot.observability.tracing import tracing_part
+from bot.routing.generic import GenericAnswers
+from bot.routing.intents.classifier import IntentClassifier, load_classifier
+from bot.routing.router import Router
+from bot.store.database import Store
+from bot.ways import Way
+from prompts.files import load_prompt
+from rag.answer.extractive import ExtractiveComposer
+from rag.answer.grounded import GroundedComposer, approximate_tokens, utc_today
+from rag.errors import ModelUnavailable, RagError
+from rag.factory import open_embedder, open_installed_embedder, open_search_index
+from rag.pipeline import Pipeline
+from rag.ports import ChatModel, Composer, Embedder, SearchIndex
+
+_ANSWER, _ANSWER_ATTACHED = "answer", "answer_attached"
+"""The prompts that answer from passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """``embedder_trouble`` says why there is none; then search is by keyword alone.
+
+    ``still`` takes a last look at pages before they are shown, where that is wanted.
+    ``uncalibrated`` names the models, each with its prompt, whose answers the gate judges by its
+    careful default.
+    """
+
+    index: SearchIndex
+    embedder: Embedder | None
+    embedder_trouble: str
+    model: ChatModel | None
+    pipeline: Pipeline
+    desk: Desk
+    still: StillReadable | None = None
+    uncalibrated: tuple[str, ...] = ()
+
+
+def _unwrapped(composer: Composer) -> Composer:
+    return composer
+
+
+@asynccontextmanager
+async def open_components(
+    settings: Settings,
+    observe: Callable[[Composer], Composer] = _unwrapped,
+    *,
+    fills: bool = False,
+    still: StillReadable | None = None,
+    today: Callable[[], date] = utc_today,
+    superseded: Collection[str] = (),
+) -> AsyncIterator[Components]:
+    """Open index, embedder and model, and make the desk of them.
+
+    ``observe`` may wrap the composer; evaluation records by it what the gate holds back.
+    ``fills``: this process writes pages itself, so that also an index in Azure is made where there
+    is none; whoever only answers has no right to that, and needs none.
+    ``today`` is the day that a model is told, which evaluation fixes; ``superseded`` are the labels
+    of pages that it is warned of.
+
+    Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
+    cannot work.
+    """
+    async with AsyncExitStack() as closing:
+        embedder, trouble = await _open_embedder(settings, closing)
+        index = await _open_index(settings, embedder, closing, fills=fills)
+        model = _open_model(settings, settings.openai_model, closing)
+        near = await _open_local_embedder(settings, embedder, closing)
+        context = _PromptContext(today, superseded)
+        ways = _ModelPipelines(settings, index, embedder, near, load_classifier(), context)
+        configured = ways.made(model, observe)
+        others = {NO_MODEL: ways.made(None)}
+        for name in settings.openai_channel_models:
+            other = None if name == settings.openai_model else _open_model(settings, name, closing)
+            others[name] = ways.made(other) if other else configured
+        gate = load_gate(settings.confidence_threshold, gate_path(settings))
+        yield Components(
+            index=index,
+            embedder=embedder,
+            embedder_trouble=trouble,
+            model=model,
+            pipeline=configured.pipeline,
+            desk=_build_desk(settings, configured, others, still, gate),
+            still=still,
+            uncalibrated=_uncalibrated_models(gate, (configured, *others.values())),
+        )
+
+
+def gate_path(settings: Settings) -> Path:
+    """Return the gate's file: one's own in the data directory, else the one that is shipped."""
+    own = settings.data_dir / GATE_FILE.name
+    return own if own.exists() else GATE_FILE
+
+
+async def _open_embedder(
+    settings: Settings, closing: AsyncExitStack
+) -> tuple[Embedder | None, str]:
+    try:
+        return await closing.enter_async_context(open_embedder(settings))
+    except ModelUnavailable as error:
+        # Better found by their words than not at all.
+        return None, str(error)
+
+
+async def _open_local_embedder(
+    settings: Settings, embedder: Embedder | None, closing: AsyncExitStack
+) -> Embedder | None:
+    """Return what routes a question and picks sentences: many texts, and nobody may wait.
+
+    The classifier and the weights of both were learned with the installed embedder, whatever
+    search embeds with.
+    """
+    if settings.embedding_model is None:
+        return embedder
+    near, _ = await closing.enter_async_context(open_installed_embedder())
+    return near
+
+
+async def _open_index(
+    settings: Settings, embedder: Embedder | None, closing: AsyncExitStack, *, fills: bool
+) -> SearchIndex:
+    _create_data_dir(settings.data_dir)
+    write = fills or not settings.azure_search_configured
+    index = await open_search_index(settings, embedder, write=write)
+    closing.push_async_callback(index.close)
+    return index
+
+
+def _create_data_dir(data_dir: Path) -> None:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingInvalid(
+            f"FRONTDESK_DATA_DIR={str(data_dir)!r} can't be used: {error.strerror}. Name a folder "
+            "that this user may write to."
+        ) from error
+
+
+def _open_model(settings: Settings, name: str | None, closing: AsyncExitStack) -> ChatModel | None:
+    if name is None:
+        return None
+    from rag.models.chat.openai_compatible import ModelSettings, TracedModel, open_model
+
+    key = settings.openai_api_key
+    model = open_model(
+        ModelSettings(
+            model=name,
+            base_url=settings.openai_base_url,
+            api_key=key.get_secret_value() if key else None,
+            timeout_seconds=settings.openai_timeout_seconds,
+        )
+    )
+    closing.push_async_callback(model.close)
+    return TracedModel(model, settings.openai_base_url)
+
+
+@dataclass(frozen=True, slots=True)
+class _PromptContext:
+    """What a model is told beside question and pages; see ``open_parts``."""
+
+    today: Callable[[], date]
+    superseded: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelPipelines:
+    """What every way of answering has in common; ``near`` is an embedder in this process."""
+
+    settings: Settings
+    index: SearchIndex
+    embedder: Embedder | None
+    near: Embedder | None
+    classifier: IntentClassifier | None
+    context: _PromptContext
+
+    def made(
+        self, model: ChatModel | None, observe: Callable[[Composer], Composer] = _unwrapped
+    ) -> Way:
+        """Return the way that answers with a model, or without one."""
+        mode = self.settings.router if model else "cascade"
+        composer = observe(_composer_for(model, self.near, self.context))
+        top_k = self.settings.model_top_k if model else self.settings.top_k
+        return Way(
+            router=Router(self.near, self.classifier, model, mode=mode),
+            generic=GenericAnswers(model),
+            pipeline=Pipeline(self.index, self.embedder, composer, top_k=top_k),
+            model=model.name if model else "",
+        )
+
+
+def _composer_for(
+    model: ChatModel | None, embedder: Embedder | None, context: _PromptContext
+) -> Composer:
+    if model is None:
+        return ExtractiveComposer(embedder)
+    count_tokens = approximate_tokens if embedder is None else embedder.count_tokens
+    return GroundedComposer(
+        model,
+        load_prompt(_ANSWER),
+        attached_prompt=load_prompt(_ANSWER_ATTACHED),
+        count_tokens=count_tokens,
+        today=context.today,
+        superseded=context.superseded,
+    )
+
+
+def _platforms_with_experts(settings: Settings) -> frozenset[str]:
+    """Return the platforms that have a place where people are asked."""
+    places = {
+        "slack": settings.slack_escalation_channel,
+        "teams": settings.teams_escalation_channel,
+    }
+    return frozenset(platform for platform, place in places.items() if place)
+
+
+def _platforms_naming_experts(settings: Settings) -> frozenset[str]:
+    """Return the platforms on which a channel may name its people."""
+    platforms = {"slack": settings.slack_configured, "teams": settings.teams_configured}
+    return frozenset(platform for platform, is_on in platforms.items() if is_on)
+
+
+def _uncalibrated_models(gate: Gate, ways: Iterable[Way]) -> tuple[str, ...]:
+    models = dict.fromkeys(way.model for way in ways if way.model)
+    prompts = [load_prompt(name).id for name in (_ANSWER, _ANSWER_ATTACHED)]
+    wanted = [(model, prompt) for model in models for prompt in prompts]
+    return tuple(
+        f"{model} with {prompt}"
+        for model, prompt in wanted
+        if not gate.knows(calibration_name(model, prompt))
+    )
+
+
+def _build_desk(
+    settings: Settings,
+    configured: Way,
+    others: Mapping[str, Way],
+    still: StillReadable | None,
+    gate: Gate,
+) -> Desk:
+    return Desk(
+        router=configured.router,
+        generic=configured.generic,
+        pipeline=configured.pipeline,
+        model=configured.model,
+        others=others,
+        gate=gate,
+        wording=HandoffWording(
+            not_found=settings.not_found_message,
+            uncertain=settings.escalation_message,
+            asks_people=_platforms_with_experts(settings),
+            asks_named=_platforms_naming_experts(settings),
+        ),
+        still=still,
+    )
+
+
+CheckComponent = Callable[[], Awaitable[ComponentStatus]]
+CheckComponents = Callable[[], Awaitable[Sequence[ComponentStatus]]]
+
+
+async def status(
+    settings: Settings, parts: Components, confluence: ComponentStatus | None = None
+) -> Sequence[ComponentStatus]:
+    """Return what is configured and what is not; quick enough for every readiness probe.
+
+    ``confluence`` is how far that was read; None: it is not configured.
+    """
+    name = parts.embedder.name if parts.embedder else None
+    known = await _index_status(settings, parts)
+    trouble = known.detail if known.state == "failed" else ""
+    return (
+        known,
+        health.embedder(settings, name, parts.embedder_trouble),
+        health.model(settings),
+        health.calibration(settings, parts.uncalibrated),
+        health.slack(settings),
+        health.teams(settings),
+        confluence or health.confluence(None, datetime.now(UTC)),
+        health.azure_search(settings, trouble),
+        health.web_access(settings),
+    )
+
+
+def component_checker(
+    settings: Settings,
+    parts: Components,
+    store: Store,
+    keeper: InboxSupervisor,
+    *,
+    channels: Sequence[object],
+    confluence: CheckComponent | None = None,
+) -> CheckComponents:
+    """Return what looks at every part of a running server; channels may tell of their own.
+
+    ``confluence`` tells how far that was read; None: it is not configured.
+    A platform that fails leaves the others: no server is taken out of service for it.
+    """
+    telling = [each for each in channels if isinstance(each, TellsState)]
+
+    async def check_parts() -> Sequence[ComponentStatus]:
+        limits = await limits_part(settings, store.counting, store.pauses)
+        told = {part.name: replace(part, vital=False) for part in (one.part() for one in telling)}
+        read = await confluence() if confluence is not None else None
+        parts_now = [told.get(part.name, part) for part in await status(settings, parts, read)]
+        return (*parts_now, limits, tracing_part(), keeper.part())
+
+    return check_parts
+
+
+async def _index_status(settings: Settings, parts: Components) -> ComponentStatus:
+    try:
+        return health.knowledge(await parts.index.spaces(settings.tenant))
+    except RagError as error:
+        return ComponentStatus("knowledge", "failed", str(error))

@@ -1,0 +1,217 @@
+"""Connect ingestion: its settings, the document library, the sample company, the PDF reader.
+
+The library resumes interrupted runs and follows its schedule while the server runs. The sample
+company is indexed for newcomers, and removed once there are pages of one's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aiohttp import web
+from pydantic_settings import BaseSettings
+
+from bot.app.components import Components
+from bot.attachments.reading import Attachments
+from bot.attachments.text import NotText
+from bot.chat.documents import (
+    ErrorTranslation,
+    TranslatedDocuments,
+    TranslatedReindex,
+    TranslatedSchedule,
+)
+from bot.domain.capabilities import Fetches
+from bot.domain.errors import (
+    DocumentInTheWay,
+    DocumentRefused,
+    DocumentUnknown,
+    SettingInvalid,
+    StoreUnavailable,
+)
+from bot.domain.ports import Channel
+from bot.domain.settings import Settings
+from bot.doors.receiving import upload_bounds
+from ingestion import config as ingestion_config
+from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
+from ingestion.config import Settings as IngestionSettings
+from ingestion.documents.pdf_in_subprocess import text_of_pdf
+from ingestion.errors import DocumentInTheWay as InTheWay
+from ingestion.errors import DocumentRefused as Refused
+from ingestion.errors import DocumentUnknown as Unknown
+from ingestion.errors import LedgerUnavailable, PageUnreadable, SourceUnavailable
+from ingestion.errors import SettingInvalid as IngestionSettingInvalid
+from ingestion.errors import SettingInvalid as WikiSettingInvalid
+from ingestion.library import Library
+from ingestion.records.assembly import Records, records_of
+from ingestion.runs.background import OnRemovalRefused
+from ingestion.runs.schedule import Scheduler
+from ingestion.runs.source_registry import OpenSources, open_wiki_sources, remember_folder
+from ingestion.sync.report import progress_on, report_lines
+from ingestion.sync.sync import Folder, sync_folder
+from rag.errors import RagError
+
+ALL_SETTINGS: tuple[type[BaseSettings], ...] = (Settings, ingestion_config.Settings)
+"""Their classes; what both have is told as the server says it."""
+
+
+def load_ingestion_settings() -> ingestion_config.Settings:
+    """Read ingestion's settings. Raises SettingInvalid: one line a wrong value, with the cure."""
+    try:
+        return ingestion_config.load_settings()
+    except IngestionSettingInvalid as error:
+        raise SettingInvalid(str(error)) from error
+
+
+ERROR_TRANSLATION: ErrorTranslation = {
+    Unknown: DocumentUnknown,
+    InTheWay: DocumentInTheWay,
+    Refused: DocumentRefused,
+    LedgerUnavailable: StoreUnavailable,
+    SourceUnavailable: DocumentInTheWay,
+    RagError: StoreUnavailable,
+    OSError: StoreUnavailable,
+}
+"""What ingestion and the disk say, as the bot's own errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentServices:
+    """What is indexed and how it gets there; use ``open`` while the server runs."""
+
+    documents: TranslatedDocuments
+    reindexing: TranslatedReindex
+    library: Library
+    scheduler: Scheduler | None
+    records: Records
+    wiki: OpenSources | None
+
+    @property
+    def schedule(self) -> TranslatedSchedule | None:
+        """What tells when the schedule reads what."""
+        return (
+            None
+            if self.scheduler is None
+            else TranslatedSchedule(self.scheduler, ERROR_TRANSLATION)
+        )
+
+    async def open(self, _: web.Application) -> AsyncIterator[None]:
+        """Resume what was being indexed, begin what is due, and stop it all with the server."""
+        try:
+            async with open_library(self.library, self.scheduler):
+                yield
+        finally:
+            if self.wiki is not None:
+                await self.wiki.close()
+            self.records.close()
+
+
+def build_document_services(
+    settings: Settings,
+    parts: Components,
+    ingestion: IngestionSettings | None = None,
+    on_held_back: OnRemovalRefused | None = None,
+) -> DocumentServices:
+    """Join them; nothing is started. Without ``ingestion`` no wiki is read.
+
+    ``on_held_back`` is told of runs that would have removed too much.
+
+    Raises SettingInvalid.
+    """
+    records = records_of(settings)
+    try:
+        wiki = None if ingestion is None else open_wiki_sources(ingestion)
+    except WikiSettingInvalid as error:
+        raise SettingInvalid(str(error)) from error
+    library = library_of(
+        parts.index,
+        tenant=settings.tenant,
+        data_dir=settings.data_dir,
+        largest=upload_bounds(settings.max_upload_mb).bytes,
+        records=records,
+        wiki=wiki,
+        on_held_back=on_held_back,
+    )
+    return DocumentServices(
+        TranslatedDocuments(library, ERROR_TRANSLATION),
+        TranslatedReindex(library.runs, ERROR_TRANSLATION),
+        library,
+        None if ingestion is None else scheduler_of(library, records, cadence_of(ingestion)),
+        records,
+        wiki,
+    )
+
+
+SAMPLE = Path(__file__).parents[2] / "infra" / "sample"
+SAMPLE_SPACES = {"SAMPLE-IT": "it", "SAMPLE-HR": "hr"}
+
+
+async def reindex_sample(settings: Settings, parts: Components) -> Sequence[str]:
+    """Bring the sample company's pages up to date; once there are others, remove them.
+
+    An invented company's rules must not answer real colleagues.
+    """
+    if settings.embedding_model and parts.embedder is None:
+        # Written without vectors, all of it would have to be written again.
+        return [f"The sample company is left as it is: {parts.embedder_trouble}"]
+    indexed = set(await parts.index.spaces(settings.tenant))
+    own = sorted(indexed - set(SAMPLE_SPACES))
+    if own:
+        return await _forget_sample(settings, parts, own)
+    lines: list[str] = []
+    for key, name in SAMPLE_SPACES.items():
+        lines += await _sync_sample(settings, parts, Folder(SAMPLE / name, key))
+    return [line for line in lines if line.startswith(("Space", "Failed", "Warning"))]
+
+
+async def _sync_sample(settings: Settings, parts: Components, folder: Folder) -> Sequence[str]:
+    begun = datetime.now(UTC)
+    report = await sync_folder(
+        folder,
+        parts.index,
+        parts.embedder,
+        tenant=settings.tenant,
+        data_dir=settings.data_dir,
+        progress=progress_on(sys.stderr),
+    )
+    await remember_folder(records_of(settings).ledger, folder, report, begun)
+    return report_lines(report)
+
+
+async def _forget_sample(
+    settings: Settings, parts: Components, own: Sequence[str]
+) -> Sequence[str]:
+    removed = 0
+    for space in SAMPLE_SPACES:
+        pages = await parts.index.pages(settings.tenant, space)
+        removed += await parts.index.delete_pages(settings.tenant, space, list(pages))
+        await records_of(settings).ledger.forget(space)
+    gone = f" Its {removed} pages are removed." if removed else ""
+    return [f"The sample company is left out, because {', '.join(own)} is indexed.{gone}"]
+
+
+_PDF_READERS = 2
+
+
+class SubprocessPdfReader:
+    """Implements bot.attachments.reading.ReadsPdf by processes of their own, a few at once."""
+
+    def __init__(self, at_once: int = _PDF_READERS) -> None:
+        self._room = asyncio.Semaphore(at_once)
+
+    async def text(self, content: bytes) -> str:
+        async with self._room:
+            try:
+                return await text_of_pdf(content)
+            except PageUnreadable as error:
+                raise NotText(str(error)) from error
+
+
+def build_attachments(channels: Sequence[Channel]) -> Attachments:
+    """Join them; nothing is started."""
+    fetching = {each.platform: each for each in channels if isinstance(each, Fetches)}
+    return Attachments(fetching, SubprocessPdfReader())

@@ -1,0 +1,306 @@
+"""Build what works in the background: the inbox with its worker, and the notices to askers."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Protocol
+
+import structlog
+from aiohttp import web
+
+from bot.admission import Admission
+from bot.app.components import Components
+from bot.app.documents import build_attachments
+from bot.domain.capabilities import Introduces
+from bot.domain.ports import Admits, AnswersInquiries, Channel, Directory, Worklist
+from bot.domain.record_reports import RetentionResult
+from bot.domain.settings import Settings
+from bot.domain.types import Message, Platform, Policy
+from bot.domain.usage import usage_limits
+from bot.escalations.casework import Casework, NotifyingCases
+from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
+from bot.escalations.reading import IndexReading, Readable
+from bot.inbox.accept import DurableInbox, Engine
+from bot.inbox.heartbeat import (
+    DeadReplicas,
+    InboxSupervisor,
+    Lease,
+    ReplicaLeases,
+    SupervisedEngine,
+)
+from bot.inbox.in_flight import InFlight
+from bot.inbox.outbox import Deliverer, ReplyOutbox
+from bot.inbox.worker import MessageAnswerer, MessageWorker, WorkLimits
+from bot.introductions import Introductions
+from bot.limits.floods import Floods
+from bot.limits.limits import LimitedAdmission
+from bot.limits.notices import AskerNotices, Notices
+from bot.observability.request_log import OutcomeObserver, RequestLog
+from bot.store.database import Store, database_url, prepare
+from bot.superseded import MarksSuperseded
+
+
+class DurableEngine(Engine, SupervisedEngine, Protocol):
+    """The engine with both its sides: of the inbox and of the keeper."""
+
+
+class ReplicaStore(ReplicaLeases, DeadReplicas, Protocol):
+    """Who is alive and who is dead."""
+
+
+class InboxStore(Protocol):
+    """What an inbox needs of the store."""
+
+    @property
+    def work(self) -> Worklist: ...
+
+    @property
+    def replicas(self) -> ReplicaStore: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InboxOptions:
+    """Where an inbox runs. ``alone``: a lock keeps other servers away, and the record is a file.
+
+    ``prepare`` brings the record's schema up to date, ``clean`` forgets what is too old.
+    ``hold_back`` raises RateExceeded for what is not even to be kept.
+    """
+
+    alone: bool
+    prepare: Callable[[], Awaitable[None]]
+    clean: Callable[[], Awaitable[None]]
+    log_questions: bool = True
+    public_url: str | None = None
+    observers: Sequence[OutcomeObserver] = ()
+    hold_back: Callable[[Message], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInbox:
+    """An inbox, and who starts and stops it."""
+
+    inbox: DurableInbox
+    keeper: InboxSupervisor
+
+
+def build_durable_inbox(
+    record: InboxStore,
+    engine: DurableEngine,
+    *,
+    admission: Admits,
+    desk: AnswersInquiries,
+    channels: Mapping[Platform, Channel],
+    limits: WorkLimits,
+    surroundings: InboxOptions,
+) -> BuiltInbox:
+    """Join an inbox; nothing is started."""
+    owner = str(uuid.uuid4()) if surroundings.alone else engine.executor
+    lease = Lease(record.replicas, owner, alone=surroundings.alone)
+    underway = InFlight()
+    deliver = Deliverer(channels, record.work, public_url=surroundings.public_url)
+    patience = timedelta(hours=limits.delivery_hours)
+    work = MessageWorker(
+        owner=owner,
+        work=record.work,
+        answering=MessageAnswerer(admission, desk, deadline_seconds=limits.deadline_seconds),
+        deliver=deliver,
+        posting=ReplyOutbox(record.work, deliver, alive=lease.holds, patience=patience),
+        observers=(RequestLog(log_questions=surroundings.log_questions), *surroundings.observers),
+        limits=limits,
+        answered=underway.settle,
+    )
+    inbox = DurableInbox(
+        owner=owner,
+        worklist=record.work,
+        engine=engine,
+        work=work,
+        underway=underway,
+        limits=limits,
+        hold_back=surroundings.hold_back,
+    )
+    keeper = InboxSupervisor(
+        inbox=inbox,
+        engine=engine,
+        lease=lease,
+        deaths=record.replicas,
+        prepare=surroundings.prepare,
+        clean=surroundings.clean,
+        patient=not surroundings.alone,
+    )
+    return BuiltInbox(inbox, keeper)
+
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundWork:
+    """What works on messages and escalations while the server runs."""
+
+    inbox: DurableInbox
+    keeper: InboxSupervisor
+    news: NoticeLoop
+    cases: NotifyingCases
+
+    def mount(self, app: web.Application) -> None:
+        """Start and stop it with the server."""
+        app.cleanup_ctx.append(self._keep)
+        app.cleanup_ctx.append(self._tell)
+        app.on_shutdown.append(self._drain)
+
+    async def _keep(self, _: web.Application) -> AsyncIterator[None]:
+        await self.keeper.start()
+        yield
+        await self.keeper.stop()
+
+    async def _tell(self, _: web.Application) -> AsyncIterator[None]:
+        self.news.start()
+        yield
+        await self.news.stop()
+
+    async def _drain(self, _: web.Application) -> None:
+        """Finish before aiohttp cuts off who waits for it, which takes its time-out twice."""
+        await asyncio.gather(self.keeper.drain(), self.news.stop())
+
+
+def build_background_work(
+    settings: Settings,
+    parts: Components,
+    store: Store,
+    engine: DurableEngine,
+    *,
+    channels: Sequence[Channel],
+    observers: Sequence[OutcomeObserver],
+    directory: Directory,
+    dropped: Callable[[Message], None],
+    superseded: Collection[str] = (),
+) -> BackgroundWork:
+    """Join it; nothing is started.
+
+    ``superseded`` are the labels of pages that are warned of; ``dropped`` is told of each message
+    that is not even kept.
+    """
+    desk = MarksSuperseded(parts.desk, superseded)
+    notices = Notices()
+    readable = IndexReading(parts.index)
+    admission = _build_admission(settings, store, channels, directory, readable, notices)
+    floods = Floods(usage_limits(settings), notices, dropped)
+    opened = _build_inbox(
+        settings,
+        desk,
+        store,
+        engine,
+        admission=admission,
+        channels=channels,
+        observers=observers,
+        hold_back=floods.check,
+    )
+    news = _build_news(store, parts, channels, opened.keeper)
+    cases = NotifyingCases(store.escalations, news.hint)
+    return BackgroundWork(opened.inbox, opened.keeper, news, cases)
+
+
+def executor_of(settings: Settings) -> str:
+    """Name this process for the engine: always the same where only one can be."""
+    return "local" if settings.database_url is None else str(uuid.uuid4())
+
+
+def _build_inbox(
+    settings: Settings,
+    desk: AnswersInquiries,
+    store: Store,
+    engine: DurableEngine,
+    *,
+    admission: LimitedAdmission,
+    channels: Sequence[Channel],
+    observers: Sequence[OutcomeObserver],
+    hold_back: Callable[[Message], None],
+) -> BuiltInbox:
+    return build_durable_inbox(
+        store,
+        engine,
+        admission=admission,
+        desk=desk,
+        channels={each.platform: each for each in channels},
+        limits=WorkLimits(concurrency=settings.concurrency, waiting=settings.waiting),
+        surroundings=InboxOptions(
+            alone=settings.database_url is None,
+            prepare=partial(prepare, database_url(settings)),
+            clean=partial(_delete_expired, settings, store),
+            log_questions=settings.log_questions,
+            public_url=settings.public_url,
+            observers=observers,
+            hold_back=hold_back,
+        ),
+    )
+
+
+def _build_admission(
+    settings: Settings,
+    store: Store,
+    channels: Sequence[Channel],
+    directory: Directory,
+    readable: Readable,
+    notices: Notices,
+) -> LimitedAdmission:
+    introductions = Introductions(
+        {each.platform: each for each in channels if isinstance(each, Introduces)},
+        open_spaces={
+            "slack": frozenset(settings.slack_outsider_spaces),
+            "teams": frozenset(settings.teams_outsider_spaces),
+        },
+        notes=store.notes,
+    )
+    return LimitedAdmission(
+        Admission(
+            store.interactions,
+            directory,
+            Policy(spaces=settings.index_spaces),
+            store.policies,
+            introductions=introductions,
+            reading=build_attachments(channels),
+            readable=readable,
+            notes=store.notes,
+        ),
+        use=store.counting,
+        pauses=store.pauses,
+        limits=usage_limits(settings),
+        notices=notices,
+        told=AskerNotices(store.notes, frozenset(each.platform for each in channels)),
+    )
+
+
+async def _delete_expired(settings: Settings, store: Store) -> None:
+    now = datetime.now(UTC)
+    await store.sessions.sweep(now)
+    swept = await store.retention.sweep(now, settings.retention_days)
+    if swept != RetentionResult():
+        log.info("retention.swept", **asdict(swept))
+
+
+def _build_news(
+    store: Store, parts: Components, channels: Sequence[Channel], keeper: InboxSupervisor
+) -> NoticeLoop:
+    teller = NoticeDelivery(
+        outbox=store.notices,
+        cases=store.escalations,
+        works=Casework(
+            cases=store.escalations,
+            interactions=store.interactions,
+            readable=IndexReading(parts.index),
+        ),
+        recorded=store.interactions,
+        channels={each.platform: each for each in channels},
+        now=utc_now,
+    )
+    return NoticeLoop(
+        owner=str(uuid.uuid4()),
+        outbox=store.notices,
+        teller=teller,
+        is_open=lambda: keeper.part().state == "ready",
+    )

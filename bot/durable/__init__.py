@@ -1,1 +1,0 @@
-"""The durable inbox: what was acknowledged is answered once, whatever dies."""

@@ -1,0 +1,232 @@
+"""Accept messages: store each one before it is acknowledged, then start its work."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+import structlog
+
+from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
+from bot.domain.json_codec import without_surrogates
+from bot.domain.outcomes import is_unfinished, unavailable_outcome
+from bot.domain.ports import Worklist
+from bot.domain.types import Interaction, InteractionId, Message, Outcome, Unfinished
+from bot.inbox.in_flight import InFlight, InFlightMessage
+from bot.inbox.worker import MessageWorker, WorkLimits
+from bot.observing.tracing.context import current_traceparent
+
+log = structlog.get_logger(__name__)
+
+_OUTCOME_POLL_SECONDS = 0.25
+_DRAIN_POLL_SECONDS = 0.02
+_CONCURRENT_WRITES = 8
+"""A burst must leave connections to the record for everyone else."""
+
+_HARD_LIMIT_FACTOR = 2
+"""So many times too much may wait before a platform is not even told that it is too much."""
+
+
+class Engine(Protocol):
+    """Runs work, and again after the process died; the same work id twice runs once.
+
+    Raises bot.domain.errors.InboxUnavailable.
+    """
+
+    @property
+    def executor(self) -> str:
+        """The name of this process among those that share the engine."""
+        ...
+
+    async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
+        """Keep that the work is to be done, and start it."""
+        ...
+
+    async def again(self, unfinished: Unfinished) -> None:
+        """Run what the record says is unfinished, whatever became of its work here."""
+        ...
+
+
+class DurableInbox:
+    """Implements bot.domain.ports.Inbox.
+
+    A message is kept in the record and its work in the engine before ``accept`` returns; both are
+    idempotent by the message's id. What the record says is unfinished, and nobody alive has, is
+    adopted by whichever process sees it first.
+
+    Args:
+        hold_back: Asked before anything is kept. Raises RateExceeded.
+    """
+
+    def __init__(
+        self,
+        *,
+        owner: str,
+        worklist: Worklist,
+        engine: Engine,
+        work: MessageWorker,
+        underway: InFlight,
+        limits: WorkLimits,
+        hold_back: Callable[[Message], None] | None = None,
+    ) -> None:
+        self._hold_back = hold_back
+        self._owner = owner
+        self._worklist = worklist
+        self._engine = engine
+        self._work = work
+        self._underway = underway
+        self._limits = limits
+        self._keeping = asyncio.Semaphore(_CONCURRENT_WRITES)
+        self._accepting: set[asyncio.Task[InteractionId]] = set()
+        self._closed = "This server is starting. Send it again in a few seconds."
+
+    @property
+    def busy(self) -> int:
+        """How many messages are accepted here and neither finished nor waiting for a platform."""
+        return self._underway.busy
+
+    def open(self) -> None:
+        """Take messages from now on."""
+        self._closed = ""
+
+    def close(self, why: str) -> None:
+        """Take no more messages; ``why`` ends with what the sender can do."""
+        self._closed = why
+
+    async def drain(self) -> None:
+        """Finish what is being worked on; what is not done in time is resumed at the next start."""
+        end = time.monotonic() + self._limits.drain_seconds
+        while self._underway.busy and time.monotonic() < end:  # noqa: ASYNC110 - rare
+            await asyncio.sleep(_DRAIN_POLL_SECONDS)
+        if self._underway.busy:
+            log.warning("inbox.not_drained", unfinished=self._underway.busy)
+        self._underway.release()
+
+    async def accept(self, message: Message) -> InteractionId:
+        """Keep a message; whoever stops waiting finds it kept when they send it again."""
+        accepting = asyncio.create_task(self._accept(message))
+        self._accepting.add(accepting)
+        accepting.add_done_callback(self._accepting.discard)
+        return await asyncio.shield(accepting)
+
+    async def _accept(self, message: Message) -> InteractionId:
+        interaction_id = message.interaction_id
+        if await self._underway.keeps(interaction_id):
+            return interaction_id
+        if self._hold_back is not None:
+            self._hold_back(message)
+        entry = self._admit(message)
+        try:
+            interaction = await self._keep(message)
+            ours = is_unfinished(interaction) and self._mine(interaction)
+            if ours:
+                entry.opened = interaction
+                await self._engine.begin(interaction_id, interaction_id)
+            entry.kept.set()
+        except BaseException:
+            self._underway.leave(interaction_id)
+            raise
+        if not ours:
+            self._underway.leave(interaction_id)
+        return interaction_id
+
+    async def amend(self, message: Message) -> None:
+        """Replace a question's text; work that is under way is done once more."""
+        await self._worklist.amend(replace(message, text=without_surrogates(message.text)))
+
+    async def cancel(self, interaction_id: InteractionId) -> None:
+        """Forget the texts, stop the work and take the reply back. Raises InteractionUnknown."""
+        interaction = await self._worklist.cancel(interaction_id)
+        self._underway.unsettle(interaction_id)
+        self._work.interrupt(interaction_id)
+        if interaction.status == "cancelling":
+            await self._engine.begin(f"{interaction_id}:withdraw", interaction_id)
+
+    async def outcome(self, interaction_id: InteractionId) -> Outcome:
+        """Wait for an outcome. Raises InteractionUnknown, InboxUnavailable."""
+        while True:
+            entry = self._underway.get(interaction_id)
+            if entry is not None:
+                await entry.settled.wait()
+                if entry.outcome is not None:
+                    return entry.outcome
+            outcome = await self._recorded(interaction_id)
+            if outcome is not None:
+                return outcome
+            await asyncio.sleep(_OUTCOME_POLL_SECONDS)
+
+    async def run(self, interaction_id: InteractionId) -> float | None:
+        """Do the work on an interaction; the engine calls it. Never raises."""
+        async with self._underway.alone(interaction_id):
+            return await self._run(interaction_id, self._underway.enter(interaction_id))
+
+    async def _run(self, interaction_id: InteractionId, entry: InFlightMessage) -> float | None:
+        entry.kept.set()
+        self._underway.wake(interaction_id)
+        pause: float | None = None
+        try:
+            opened, entry.opened = entry.opened, None
+            pause = await self._work.run(interaction_id, opened=opened, full=entry.full)
+        finally:
+            if pause is None:
+                self._underway.leave(interaction_id)
+        if pause is not None:
+            self._underway.sleep(interaction_id, pause)
+        return pause
+
+    async def adopt(self) -> int:
+        """Take up what nobody alive works on; return how much that was."""
+        left = await self._worklist.unfinished(self._owner)
+        self._underway.forget_all_but({each.id for each in left})
+        orphans = [each for each in left if self._underway.overdue(each.id)]
+        for orphan in orphans:
+            self._underway.leave(orphan.id)
+            await self._engine.again(orphan)
+        return len(orphans)
+
+    def _admit(self, message: Message) -> InFlightMessage:
+        """Reserve a place. Raises InboxUnavailable, InboxFull."""
+        if self._closed:
+            raise InboxUnavailable(f"Message {message.key!r} is not taken. {self._closed}")
+        busy, limit = self._underway.busy, self._limits.waiting
+        told = self._work.tells(message)
+        if busy >= limit * (_HARD_LIMIT_FACTOR if told else 1):
+            raise InboxFull(f"{busy} questions are waiting. Ask again in a few minutes.")
+        entry = self._underway.enter(message.interaction_id)
+        entry.full = busy >= limit
+        return entry
+
+    async def _keep(self, message: Message) -> Interaction:
+        try:
+            traceparent = message.traceparent or current_traceparent()
+            kept = replace(message, text=without_surrogates(message.text), traceparent=traceparent)
+            async with self._keeping:
+                return await self._worklist.open(kept, self._owner)
+        except StoreUnavailable as error:
+            raise InboxUnavailable(
+                f"Message {message.key!r} could not be kept: {error} Send it again."
+            ) from error
+
+    def _mine(self, interaction: Interaction) -> bool:
+        return interaction.claim is not None and interaction.claim.owner == self._owner
+
+    async def _recorded(self, interaction_id: InteractionId) -> Outcome | None:
+        """Return the outcome in the record, None while another process works on it."""
+        interaction = await self._worklist.get(interaction_id)
+        if interaction is None:
+            raise InteractionUnknown(f"There is no interaction {interaction_id!r}. Ask first.")
+        if interaction.withdrawn:
+            raise InteractionUnknown(
+                f"Interaction {interaction_id!r} was withdrawn by its asker. Ask the question anew."
+            )
+        if interaction.outcome is None and interaction.status == "failed":
+            return unavailable_outcome(interaction.message, "An older version gave it up.")
+        if interaction.outcome is None and self._closed:
+            raise InboxUnavailable(
+                f"Interaction {interaction_id!r} is kept and is answered when the server runs "
+                "again. Ask for it again then."
+            )
+        return interaction.outcome

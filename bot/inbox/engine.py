@@ -1,0 +1,227 @@
+"""Run durable workflows by DBOS Transact; the only module that knows it (docs/adr/0003).
+
+It keeps that work was begun and not ended, and begins it again after the process died. What the
+work is, who may do it and what it gave is in the store; the engine holds ids only, no texts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import structlog
+from dbos import DBOS, DBOSConfig, SetWorkflowID, WorkflowSerializationFormat
+from sqlalchemy import Engine as SqlEngine
+from sqlalchemy import create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DatabaseError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from bot.domain.errors import EngineUnavailable, InboxUnavailable
+from bot.domain.settings import Settings
+from bot.domain.types import InteractionId, Unfinished
+from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
+
+log = structlog.get_logger(__name__)
+
+RunWork = Callable[[InteractionId], Coroutine[Any, Any, float | None]]
+"""Does the work; returns the seconds until it is to be run again, or None when it is done."""
+
+_NAME = "frontdesk"
+_VERSION = "1"
+"""Of the workflow. Fixed, so that a rolling upgrade resumes the older version's work; raised only
+when a newer workflow can't go on where an older one stopped."""
+
+_ENDED_STATUSES = frozenset({"SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"})
+_ENDED_KEPT_FOR = timedelta(days=2)
+_DELETED_PER_QUERY = 500
+_RERUN_ID_SECONDS = 10
+_BEGIN_SECONDS = 10.0
+_PRAGMAS = ("busy_timeout = 30000", "foreign_keys = ON", "journal_mode = WAL")
+_DAMAGE_MESSAGES = ("not a database", "malformed", "encrypted")
+
+
+class DbosEngine:
+    """Implements bot.inbox.accept.Engine. One a process: DBOS is a singleton.
+
+    Work is started directly, not through a queue: queues are polled, which costs 26 ms and a
+    quarter of a core at 20 ms (docs/adr/0003), and the process that keeps a message begins it.
+
+    Args:
+        url: Where the engine keeps its state; see engine_url.
+        executor: The name of this process; unique among those that share the database.
+    """
+
+    def __init__(self, url: str, executor: str) -> None:
+        self._url = url
+        self.executor = executor
+        self._run: RunWork | None = None
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._workflow: Callable[[str], Coroutine[Any, Any, None]] | None = None
+
+    async def start(self, run: RunWork) -> None:
+        """Launch on this event loop; work that this executor left is resumed.
+
+        Damaged state is moved away, for it can be begun anew from the record. Raises
+        EngineUnavailable.
+        """
+        self._run = run
+        try:
+            await self._launched()
+        except EngineUnavailable as error:
+            if not self._moved_away(error.__cause__):
+                raise
+            await self._launched()
+
+    async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
+        if self._workflow is None:
+            raise InboxUnavailable("The engine is not running. Send it again in a minute.")
+        try:
+            with SetWorkflowID(work_id):
+                async with asyncio.timeout(_BEGIN_SECONDS):
+                    await DBOS.start_workflow_async(self._workflow, str(interaction_id))
+        except Exception as error:
+            log.warning("engine.not_begun", work_id=work_id, error=type(error).__name__)
+            raise InboxUnavailable(
+                f"Work {work_id!r} could not be begun ({type(error).__name__}). Send it again."
+            ) from error
+
+    async def again(self, unfinished: Unfinished) -> None:
+        status = await DBOS.get_workflow_status_async(unfinished.id)
+        if status is None:
+            await self.begin(unfinished.id, unfinished.id)
+        elif status.status in _ENDED_STATUSES:
+            tick = int(time.time()) // _RERUN_ID_SECONDS
+            await self.begin(f"{unfinished.id}:{unfinished.epoch}:{tick}", unfinished.id)
+        else:
+            await DBOS.resume_workflow_async(unfinished.id)
+
+    async def take_over(self, executors: Sequence[str]) -> None:
+        """Resume what processes that are dead had begun."""
+        for executor in executors:
+            begun = await DBOS.list_workflows_async(
+                status="PENDING", executor_id=executor, load_input=False, load_output=False
+            )
+            for workflow in begun:
+                await DBOS.resume_workflow_async(workflow.workflow_id)
+
+    async def forget(self) -> None:
+        """Delete what ended long ago, a part at a time."""
+        before = (datetime.now(UTC) - _ENDED_KEPT_FOR).isoformat()
+        while ended := await DBOS.list_workflows_async(
+            status=sorted(_ENDED_STATUSES),
+            end_time=before,
+            limit=_DELETED_PER_QUERY,
+            load_input=False,
+            load_output=False,
+        ):
+            await DBOS.delete_workflows_async([workflow.workflow_id for workflow in ended])
+
+    async def stop(self) -> None:
+        """Stop without ending what is under way: it is resumed at the next start."""
+        self._workflow = None
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        # In a thread of its own: it waits for threads that may wait for this loop. DBOS put its
+        # own threads in place of the loop's and takes them with it.
+        with ThreadPoolExecutor(1) as thread:
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(thread, lambda: DBOS.destroy(destroy_registry=True))
+        loop.set_default_executor(ThreadPoolExecutor())
+
+    async def _launched(self) -> None:
+        try:
+            self._launch()
+        except Exception as error:
+            await self.stop()
+            raise EngineUnavailable(
+                f"The engine's state can't be opened ({type(error).__name__}). Look at the "
+                "permissions and the free space of the data directory, or at the database server."
+            ) from error
+
+    def _launch(self) -> None:
+        config: DBOSConfig = {
+            "name": _NAME,
+            "system_database_url": self._url,
+            "dbos_system_schema": f"{_NAME}_engine",
+            "executor_id": self.executor,
+            "application_version": _VERSION,
+            "use_listen_notify": False,
+            "enable_otlp": False,
+            "sys_db_pool_size": 5,
+            "sys_db_idle_transaction_timeout_sec": IDLE_IN_TRANSACTION_SECONDS,
+            "console_log_level": "CRITICAL",
+        }
+        if make_url(self._url).get_backend_name() == "sqlite":
+            config["system_database_engine"] = _open_sqlite(self._url)
+        DBOS(config=config)
+
+        @DBOS.workflow(
+            name="answer",
+            max_recovery_attempts=None,
+            serialization_type=WorkflowSerializationFormat.PORTABLE,
+        )
+        async def answer(interaction_id: str) -> None:
+            await self._answer(InteractionId(interaction_id))
+
+        self._workflow = answer
+        DBOS.launch()
+
+    async def _answer(self, interaction_id: InteractionId) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            return
+        self._tasks.add(task)
+        try:
+            # Neither a step nor a durable sleep: the record knows how far the work is, and who
+            # comes back tries again at once.
+            while self._run and (pause := await self._run(interaction_id)) is not None:  # noqa: ASYNC110 - a pause between attempts, nothing is polled
+                await asyncio.sleep(pause)
+        finally:
+            self._tasks.discard(task)
+
+    def _moved_away(self, error: BaseException | None) -> bool:
+        database = make_url(self._url).database
+        damage = isinstance(error, DatabaseError) and any(
+            sign in str(error) for sign in _DAMAGE_MESSAGES
+        )
+        if database is None or not damage:
+            return False
+        damaged = Path(database)
+        kept = damaged.with_suffix(f".damaged-{int(time.time())}")
+        for each in (damaged, *(damaged.with_name(f"{damaged.name}{s}") for s in ("-wal", "-shm"))):
+            if each.exists():
+                each.rename(kept.with_name(each.name.replace(damaged.name, kept.name)))
+        log.error("engine.begun_anew", damaged=kept.name, cure="Delete it when it isn't needed.")
+        return True
+
+
+def engine_url(settings: Settings) -> str:
+    """Return where the engine keeps its state: beside the record."""
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    return f"sqlite:///{(settings.data_dir / 'engine.sqlite').absolute()}"
+
+
+def _open_sqlite(url: str) -> SqlEngine:
+    """Open the file so that a commit doesn't wait for the disk.
+
+    What a loss of power takes is begun anew from the record, which does wait.
+    """
+    engine = create_engine(url)
+
+    def set_up(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+        connection.isolation_level = "IMMEDIATE"
+        cursor = connection.cursor()
+        for pragma in (*_PRAGMAS, "synchronous = NORMAL"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    event.listen(engine, "connect", set_up)
+    return engine

@@ -1,0 +1,233 @@
+"""Keep this process's lease alive, and take over the work of processes that died."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import structlog
+
+from bot.domain.errors import BotError, EngineUnavailable, StoreUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.types import InteractionId
+from bot.inbox.accept import DurableInbox
+from bot.observability.logs import LastingTrouble
+
+_SAFETY_MARGIN_SECONDS = 2.0
+"""Clocks and pauses: this process stops posting before others may take over."""
+
+
+class ReplicaLeases(Protocol):
+    """Who is alive, in the record. Raises bot.domain.errors.StoreUnavailable."""
+
+    async def prolong(self, replica: str, *, seconds: float) -> None: ...
+
+    async def release(self, replica: str) -> None: ...
+
+    async def alone(self, replica: str) -> None: ...
+
+
+class Lease:
+    """Prolonged every few seconds; measured on the monotonic clock from before it was asked for.
+
+    Args:
+        replicas: Where leases are kept.
+        replica: The unique name of this process.
+        alone: Whether a lock on the data directory keeps others away; then it always holds.
+        seconds: How long it lasts.
+    """
+
+    def __init__(
+        self, replicas: ReplicaLeases, replica: str, *, alone: bool, seconds: float = 12.0
+    ) -> None:
+        self._replicas = replicas
+        self._replica = replica
+        self._alone = alone
+        self._seconds = seconds
+        self._until = 0.0
+
+    def holds(self) -> bool:
+        """Tell whether this process may still act on its claims."""
+        return self._alone or time.monotonic() < self._until - _SAFETY_MARGIN_SECONDS
+
+    async def prolong(self) -> None:
+        """Begin or prolong the lease. Raises StoreUnavailable."""
+        asked_at = time.monotonic()
+        if self._alone:
+            await self._replicas.alone(self._replica)
+        await self._replicas.prolong(self._replica, seconds=self._seconds)
+        self._until = asked_at + self._seconds
+
+    async def release(self) -> None:
+        """Let others take over at once."""
+        self._until = 0.0
+        await self._replicas.release(self._replica)
+
+
+log = structlog.get_logger(__name__)
+
+_BEAT_SECONDS = 3.0
+_CLEAN_UP_SECONDS = 3600.0
+_STOPPED = "This server is stopping. Send it again in a minute."
+
+
+class SupervisedEngine(Protocol):
+    """The engine, as its keeper sees it."""
+
+    async def start(
+        self, run: Callable[[InteractionId], Coroutine[Any, Any, float | None]]
+    ) -> None: ...
+
+    async def take_over(self, executors: Sequence[str]) -> None: ...
+
+    async def forget(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+class DeadReplicas(Protocol):
+    """Who is dead, in the record."""
+
+    async def dead(self) -> Sequence[str]: ...
+
+    async def bury(self, replica: str) -> None: ...
+
+
+class InboxSupervisor:
+    """Starts the inbox, keeps it going, stops it.
+
+    Args:
+        prepare: Brings the record's schema up to date. Raises StoreUnavailable.
+        clean: Forgets what is older than is kept; called at the start and every hour.
+        patient: Whether a start goes on trying when record or engine are away (a database server
+            may come later; a file that can't be opened needs somebody).
+    """
+
+    def __init__(
+        self,
+        *,
+        inbox: DurableInbox,
+        engine: SupervisedEngine,
+        lease: Lease,
+        deaths: DeadReplicas,
+        prepare: Callable[[], Awaitable[None]],
+        clean: Callable[[], Awaitable[None]],
+        patient: bool,
+    ) -> None:
+        self._inbox = inbox
+        self._engine = engine
+        self._lease = lease
+        self._deaths = deaths
+        self._prepare = prepare
+        self._clean = clean
+        self._patient = patient
+        self._started = False
+        self._drained = False
+        self._trouble = LastingTrouble("inbox", "not started yet")
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def part(self) -> ComponentStatus:
+        """Return the inbox's state, for the start-up list and /ready."""
+        if self._trouble.text:
+            return ComponentStatus("inbox", "failed", self._trouble.text)
+        return ComponentStatus("inbox", "ready", "messages are kept before they are acknowledged")
+
+    async def start(self) -> None:
+        """Open the inbox. Raises StoreUnavailable, EngineUnavailable unless it is patient."""
+        try:
+            await self._begin()
+        except BotError as error:
+            if not self._patient and isinstance(error, StoreUnavailable | EngineUnavailable):
+                raise
+            self._trouble.text = str(error)
+            log.error("inbox.not_started", why=str(error))  # noqa: TRY400 - the message says it all
+        else:
+            self._trouble.text = ""
+        loops = (self._beat(), self._go_round(), self._clean_up())
+        self._tasks = [asyncio.create_task(loop) for loop in loops]
+
+    async def drain(self) -> None:
+        """Take no more, and finish what is under way; once, while who waits is still connected."""
+        self._inbox.close(_STOPPED)
+        await _cancel_all(self._tasks[1:])
+        if self._started and not self._drained:
+            self._drained = True
+            await self._inbox.drain()
+
+    async def stop(self) -> None:
+        """Finish what is under way, and let others have the rest."""
+        await self.drain()
+        await _cancel_all(self._tasks[:1])
+        await self._engine.stop()
+        with suppress(StoreUnavailable):
+            await self._lease.release()
+
+    async def _begin(self) -> None:
+        await self._prepare()
+        await self._lease.prolong()
+        await self._engine.start(self._inbox.run)
+        self._started = True
+        self._inbox.open()
+        await self._inbox.adopt()
+
+    async def _beat(self) -> None:
+        """Prolong the lease, whatever else takes long; who is alone needs none."""
+        while True:
+            await _wait_for_next_beat()
+            if self._started and self._patient:
+                try:
+                    await self._lease.prolong()
+                except Exception as error:  # noqa: BLE001 - the next beat tries again
+                    log.warning("lease.not_prolonged", error=type(error).__name__)
+
+    async def _go_round(self) -> None:
+        while True:
+            await _wait_for_next_beat()
+            try:
+                await self._look_after()
+            except Exception as error:  # noqa: BLE001 - noted; the next round tries again
+                self._trouble.note(error)
+            else:
+                self._trouble.note(None)
+
+    async def _clean_up(self) -> None:
+        """Forget what is too old; apart, for it may take long and nobody waits for it."""
+        while True:
+            await _wait_for_next_beat()
+            if not self._started:
+                continue
+            try:
+                await self._engine.forget()
+                await self._clean()
+            except Exception as error:  # noqa: BLE001 - tried again in an hour
+                log.warning("inbox.not_cleaned", error=type(error).__name__)
+            await asyncio.sleep(_CLEAN_UP_SECONDS)
+
+    async def _look_after(self) -> None:
+        if not self._started:
+            await self._begin()
+            return
+        await self._lease.prolong()
+        dead = await self._deaths.dead()
+        if dead:
+            await self._engine.take_over(dead)
+        adopted = await self._inbox.adopt()
+        for replica in dead:
+            await self._deaths.bury(replica)
+        if dead or adopted:
+            log.warning("inbox.taken_over", replicas=len(dead), interactions=adopted)
+
+
+async def _cancel_all(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _wait_for_next_beat() -> None:
+    spread = random.uniform(0.9, 1.1)  # noqa: S311 - so that replicas don't march in step
+    await asyncio.sleep(_BEAT_SECONDS * spread)

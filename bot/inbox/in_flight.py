@@ -1,0 +1,314 @@
+"""Track messages in flight: who waits for them, their order in a thread, their progress."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+import structlog
+
+from bot.domain.errors import BotError, ClaimLost, DeliveryFailed
+from bot.domain.ports import Channel, OpensPlaceholders, Worklist
+from bot.domain.types import Activity, Interaction, InteractionId, Outcome, PostedRef, Stage
+
+GRACE_SECONDS = 15.0
+
+
+@dataclass(slots=True)
+class InFlightMessage:
+    """One interaction. ``opened`` is what was just recorded, until the work takes it.
+
+    ``full`` says that the asker is told to come back later; ``due_at`` (monotonic) is when the
+    engine should have run it, at the latest. ``kept`` is set when it is in the record, or ``lost``
+    because it could not be written; ``settled`` when there is an outcome or there will be none
+    here.
+    """
+
+    due_at: float
+    opened: Interaction | None = None
+    full: bool = False
+    lost: bool = False
+    outcome: Outcome | None = None
+    kept: asyncio.Event = field(default_factory=asyncio.Event)
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(slots=True)
+class _RunLock:
+    """Who works on an interaction, and how many wait for that."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    count: int = 0
+
+
+class InFlight:
+    """The entries of one process."""
+
+    def __init__(self) -> None:
+        self._entries: dict[InteractionId, InFlightMessage] = {}
+        self._runs: dict[InteractionId, _RunLock] = {}
+        self._sleeping: set[InteractionId] = set()
+
+    @asynccontextmanager
+    async def alone(self, interaction_id: InteractionId) -> AsyncIterator[None]:
+        """Let one run at a time work on an interaction, whatever becomes of its entry.
+
+        The engine may begin the same work twice, and a claim does not keep a process from itself.
+        """
+        runs = self._runs.setdefault(interaction_id, _RunLock())
+        runs.count += 1
+        try:
+            async with runs.turn:
+                yield
+        finally:
+            runs.count -= 1
+            if not runs.count:
+                del self._runs[interaction_id]
+
+    @property
+    def busy(self) -> int:
+        """How many are not finished; those that wait for a platform don't count."""
+        return len(self._entries) - len(self._sleeping)
+
+    def get(self, interaction_id: InteractionId) -> InFlightMessage | None:
+        return self._entries.get(interaction_id)
+
+    def enter(self, interaction_id: InteractionId) -> InFlightMessage:
+        """Return the entry of an interaction, a new one if there is none."""
+        due_at = time.monotonic() + GRACE_SECONDS
+        return self._entries.setdefault(interaction_id, InFlightMessage(due_at))
+
+    async def keeps(self, interaction_id: InteractionId) -> bool:
+        """Tell whether an interaction is under way, and wait until it is in the record."""
+        while (entry := self._entries.get(interaction_id)) is not None:
+            await entry.kept.wait()
+            if not entry.lost:
+                return True
+        return False
+
+    def wake(self, interaction_id: InteractionId) -> None:
+        """Note that an entry is worked on; the engine owes nothing until the work ends."""
+        self._sleeping.discard(interaction_id)
+        self._entries[interaction_id].due_at = math.inf
+
+    def sleep(self, interaction_id: InteractionId, seconds: float) -> None:
+        """Note that an entry waits for a platform, and when the engine should run it again.
+
+        Its outcome is in the record; a platform that is away for long would fill the memory.
+        """
+        entry = self._entries.get(interaction_id)
+        if entry is not None:
+            self._sleeping.add(interaction_id)
+            entry.outcome, entry.due_at = None, time.monotonic() + seconds + GRACE_SECONDS
+
+    def overdue(self, interaction_id: InteractionId) -> bool:
+        """Tell whether the engine forgot about an entry, or there is none."""
+        entry = self._entries.get(interaction_id)
+        return entry is None or entry.due_at < time.monotonic()
+
+    def forget_all_but(self, unfinished: Collection[InteractionId]) -> None:
+        """Forget overdue entries of which the record says that nothing is left to do."""
+        overdue = [each for each in self._entries if self.overdue(each)]
+        for each in overdue:
+            if each not in unfinished:
+                self.leave(each)
+
+    def settle(self, interaction_id: InteractionId, outcome: Outcome) -> None:
+        """Tell those who wait what became of a message."""
+        entry = self._entries.get(interaction_id)
+        if entry is not None:
+            entry.outcome = outcome
+            entry.settled.set()
+
+    def unsettle(self, interaction_id: InteractionId) -> None:
+        """Forget an outcome that was withdrawn; who asks for it looks into the record."""
+        entry = self._entries.get(interaction_id)
+        if entry is not None:
+            entry.outcome = None
+
+    def release(self) -> None:
+        """Let those who wait for an outcome look into the record; there will be none here."""
+        for entry in self._entries.values():
+            entry.settled.set()
+
+    def leave(self, interaction_id: InteractionId) -> None:
+        """Forget an entry; who still waits looks into the record."""
+        entry = self._entries.pop(interaction_id, None)
+        self._sleeping.discard(interaction_id)
+        if entry is not None:
+            entry.lost = not entry.kept.is_set()
+            entry.kept.set()
+            entry.settled.set()
+
+
+_FIRST_POLL_SECONDS = 0.05
+_LONGEST_POLL_SECONDS = 1.0
+_PATIENCE_SECONDS = 900.0
+"""After that an earlier message is stuck, and the later one is answered all the same."""
+
+
+@dataclass(slots=True)
+class _ThreadQueue:
+    """Who waits in one thread, in this process, by the number of arrival."""
+
+    numbers: list[int] = field(default_factory=list)
+    moved: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+
+class ThreadOrder:
+    """Gives turns. In this process by a line a thread; other processes are seen in the record.
+
+    Args:
+        behind: Whether an earlier message of the same thread is still to be answered, anywhere.
+    """
+
+    def __init__(self, behind: Callable[[Interaction], Awaitable[bool]]) -> None:
+        self._behind = behind
+        self._lines: dict[str, _ThreadQueue] = {}
+
+    @asynccontextmanager
+    async def turn(self, interaction: Interaction) -> AsyncIterator[None]:
+        """Wait until a message is the first of its thread, and hold the turn in the block."""
+        key, number = interaction.message.thread.key, interaction.number
+        line = self._lines.setdefault(key, _ThreadQueue())
+        line.numbers.append(number)
+        try:
+            async with line.moved:
+                await line.moved.wait_for(lambda: number == min(line.numbers))
+            await self._first_anywhere(interaction)
+            yield
+        finally:
+            await self._leave(key, line, number)
+
+    async def _leave(self, key: str, line: _ThreadQueue, number: int) -> None:
+        line.numbers.remove(number)
+        if not line.numbers:
+            self._lines.pop(key, None)
+        async with line.moved:
+            line.moved.notify_all()
+
+    async def _first_anywhere(self, interaction: Interaction) -> None:
+        pause, waited = _FIRST_POLL_SECONDS, 0.0
+        while waited < _PATIENCE_SECONDS and await self._behind(interaction):
+            await asyncio.sleep(pause)
+            waited += pause
+            pause = min(2 * pause, _LONGEST_POLL_SECONDS)
+
+
+log = structlog.get_logger(__name__)
+
+_LONGEST_WRITE_SECONDS = 20.0
+_STOPPED_WRITE_SECONDS = 2.0
+_GAP_SECONDS = 0.1
+"""Nobody reads faster, and each write delays the answer itself."""
+
+
+class Progress:
+    """Implements bot.domain.ports.ReportStage: writes stages behind the back of the one who reports.
+
+    Every stage becomes a row, in order, those that come close together in one transaction; the
+    channel is shown the latest only, and never DONE: the reply itself says so. A channel that
+    opens placeholders gets one first, noted before and after it is posted. What goes wrong is
+    logged, as an error unless a platform only asks to wait, or the question is no longer ours. At
+    the end of the ``async with`` block all is written, so that nothing can overwrite the reply
+    that follows.
+    """
+
+    def __init__(self, interaction: Interaction, work: Worklist, channel: Channel | None) -> None:
+        self._interaction = interaction
+        self._id = interaction.id
+        self._message = interaction.message
+        self._placeholder = interaction.placeholder
+        self._work = work
+        self._channel = channel
+        self._activities: deque[Activity] = deque()
+        self._writing: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
+
+    @property
+    def placeholder(self) -> PostedRef | None:
+        """Where the placeholder is, if one was opened."""
+        return self._placeholder
+
+    async def __call__(self, stage: Stage, pages: int = 0) -> None:
+        self._activities.append(Activity(stage, pages))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ending.set()
+        if self._writing is None:
+            return
+        if error is not None:
+            # A placeholder that is being posted must be noted, or nobody could take it back.
+            self._activities.clear()
+        stopped = isinstance(error, asyncio.CancelledError)
+        patience = _STOPPED_WRITE_SECONDS if stopped else _LONGEST_WRITE_SECONDS
+        _, late = await asyncio.wait([self._writing], timeout=patience)
+        for writing in late:
+            writing.cancel()
+
+    async def _write(self) -> None:
+        while self._activities:
+            activities = list(self._activities)
+            self._activities.clear()
+            latest = activities[-1]
+            try:
+                await self._work.stage(self._id, *activities)
+                if not self._activities and latest.stage is not Stage.DONE:
+                    await self._show(latest)
+            except DeliveryFailed as error:
+                self._not_shown(latest, error)
+            except ClaimLost as error:
+                # The question was edited, withdrawn or taken over meanwhile: the work says so.
+                log.debug("progress.left_out", interaction_id=self._id, why=str(error))
+            except Exception as error:
+                known = isinstance(error, BotError)
+                log.exception(
+                    "progress.failed",
+                    interaction_id=self._id,
+                    stage=latest.stage.value,
+                    why=str(error) if known else "",
+                    exc_info=not known,
+                )
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GAP_SECONDS):
+                    await self._ending.wait()
+
+    async def _show(self, activity: Activity) -> None:
+        if self._channel is None:
+            return
+        if self._placeholder is None:
+            await self._open(self._channel)
+        at = self._placeholder if self._placeholder and self._placeholder.id else None
+        await self._channel.progress(self._message, activity, at)
+
+    def _not_shown(self, activity: Activity, error: DeliveryFailed) -> None:
+        """Log what a platform did not take; that it asks to wait is nothing to be mended."""
+        expected = error.retry_after_seconds is not None
+        tell = log.info if expected else log.error
+        event = "progress.left_out" if expected else "progress.failed"
+        tell(event, interaction_id=self._id, stage=activity.stage.value, why=str(error))
+
+    async def _open(self, channel: Channel) -> None:
+        if not isinstance(channel, OpensPlaceholders) or not channel.has_placeholder(self._message):
+            return
+        self._placeholder = PostedRef(self._message.thread.channel, "")
+        await self._work.placeholder(self._interaction, self._placeholder)
+        self._placeholder = await channel.open_placeholder(self._message)
+        await self._work.placeholder(self._interaction, self._placeholder)

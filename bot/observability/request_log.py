@@ -1,0 +1,109 @@
+"""Log one line for each answered request, with passwords and keys masked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import structlog
+
+from bot.domain.outcomes import (
+    answer_type,
+    confidence_level,
+    document_ids,
+    escalation_reason,
+    retrieval_used,
+)
+from bot.domain.types import Message, Outcome
+from bot.observing.tracing.context import current_trace_id
+from rag.types import ModelCall
+
+log = structlog.get_logger(__name__)
+
+HIDDEN = "(not logged)"
+MASKED = "(masked)"
+LONGEST_QUERY = 2000
+"""Characters of a question that are logged."""
+
+_MASKED_CHARACTERS = 10 * LONGEST_QUERY
+"""More is not looked at: what is masked gives way to what comes after it."""
+
+_CREDENTIALS = re.compile(
+    r"-----BEGIN[A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END[A-Z ]*-----)?"
+    r"|\b(?:xox[a-z]|xapp|sk|pk|rk|glpat|hf)[-_][\w-]{12,}"
+    r"|\b(?:gh[a-z]_|github_pat_|ATATT)\w{16,}"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
+    r"|\beyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)?"
+    r"|(?P<said>://|\bbearer\s{1,3}|\bbasic\s{1,3}"
+    r"|(?:password|passwort|passcode|secret|token|api.?key)\s{0,3}(?:[:=]|\b(?:is|ist)\b)\s{0,3})"
+    r"(?:(?<=://)[^\s/@:]{1,100}:[^\s/@]{1,200}(?=@)"
+    r"|(?<=[:=\s])(?=\S*\d)\S{6,}|(?<=[:=])\S+|(?<=[:=]\s)\S+)",
+    re.IGNORECASE,
+)
+"""What people paste by mistake. After words like "password is" only what has a digit counts."""
+
+
+class OutcomeObserver(Protocol):
+    """Is told of every outcome, in the span of its interaction; never raises."""
+
+    def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None: ...
+
+
+class RequestLog:
+    """Writes what was asked and what came of it; the question only when that is wanted."""
+
+    def __init__(self, *, log_questions: bool) -> None:
+        self._log_questions = log_questions
+
+    def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None:
+        """Write the line; within the interaction's span, so that it names the trace."""
+        trace, response = outcome.trace, outcome.response
+        log.info(
+            "request.answered",
+            interaction_id=message.interaction_id,
+            trace_id=current_trace_id() or None,
+            platform=message.thread.platform,
+            tenant=message.thread.tenant,
+            user_query=self._query(message, outcome),
+            intent=trace.route.intent.value,
+            decided_by=trace.route.decided_by,
+            retrieval_used=retrieval_used(outcome),
+            document_ids=list(document_ids(outcome)),
+            confidence_score=response.confidence,
+            threshold=trace.threshold,
+            answer_type=answer_type(outcome),
+            confidence_level=confidence_level(outcome),
+            escalation_reason=escalation_reason(outcome),
+            **_model_usage(trace.calls),
+            timings_ms={stage: round(ms, 1) for stage, ms in trace.timings_ms.items()},
+            notes=list(trace.notes),
+            duration_ms=round(duration_ms, 1),
+        )
+
+    def _query(self, message: Message, outcome: Outcome) -> str:
+        if not self._log_questions:
+            return HIDDEN
+        query = mask_credentials(
+            (outcome.trace.masked_question or message.text)[:_MASKED_CHARACTERS]
+        )
+        return query if len(query) <= LONGEST_QUERY else f"{query[:LONGEST_QUERY]}…"
+
+
+def mask_credentials(text: str) -> str:
+    """Return a text without what looks like a password, key or token; people do paste them."""
+    return _CREDENTIALS.sub(rf"\g<said>{MASKED}", text)
+
+
+def _model_usage(calls: Sequence[ModelCall]) -> Mapping[str, object]:
+    """Sum up the model calls; the cost is None as soon as the price of one is unknown."""
+    costs = [call.cost_micro_usd for call in calls]
+    known = [cost for cost in costs if cost is not None]
+    return {
+        "models": list(dict.fromkeys(call.model for call in calls)),
+        "prompts": list(dict.fromkeys(call.prompt for call in calls)),
+        "model_calls": len(calls),
+        "input_tokens": sum(call.input_tokens for call in calls),
+        "output_tokens": sum(call.output_tokens for call in calls),
+        "cost_micro_usd": sum(known) if len(known) == len(costs) else None,
+    }

@@ -1,1 +1,0 @@
-"""What operators see of the work: the request line, metrics, traces."""

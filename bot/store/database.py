@@ -1,0 +1,220 @@
+"""Open the database: lock the data directory, migrate the schema, connect the stores."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from sqlalchemy import Connection, create_engine, event, func, inspect, make_url, select, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from bot.domain.errors import DataDirInUse, StoreUnavailable
+from bot.domain.settings import Settings
+from bot.escalations.lifecycle import ReminderSchedule
+from bot.store.connections import (
+    DAMAGE_CURE,
+    Transactions,
+    begin_immediate,
+    connect_arguments,
+    is_damaged,
+    set_up_sqlite,
+)
+from bot.store.conversations import StoredConversations, StoredGlances, StoredThreads
+from bot.store.escalations import StoredEscalations
+from bot.store.interactions import StoredAskers, StoredInteractions
+from bot.store.key_values import StoredNotes, StoredSessions
+from bot.store.leases import StoredReplicas
+from bot.store.limits import StoredCounting, StoredPauses, StoredUsage
+from bot.store.migrations import HEAD
+from bot.store.notices import StoredNotices
+from bot.store.policies import StoredAudits, StoredPolicies
+from bot.store.retention import StoredRetention
+from bot.store.search import StoredSearches
+from bot.store.statistics import StoredStatistics
+from bot.store.work import StoredWork
+
+
+@contextmanager
+def lock_data_dir(data_dir: Path) -> Iterator[None]:
+    """Hold a data directory for one server.
+
+    SQLite locks files alike on every system, and a killed process lets go.
+
+    Raises:
+        DataDirInUse: another server holds it, or nothing can be written there.
+    """
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataDirInUse(_unwritable_data_dir(data_dir, error.strerror)) from error
+    with ExitStack() as closing_later:
+        try:
+            connection = sqlite3.connect(data_dir / "server.lock", timeout=0, isolation_level=None)
+            closing_later.enter_context(closing(connection))
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            raise DataDirInUse(_lock_failure(data_dir, error)) from error
+        yield
+
+
+def _lock_failure(data_dir: Path, error: sqlite3.OperationalError) -> str:
+    if "locked" in str(error):
+        return (
+            f"Another server runs on FRONTDESK_DATA_DIR={str(data_dir)!r}. Stop it, or name "
+            "another folder; several servers share a PostgreSQL database (DATABASE_URL) instead."
+        )
+    return _unwritable_data_dir(data_dir, str(error))
+
+
+def _unwritable_data_dir(data_dir: Path, why: str | None) -> str:
+    return (
+        f"FRONTDESK_DATA_DIR={str(data_dir)!r} can't be used: {why}. Name a folder that this user "
+        "may write to, on a disk with free space."
+    )
+
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATION_LOCK = 0x66646B
+"""Processes that start together take turns; on SQLite the write lock sees to that."""
+
+
+class Store:
+    """The open record. ``leases`` has connections of its own, where a burst could take them all."""
+
+    def __init__(
+        self,
+        transactions: Transactions,
+        leases: Transactions | None = None,
+        reminders: ReminderSchedule | None = None,
+    ) -> None:
+        self.transactions = transactions
+        self._leases = leases
+        self.interactions = StoredInteractions(transactions)
+        self.work = StoredWork(transactions, reminders)
+        self.replicas = StoredReplicas(leases or transactions)
+        self.usage = StoredUsage(transactions)
+        self.statistics = StoredStatistics(transactions)
+        self.escalations = StoredEscalations(transactions, reminders)
+        self.notices = StoredNotices(transactions, reminders)
+        self.conversations = StoredConversations(transactions)
+        self.threads = StoredThreads(transactions)
+        self.policies = StoredPolicies(transactions)
+        self.audits = StoredAudits(transactions)
+        self.retention = StoredRetention(transactions)
+        self.counting = StoredCounting(transactions)
+        self.pauses = StoredPauses(transactions)
+        self.sessions = StoredSessions(transactions)
+        self.searches = StoredSearches(transactions)
+        self.watching = StoredGlances(transactions)
+        self.notes = StoredNotes(transactions)
+        self.askers = StoredAskers(transactions)
+
+    async def close(self) -> None:
+        await self.transactions.close()
+        if self._leases is not None:
+            await self._leases.close()
+
+
+def sqlite_url(data_dir: Path) -> str:
+    """Return where the record is when no database server is configured."""
+    return f"sqlite+aiosqlite:///{(data_dir / 'frontdesk.sqlite').absolute()}"
+
+
+def database_url(settings: Settings) -> str:
+    """Return where the record is: the configured server, or the file in the data directory."""
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    return sqlite_url(settings.data_dir)
+
+
+def reminders_of(settings: Settings) -> ReminderSchedule:
+    """Return when people are reminded of what waits."""
+    return ReminderSchedule(
+        after=timedelta(minutes=settings.escalation_ping_minutes), most=settings.escalation_pings
+    )
+
+
+async def open_store(url: str, reminders: ReminderSchedule | None = None) -> Store:
+    """Bring the schema up to date and open the record. Raises StoreUnavailable."""
+    await prepare(url)
+    return unopened(url, reminders)
+
+
+def unopened(url: str, reminders: ReminderSchedule | None = None) -> Store:
+    """Return a record that is not looked at yet; see prepare."""
+    transactions = Transactions(url)
+    if transactions.dialect == "sqlite":
+        return Store(transactions, reminders=reminders)
+    # A burst of questions takes every connection; a lease that waits for one would run out.
+    return Store(transactions, Transactions(url), reminders)
+
+
+async def prepare(url: str) -> None:
+    """Bring the schema up to date. Raises StoreUnavailable."""
+    try:
+        await asyncio.to_thread(migrate, url)
+    except (SQLAlchemyError, OSError) as error:
+        raise StoreUnavailable(_database_failure(url, error)) from error
+
+
+def migrate(url: str) -> None:
+    """Apply the migrations; blocks, so it runs in a thread of its own."""
+    blocking = make_url(url.replace("sqlite+aiosqlite", "sqlite+pysqlite", 1))
+    engine = create_engine(blocking, hide_parameters=True, connect_args=connect_arguments(url))
+    if blocking.get_backend_name() == "sqlite" and blocking.database:
+        Path(blocking.database).parent.mkdir(parents=True, exist_ok=True)
+        event.listen(engine, "connect", set_up_sqlite)
+        event.listen(engine, "begin", begin_immediate)
+    try:
+        with engine.begin() as connection:
+            if engine.dialect.name == "postgresql":
+                connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+            if _schema_revision(connection) != HEAD:
+                _upgrade(connection)
+    finally:
+        engine.dispose()
+
+
+def _database_failure(url: str, error: Exception) -> str:
+    """Return what is wrong with a record, in one line."""
+    cause = getattr(error, "orig", None) or error
+    said = " ".join(str(cause).split())
+    address = make_url(url)
+    # A password may also stand in the query.
+    where = address.set(query={}).render_as_string()
+    if address.get_backend_name() == "postgresql":
+        cure = "See that the server runs and takes DATABASE_URL's user, password and database."
+    elif is_damaged(said):
+        cure = DAMAGE_CURE
+    else:
+        cure = "Look at the data directory's permissions and free space."
+    return f"The record at {where!r} can't be opened: {said}. {cure}"
+
+
+def _schema_revision(connection: Connection) -> str | None:
+    """Return the schema's revision, None for an empty database."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return None if found is None else str(found)
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise StoreUnavailable(
+            f"The record has the schema of another version ({error}), this one reads {HEAD!r} and "
+            "older. Start the version of Frontdesk that wrote it, or a newer one."
+        ) from error

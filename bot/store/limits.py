@@ -1,0 +1,306 @@
+"""Store what limits are measured by: messages that came, model calls, and pauses.
+
+A count before a message gives the same whenever it is asked again. A pause is read at every
+admission, so that it holds at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+
+from sqlalchemy import ColumnElement, Insert, Select, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from bot.domain.json_codec import Codec, storable
+from bot.domain.record_reports import Dimension, Span, UsageSum
+from bot.domain.types import Message, Thread
+from bot.domain.usage import Arrival, Pause, Spent
+from bot.escalations.lifecycle import OWNED, WAITING
+from bot.store.connections import Transactions
+from bot.store.policies import insert_audit
+from bot.store.tables import EscalationRow, InteractionRow, PauseRow, UsageRow
+
+
+class StoredCounting:
+    """Implements bot.limits.limits.CountsUse."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._messages = Codec(Message)
+
+    async def arrival(self, interaction_id: str) -> Arrival | None:
+        statement = _select_arrival(interaction_id)
+        async with self._transactions.reading() as connection:
+            row = (await connection.execute(statement)).first()
+        return None if row is None else Arrival(*row)
+
+    async def by_person(
+        self, tenant: str, arrival: Arrival, within: timedelta, most: int
+    ) -> Sequence[datetime]:
+        return await self._moments(select_arrivals_of_person(tenant, arrival, within, most))
+
+    async def in_channel(
+        self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
+    ) -> Sequence[datetime]:
+        return await self._moments(select_arrivals_in_channel(tenant, arrival, within, most, each))
+
+    async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
+        statement = select_last_in_thread(thread, arrival, most)
+        async with self._transactions.reading() as connection:
+            newest_first = (await connection.scalars(statement)).all()
+        by_bots = (self._messages.decode(text).by_bot for text in newest_first)
+        return len(list(takewhile(bool, by_bots)))
+
+    async def spent(
+        self, tenant: str, since: datetime, before: datetime, person: str | None = None
+    ) -> Spent:
+        statement = select_spent(tenant, since, before, person)
+        async with self._transactions.reading() as connection:
+            tokens, usd, unpriced = (await connection.execute(statement)).one()
+        return Spent(int(tokens), float(usd or 0.0), int(unpriced))
+
+    async def waiting_cases(self, tenant: str) -> Mapping[str, int]:
+        """Count the escalations that are not settled, by their state."""
+        async with self._transactions.reading() as connection:
+            found = (await connection.execute(count_waiting_cases(tenant))).all()
+        return {state: count for state, count in found}  # noqa: C416 - a row is no pair to mypy
+
+    async def _moments(self, statement: Select[datetime]) -> Sequence[datetime]:
+        async with self._transactions.reading() as connection:
+            return (await connection.scalars(statement)).all()
+
+
+def count_waiting_cases(tenant: str) -> Select[str, int]:
+    """The unsettled escalations of a tenant, counted by state."""
+    return (
+        select(EscalationRow.state, func.count())
+        .where(EscalationRow.tenant == tenant, EscalationRow.state.in_(sorted(WAITING | OWNED)))
+        .group_by(EscalationRow.state)
+    )
+
+
+def _select_arrival(interaction_id: str) -> Select[int, datetime, str, str]:
+    return select(
+        InteractionRow.number,
+        InteractionRow.created_at,
+        InteractionRow.person,
+        InteractionRow.channel,
+    ).where(InteractionRow.id == interaction_id)
+
+
+def select_arrivals_of_person(
+    tenant: str, arrival: Arrival, within: timedelta, most: int
+) -> Select[datetime]:
+    """When a person's last messages before this one arrived, newest first."""
+    return (
+        select(InteractionRow.created_at)
+        .where(
+            InteractionRow.tenant == tenant,
+            InteractionRow.person == arrival.person,
+            *_within_window(arrival, within),
+        )
+        .order_by(InteractionRow.created_at.desc(), InteractionRow.number.desc())
+        .limit(most)
+    )
+
+
+def select_arrivals_in_channel(
+    tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
+) -> Select[datetime]:
+    """When a channel's last messages arrived, newest first, at most ``each`` of one person.
+
+    So a person who floods takes no more of the channel than they are allowed themselves; 0 counts
+    all.
+    """
+    newest_first = (InteractionRow.created_at.desc(), InteractionRow.number.desc())
+    place = func.row_number().over(partition_by=InteractionRow.person, order_by=newest_first)
+    placed = (
+        select(InteractionRow.created_at, place.label("place"))
+        .where(
+            InteractionRow.tenant == tenant,
+            InteractionRow.channel == arrival.channel,
+            *_within_window(arrival, within),
+        )
+        .subquery()
+    )
+    counted = select(placed.c.created_at).order_by(placed.c.created_at.desc()).limit(most)
+    return counted.where(placed.c.place <= each) if each else counted
+
+
+def _within_window(arrival: Arrival, within: timedelta) -> tuple[ColumnElement[bool], ...]:
+    """What came earlier and less than a window away, by whichever process's clock.
+
+    Clocks of several processes differ, so one that came before may bear a later moment. What was
+    overheard and left alone takes nothing from who addresses the bot.
+    """
+    counted = () if arrival.overheard else (~_left_alone("overheard"),)
+    return (
+        *counted,
+        InteractionRow.created_at > arrival.at - within,
+        InteractionRow.created_at < arrival.at + within,
+        InteractionRow.number < arrival.number,
+    )
+
+
+def select_last_in_thread(thread: Thread, arrival: Arrival, most: int) -> Select[str]:
+    """A thread's last messages before this one; other bots' that were left alone don't count."""
+    return (
+        select(InteractionRow.message)
+        .where(
+            InteractionRow.tenant == thread.tenant,
+            InteractionRow.thread == thread.key,
+            InteractionRow.number < arrival.number,
+            ~_left_alone("by_bot"),
+        )
+        .order_by(InteractionRow.number.desc())
+        .limit(most)
+    )
+
+
+def _left_alone(mark: str) -> ColumnElement[bool]:
+    """Messages with a mark (a true field of Message) that nothing was said to.
+
+    In the stored JSON a quote within somebody's words is escaped, so none of them can look like it.
+    """
+    marked = InteractionRow.message.contains(f'"{mark}": true', autoescape=True)
+    return (InteractionRow.answer_type == "SILENT") & marked
+
+
+def select_spent(
+    tenant: str, since: datetime, before: datetime, person: str | None
+) -> Select[int, float | None, int]:
+    """Tokens, dollars and calls without a price, of everyone or of one person."""
+    statement = select(
+        func.coalesce(func.sum(UsageRow.input_tokens + UsageRow.output_tokens), 0),
+        func.sum(UsageRow.cost_usd),
+        func.count() - func.count(UsageRow.cost_usd),
+    ).where(UsageRow.tenant == tenant, UsageRow.at >= since, UsageRow.at < before)
+    return statement if person is None else statement.where(UsageRow.person == storable(person))
+
+
+class StoredUsage:
+    """Sums the recorded calls."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def sums(
+        self, span: Span, by: Dimension, tenant: str | None = None
+    ) -> Sequence[UsageSum]:
+        """Sum a span up: days in order, everything else by tokens, most first.
+
+        Without a ``tenant`` over all of them.
+        """
+        statement = select_usage_sums(self._transactions.dialect, span, by, tenant)
+        async with self._transactions.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return [
+            UsageSum(
+                key=row.key,
+                calls=row.calls,
+                input_tokens=int(row.input_tokens),
+                output_tokens=int(row.output_tokens),
+                cost_usd=float(row.cost_usd or 0),
+                unpriced_calls=row.calls - row.priced_calls,
+            )
+            for row in rows
+        ]
+
+
+def select_usage_sums(
+    dialect: str, span: Span, by: Dimension, tenant: str | None
+) -> Select[str, int, int, int, float | None, int]:
+    """One row a key."""
+    key = _usage_day(dialect) if by == "day" else _group_column(by)
+    tokens = func.sum(UsageRow.input_tokens + UsageRow.output_tokens)
+    statement = (
+        select(
+            key.label("key"),
+            func.count().label("calls"),
+            func.sum(UsageRow.input_tokens).label("input_tokens"),
+            func.sum(UsageRow.output_tokens).label("output_tokens"),
+            func.sum(UsageRow.cost_usd).label("cost_usd"),
+            func.count(UsageRow.cost_usd).label("priced_calls"),
+        )
+        .where(UsageRow.at >= span.since, UsageRow.at < span.until)
+        .group_by(key)
+        .order_by(*([key] if by == "day" else [tokens.desc(), key]))
+    )
+    return statement if tenant is None else statement.where(UsageRow.tenant == tenant)
+
+
+def _group_column(by: Dimension) -> ColumnElement[str]:
+    columns: dict[str, ColumnElement[str]] = {
+        "model": UsageRow.model.expression,
+        "channel": UsageRow.channel.expression,
+        "person": UsageRow.person.expression,
+        "tenant": UsageRow.tenant.expression,
+    }
+    return columns[by]
+
+
+def _usage_day(dialect: str) -> ColumnElement[str]:
+    if dialect == "postgresql":
+        return func.to_char(func.timezone("UTC", UsageRow.at), "YYYY-MM-DD")
+    return func.strftime("%Y-%m-%d", UsageRow.at)
+
+
+_AUDIT_SUBJECT = "answers"
+
+
+class StoredPauses:
+    """Implements bot.limits.limits.KnowsPause; each change leaves an audit row with it."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def pause(self, tenant: str, reason: str, by: str) -> Pause:
+        """Stop answering; during a pause, change its reason. Return the pause as it is now."""
+        row = {"tenant": tenant, "reason": storable(reason), "paused_by": storable(by)}
+        async with self._transactions.writing() as connection:
+            await connection.execute(
+                _upsert_pause(self._transactions.dialect, {**row, "since": _whole_second()})
+            )
+            await connection.execute(
+                insert_audit(tenant, by, "pause", _AUDIT_SUBJECT, detail=reason)
+            )
+            since = await connection.scalar(select(PauseRow.since).where(PauseRow.tenant == tenant))
+        return Pause(row["reason"], row["paused_by"], since or _whole_second())
+
+    async def resume(self, tenant: str, by: str) -> bool:
+        """Answer again; return whether there was a pause."""
+        lift = delete(PauseRow).where(PauseRow.tenant == tenant)
+        async with self._transactions.writing() as connection:
+            lifted = bool((await connection.execute(lift)).rowcount)
+            if lifted:
+                await connection.execute(insert_audit(tenant, by, "resume", _AUDIT_SUBJECT))
+        return lifted
+
+    async def current(self, tenant: str) -> Pause | None:
+        """Return the pause, None while questions are answered."""
+        statement = select(PauseRow.reason, PauseRow.paused_by, PauseRow.since).where(
+            PauseRow.tenant == tenant
+        )
+        async with self._transactions.reading() as connection:
+            row = (await connection.execute(statement)).first()
+        return None if row is None else Pause(row.reason, row.paused_by, row.since)
+
+
+def _upsert_pause(dialect: str, values: dict[str, object]) -> Insert:
+    """Insert the pause; one that is there keeps its beginning."""
+    changed = {key: values[key] for key in ("reason", "paused_by")}
+    key = [PauseRow.tenant]
+    if dialect == "postgresql":
+        statement = postgresql.insert(PauseRow).values(**values)
+        return statement.on_conflict_do_update(index_elements=key, set_=changed)
+    return (
+        sqlite.insert(PauseRow)
+        .values(**values)
+        .on_conflict_do_update(index_elements=key, set_=changed)
+    )
+
+
+def _whole_second() -> datetime:
+    return datetime.now(UTC)
