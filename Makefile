@@ -40,7 +40,7 @@ chaos: $(DEV) ## Kill servers while questions are asked; writes docs/reliability
 	@$(BIN)/python -m tests.chaos.run $(ARGS)
 
 train: $(EVALS) ## Train the router's classifier and the gate again
-	@$(BIN)/python -m bot.routing.intents.training
+	@$(BIN)/python -m bot.answering.routing.classifier_training
 	@$(BIN)/python -m tests.evals.run --train
 
 infra: $(VENV)-infra/.installed ## Look over what describes Frontdesk on Azure (docs/azure.md)

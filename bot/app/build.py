@@ -16,6 +16,10 @@ from bot.adapters.board.documents import DocumentPages
 from bot.adapters.board.state import mount_state
 from bot.adapters.board.working import mount_work
 from bot.adapters.web.pages import WebChat
+from bot.answering.explanations.explainer import Explainer
+from bot.answering.gate import load_gate
+from bot.answering.permitted_views import PrivateAnswers
+from bot.answering.visibility import ReadableInIndex
 from bot.app.components import CheckComponents, Components, component_checker, gate_path
 from bot.app.confluence import ConfluenceDirectory, confluence_checker
 from bot.app.documents import DocumentServices, build_document_services
@@ -34,13 +38,9 @@ from bot.doors.reading import DIRECTORY
 from bot.doors.receiving import upload_bounds
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
-from bot.escalations.reading import IndexReading
-from bot.fuller import FullerReplies
-from bot.gating.gate import load_gate
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.observing.tracing.context import continue_trace
 from bot.store.database import Store
-from bot.why.explaining import Explaining
 from ingestion.config import Settings as IngestionSettings
 
 
@@ -55,20 +55,20 @@ def build_chat_context(
     directory: Directory,
 ) -> ChatContext:
     """Join it; nothing is started."""
-    readable = IndexReading(parts.index)
+    readable = ReadableInIndex(parts.index)
     return ChatContext(
         tenant=settings.tenant,
         directory=directory,
         inbox=working.inbox,
         interactions=store.interactions,
         casework=Casework(cases=working.cases, interactions=store.interactions, readable=readable),
-        explaining=Explaining(
+        explaining=Explainer(
             interactions=store.interactions,
             gate=load_gate(settings.confidence_threshold, gate_path(settings)),
             readable=readable,
             public_url=settings.public_url,
         ),
-        fuller=FullerReplies(readable, public_url=settings.public_url, still=parts.still),
+        fuller=PrivateAnswers(readable, public_url=settings.public_url, still=parts.still),
         hearing=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,
@@ -207,7 +207,7 @@ def _mount_api(app: web.Application, house: _Assembly) -> None:
         audits=store.audits,
         settings=settings,
         check_parts=house.office.check_parts,
-        readable=IndexReading(house.parts.index),
+        readable=ReadableInIndex(house.parts.index),
         record=rest.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
@@ -237,7 +237,7 @@ def _mount_chat(app: web.Application, house: _Assembly) -> None:
         threads=store.threads,
         gate=load_gate(settings.confidence_threshold, gate_path(settings)),
         pages=house.parts.index,
-        readable=IndexReading(house.parts.index),
+        readable=ReadableInIndex(house.parts.index),
         identify=person_of,
         tenant=settings.tenant,
         starters=settings.chat_starters,
@@ -276,7 +276,7 @@ def _mount_board(
 
 def _mount_casework(app: web.Application, house: _Assembly) -> None:
     settings, store, cases = house.settings, house.store, house.working.cases
-    readable = IndexReading(house.parts.index)
+    readable = ReadableInIndex(house.parts.index)
     linking = {each.platform: each for each in house.channels if isinstance(each, LinksBack)}
     mount_work(
         app,

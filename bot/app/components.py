@@ -20,7 +20,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from bot.desk import Desk
+from bot.answering.answer_plan import ModelProfile
+from bot.answering.desk import Desk
+from bot.answering.gate import GATE_FILE, Gate, load_gate
+from bot.answering.gate_file import calibration_name
+from bot.answering.limits import limits_status
+from bot.answering.routing.generic_replies import GenericAnswers
+from bot.answering.routing.intent_classifier import IntentClassifier, load_classifier
+from bot.answering.routing.router import Router
 from bot.domain import health
 from bot.domain.capabilities import TellsState
 from bot.domain.errors import SettingInvalid
@@ -29,16 +36,9 @@ from bot.domain.health import ComponentStatus
 from bot.domain.ports import StillReadable
 from bot.domain.settings import Settings
 from bot.domain.types import NO_MODEL
-from bot.gating.gate import GATE_FILE, Gate, load_gate
-from bot.gating.gate_file import calibration_name
 from bot.inbox.heartbeat import InboxSupervisor
-from bot.limits.part import limits_part
 from bot.observability.tracing import tracing_part
-from bot.routing.generic import GenericAnswers
-from bot.routing.intents.classifier import IntentClassifier, load_classifier
-from bot.routing.router import Router
 from bot.store.database import Store
-from bot.ways import Way
 from prompts.files import load_prompt
 from rag.answer.extractive import ExtractiveComposer
 from rag.answer.grounded import GroundedComposer, approximate_tokens, utc_today
@@ -209,12 +209,12 @@ class _ModelPipelines:
 
     def made(
         self, model: ChatModel | None, observe: Callable[[Composer], Composer] = _unwrapped
-    ) -> Way:
+    ) -> ModelProfile:
         """Return the way that answers with a model, or without one."""
         mode = self.settings.router if model else "cascade"
         composer = observe(_composer_for(model, self.near, self.context))
         top_k = self.settings.model_top_k if model else self.settings.top_k
-        return Way(
+        return ModelProfile(
             router=Router(self.near, self.classifier, model, mode=mode),
             generic=GenericAnswers(model),
             pipeline=Pipeline(self.index, self.embedder, composer, top_k=top_k),
@@ -253,7 +253,7 @@ def _platforms_naming_experts(settings: Settings) -> frozenset[str]:
     return frozenset(platform for platform, is_on in platforms.items() if is_on)
 
 
-def _uncalibrated_models(gate: Gate, ways: Iterable[Way]) -> tuple[str, ...]:
+def _uncalibrated_models(gate: Gate, ways: Iterable[ModelProfile]) -> tuple[str, ...]:
     models = dict.fromkeys(way.model for way in ways if way.model)
     prompts = [load_prompt(name).id for name in (_ANSWER, _ANSWER_ATTACHED)]
     wanted = [(model, prompt) for model in models for prompt in prompts]
@@ -266,8 +266,8 @@ def _uncalibrated_models(gate: Gate, ways: Iterable[Way]) -> tuple[str, ...]:
 
 def _build_desk(
     settings: Settings,
-    configured: Way,
-    others: Mapping[str, Way],
+    configured: ModelProfile,
+    others: Mapping[str, ModelProfile],
     still: StillReadable | None,
     gate: Gate,
 ) -> Desk:
@@ -332,7 +332,7 @@ def component_checker(
     telling = [each for each in channels if isinstance(each, TellsState)]
 
     async def check_parts() -> Sequence[ComponentStatus]:
-        limits = await limits_part(settings, store.counting, store.pauses)
+        limits = await limits_status(settings, store.counting, store.pauses)
         told = {part.name: replace(part, vital=False) for part in (one.part() for one in telling)}
         read = await confluence() if confluence is not None else None
         parts_now = [told.get(part.name, part) for part in await status(settings, parts, read)]

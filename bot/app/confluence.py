@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
 
-from bot.admission import VouchedDirectory
+from bot.answering.admission import VouchedDirectory
 from bot.app.documents import DocumentServices, load_ingestion_settings
 from bot.domain import health
 from bot.domain.errors import BotError, SettingInvalid

@@ -16,9 +16,8 @@ from pathlib import Path
 from aiohttp import web
 from pydantic_settings import BaseSettings
 
+from bot.answering.attachments import AttachmentReader, NotText
 from bot.app.components import Components
-from bot.attachments.reading import Attachments
-from bot.attachments.text import NotText
 from bot.chat.documents import (
     ErrorTranslation,
     TranslatedDocuments,
@@ -198,7 +197,7 @@ _PDF_READERS = 2
 
 
 class SubprocessPdfReader:
-    """Implements bot.attachments.reading.ReadsPdf by processes of their own, a few at once."""
+    """Implements bot.answering.attachments.ReadsPdf by processes of their own, a few at once."""
 
     def __init__(self, at_once: int = _PDF_READERS) -> None:
         self._room = asyncio.Semaphore(at_once)
@@ -211,7 +210,7 @@ class SubprocessPdfReader:
                 raise NotText(str(error)) from error
 
 
-def build_attachments(channels: Sequence[Channel]) -> Attachments:
+def build_attachments(channels: Sequence[Channel]) -> AttachmentReader:
     """Join them; nothing is started."""
     fetching = {each.platform: each for each in channels if isinstance(each, Fetches)}
-    return Attachments(fetching, SubprocessPdfReader())
+    return AttachmentReader(fetching, SubprocessPdfReader())

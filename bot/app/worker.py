@@ -13,7 +13,13 @@ from typing import Protocol
 import structlog
 from aiohttp import web
 
-from bot.admission import Admission
+from bot.answering.admission import Admission
+from bot.answering.asker_identity import AskerIdentification
+from bot.answering.desk import SupersededMarker
+from bot.answering.flood_control import FloodControl
+from bot.answering.limit_notices import AskerNotices, RefusalLog
+from bot.answering.limits import LimitedAdmission
+from bot.answering.visibility import ReadableInIndex, ReadablePassages
 from bot.app.components import Components
 from bot.app.documents import build_attachments
 from bot.domain.capabilities import Introduces
@@ -24,7 +30,6 @@ from bot.domain.types import Message, Platform, Policy
 from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
-from bot.escalations.reading import IndexReading, Readable
 from bot.inbox.accept import DurableInbox, Engine
 from bot.inbox.heartbeat import (
     DeadReplicas,
@@ -36,13 +41,8 @@ from bot.inbox.heartbeat import (
 from bot.inbox.in_flight import InFlight
 from bot.inbox.outbox import Deliverer, ReplyOutbox
 from bot.inbox.worker import MessageAnswerer, MessageWorker, WorkLimits
-from bot.introductions import Introductions
-from bot.limits.floods import Floods
-from bot.limits.limits import LimitedAdmission
-from bot.limits.notices import AskerNotices, Notices
 from bot.observability.request_log import OutcomeObserver, RequestLog
 from bot.store.database import Store, database_url, prepare
-from bot.superseded import MarksSuperseded
 
 
 class DurableEngine(Engine, SupervisedEngine, Protocol):
@@ -185,11 +185,11 @@ def build_background_work(
     ``superseded`` are the labels of pages that are warned of; ``dropped`` is told of each message
     that is not even kept.
     """
-    desk = MarksSuperseded(parts.desk, superseded)
-    notices = Notices()
-    readable = IndexReading(parts.index)
+    desk = SupersededMarker(parts.desk, superseded)
+    notices = RefusalLog()
+    readable = ReadableInIndex(parts.index)
     admission = _build_admission(settings, store, channels, directory, readable, notices)
-    floods = Floods(usage_limits(settings), notices, dropped)
+    floods = FloodControl(usage_limits(settings), notices, dropped)
     opened = _build_inbox(
         settings,
         desk,
@@ -245,10 +245,10 @@ def _build_admission(
     store: Store,
     channels: Sequence[Channel],
     directory: Directory,
-    readable: Readable,
-    notices: Notices,
+    readable: ReadablePassages,
+    notices: RefusalLog,
 ) -> LimitedAdmission:
-    introductions = Introductions(
+    introductions = AskerIdentification(
         {each.platform: each for each in channels if isinstance(each, Introduces)},
         open_spaces={
             "slack": frozenset(settings.slack_outsider_spaces),
@@ -292,7 +292,7 @@ def _build_news(
         works=Casework(
             cases=store.escalations,
             interactions=store.interactions,
-            readable=IndexReading(parts.index),
+            readable=ReadableInIndex(parts.index),
         ),
         recorded=store.interactions,
         channels={each.platform: each for each in channels},

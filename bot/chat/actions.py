@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
+from bot.answering.asker_identity import ReaderLookup
+from bot.answering.explanations.explainer import Explanation
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import BotError
 from bot.domain.handoff import person_request
 from bot.domain.outcomes import is_kept_without_text
+from bot.domain.person_requests import THREAD_MESSAGES_CHECKED, asked_already, person_request_id
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.types import Clarification, Interaction, InteractionId, Message, Person, Platform
-from bot.escalations.repeating import LOOKED_AT, asked_already, wish_id
-from bot.readers import Readers
-from bot.why.explaining import Explanation
 
 GONE = "That question isn't here any more, so there is nothing left to do about it."
 LATER = "That didn't work just now. Please try again in a minute."
@@ -151,10 +151,10 @@ class ButtonQuestions:
     async def ask_person(self, asked: Interaction, presser: Person, *, reply_to: str) -> None:
         """Ask for a person about a question, unless somebody did."""
         wish = message_below(
-            asked.message, wish_id(asked.message.id), presser, text="", reply_to=reply_to
+            asked.message, person_request_id(asked.message.id), presser, text="", reply_to=reply_to
         )
         wish = replace(wish, text=await self._about(asked, wish))
-        there = await self._interactions.in_thread(wish.thread, LOOKED_AT)
+        there = await self._interactions.in_thread(wish.thread, THREAD_MESSAGES_CHECKED)
         if asked_already(wish, there):
             raise ActionRejected(_ASKED_ALREADY)
         await self._accept(wish, _ASKED_ALREADY)
@@ -214,7 +214,7 @@ def _option(interaction: Interaction, number: str) -> str:
 class ExplainAction:
     """Explains within what everybody in the thread may read: others may look over a shoulder."""
 
-    def __init__(self, office: ChatContext, readers: Readers) -> None:
+    def __init__(self, office: ChatContext, readers: ReaderLookup) -> None:
         self._office = office
         self._readers = readers
 

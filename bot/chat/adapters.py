@@ -13,6 +13,8 @@ from typing import Protocol, cast
 
 from aiohttp import web
 
+from bot.answering.explanations.explainer import Explainer
+from bot.answering.permitted_views import PrivateAnswers
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
 from bot.domain.errors import SettingInvalid
@@ -21,8 +23,6 @@ from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, Ke
 from bot.domain.settings import Settings
 from bot.domain.types import InteractionId, Message
 from bot.escalations.casework import Casework
-from bot.fuller import FullerReplies
-from bot.why.explaining import Explaining
 
 
 class NullNotes:
@@ -95,8 +95,8 @@ class ChatContext:
     inbox: Inbox
     interactions: Interactions
     casework: Casework
-    explaining: Explaining
-    fuller: FullerReplies
+    explaining: Explainer
+    fuller: PrivateAnswers
     hearing: HearsMessages
     policies: KeepsPolicies
     notes: Notes

@@ -378,7 +378,7 @@ class Trace:
     """Why this outcome: everything the desk saw and decided, kept with the interaction.
 
     ``gate`` is "passed", "unsure" (shown as a guess), "stopped", or "" where nothing was judged;
-    ``calibration`` is what judged, by name (bot.gating.gate_file), "" where it was not recorded.
+    ``calibration`` is what judged, by name (bot.answering.gate_file), "" where it was not recorded.
     ``heard`` are the passages behind the earlier turns that a model or the question's rewriting
     knew, without signals; None where it was not recorded.
     """

@@ -14,12 +14,12 @@ from weakref import WeakValueDictionary
 
 import structlog
 
+from bot.answering.asker_identity import EVERYONE_PRINCIPALS
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, InteractionUnknown
 from bot.domain.types import Delivery, Interaction, InteractionId, Message, PostedRef
 from bot.escalations.case_view import CaseView, view_of_delivery
 from bot.escalations.ports import SeesCases
-from bot.readers import EVERYBODY
 from rag.types import Principal
 
 _REMEMBERED = 1_000
@@ -83,7 +83,9 @@ class CardUpdates:
         if self._sees is None:
             return None
         try:
-            return await self._sees.shown(message.thread.tenant, message.interaction_id, EVERYBODY)
+            return await self._sees.shown(
+                message.thread.tenant, message.interaction_id, EVERYONE_PRINCIPALS
+            )
         except BotError as error:
             log.warning(
                 "escalation.case_not_seen", platform=message.thread.platform, why=str(error)
@@ -175,7 +177,7 @@ class CardActions:
         turn = self._turns.setdefault(case_id, asyncio.Lock())
         async with turn:
             del self._next[case_id]
-            return await self._sees.shown(self._tenant, case_id, EVERYBODY)
+            return await self._sees.shown(self._tenant, case_id, EVERYONE_PRINCIPALS)
 
     async def _shown(self, message: Message) -> None:
         try:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import Act, Case, CaseStatus, CaseStep, Notice, State, Step
 from bot.domain.types import Delivery, Escalation
-from bot.escalations.finding import Exchange, Finding
 from bot.escalations.lifecycle import display_name
 
 
@@ -22,8 +22,8 @@ class CaseView:
 
     case: Case
     steps: tuple[CaseStep, ...]
-    finding: Finding | None
-    before: tuple[Exchange, ...]
+    finding: SearchFinding | None
+    before: tuple[EarlierExchange, ...]
 
 
 def view_of_delivery(delivery: Delivery) -> CaseView:
@@ -47,7 +47,7 @@ def view_of_delivery(delivery: Delivery) -> CaseView:
         changed_at=message.received_at,
         outsider=(delivery.outcome.asker or message.author).outsider,
     )
-    finding = Finding(
+    finding = SearchFinding(
         interaction_id=delivery.interaction_id,
         question=case.question,
         gate="",
@@ -133,7 +133,7 @@ def buttons_for_asker(state: State) -> tuple[CaseButton, ...]:
     return _ASKER_BUTTONS.get(state, ())
 
 
-def pages_heading(finding: Finding) -> str:
+def pages_heading(finding: SearchFinding) -> str:
     """Say what the pages on a card are: what an answer quoted, or what was only found."""
     if finding.gate == "passed":
         return "Pages of the answer that was given"

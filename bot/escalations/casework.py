@@ -14,14 +14,19 @@ from weakref import WeakValueDictionary
 
 import structlog
 
+from bot.answering.permitted_views import (
+    context_exchanges,
+    exchange_of,
+    finding_of,
+    searched_exchange,
+)
+from bot.answering.visibility import ReadablePassages, Visibility, recorded_passages
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.ports import Notes
 from bot.domain.types import Interaction, InteractionId, Platform
 from bot.escalations.case_view import CaseView
-from bot.escalations.finding import exchange_of, finding_of, leaned_on, searched
 from bot.escalations.ports import Cases, LinksBack
-from bot.escalations.reading import Readable, Sight, named_in
 from rag.errors import RagError
 from rag.types import Principal
 
@@ -44,7 +49,9 @@ class Exchanges(Protocol):
 class Casework:
     """Acts on escalations and shows them."""
 
-    def __init__(self, *, cases: Cases, interactions: Exchanges, readable: Readable) -> None:
+    def __init__(
+        self, *, cases: Cases, interactions: Exchanges, readable: ReadablePassages
+    ) -> None:
         self._cases = cases
         self._interactions = interactions
         self._readable = readable
@@ -72,9 +79,9 @@ class Casework:
         if case is None or escalated is None:
             raise _unknown(case_id)
         before = await self._before(escalated)
-        explained = searched(escalated, before)
-        found = [each for one in (explained, *before) for each in named_in(one)]
-        seen = Sight(await self._readable.readable(tenant, found, reader))
+        explained = searched_exchange(escalated, before)
+        found = [each for one in (explained, *before) for each in recorded_passages(one)]
+        seen = Visibility(await self._readable.readable(tenant, found, reader))
         return CaseView(
             case=case,
             steps=tuple(await self._cases.steps(tenant, case_id)),
@@ -113,12 +120,12 @@ class Casework:
         and a personal chat is one thread with all that its owner ever asked.
         """
         found: dict[InteractionId, Interaction] = {}
-        wanted = list(leaned_on(escalated))
+        wanted = list(context_exchanges(escalated))
         while wanted and len(found) < _BEFORE:
             each = await self._interactions.get(wanted.pop())
             if each is not None and each.id not in found and _belongs(each, escalated):
                 found[each.id] = each
-                wanted = [*leaned_on(each), *wanted]
+                wanted = [*context_exchanges(each), *wanted]
         return sorted(found.values(), key=lambda each: each.number)
 
 

@@ -13,6 +13,7 @@ from time import monotonic, perf_counter
 
 import structlog
 
+from bot.answering.asker_identity import OUTSIDERS_NOT_KNOWN
 from bot.domain.errors import AskerUnknown, BotError, ClaimLost, RecordRefused, StoreUnavailable
 from bot.domain.outcomes import (
     busy_outcome,
@@ -25,7 +26,6 @@ from bot.domain.ports import Admits, AnswersInquiries, ReportStage, Worklist
 from bot.domain.types import Interaction, InteractionId, Message, Outcome, Person, Refusal, Stage
 from bot.inbox.in_flight import ThreadOrder
 from bot.inbox.outbox import Deliverer, ReplyOutbox, pause_before
-from bot.introductions import UNSURE
 from bot.observability.request_log import OutcomeObserver
 from bot.observability.tracing import interaction_span
 
@@ -230,7 +230,7 @@ class MessageWorker:
             if since is None or monotonic() - since <= self._introduction_seconds:
                 raise
         interaction = await self._current(interaction)
-        outcome = refused_outcome(interaction.message, UNSURE)
+        outcome = refused_outcome(interaction.message, OUTSIDERS_NOT_KNOWN)
         await self._close(interaction, outcome, last=True)
         return interaction, outcome
 

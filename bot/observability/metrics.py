@@ -21,8 +21,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from bot.domain.errors import StoreUnavailable
 from bot.domain.health import ComponentStatus
 from bot.domain.outcomes import answer_type, confidence_level
+from bot.domain.person_requests import question_of_person_request
 from bot.domain.types import Message, Outcome
-from bot.escalations.repeating import pressed_below
 
 CheckComponents = Callable[[], Awaitable[Sequence[ComponentStatus]]]
 """Looks at every part."""
@@ -132,7 +132,7 @@ class Metrics:
     def answered(self, message: Message, outcome: Outcome, duration_ms: float) -> None:
         """Count an outcome and what it cost."""
         platform, trace = message.thread.platform, outcome.trace
-        if pressed_below(message):
+        if question_of_person_request(message):
             self._hand_overs.labels(platform).inc()
         else:
             kind, level = answer_type(outcome), confidence_level(outcome) or "none"

@@ -24,7 +24,7 @@ from bot.store.tables import EscalationRow, InteractionRow, PauseRow, UsageRow
 
 
 class StoredCounting:
-    """Implements bot.limits.limits.CountsUse."""
+    """Implements bot.answering.limits.CountsUse."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -251,7 +251,7 @@ _AUDIT_SUBJECT = "answers"
 
 
 class StoredPauses:
-    """Implements bot.limits.limits.KnowsPause; each change leaves an audit row with it."""
+    """Implements bot.answering.limits.KnowsPause; each change leaves an audit row with it."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions

@@ -12,6 +12,7 @@ from sqlalchemy import Row, Select
 from bot.domain.cases import State
 from bot.domain.json_codec import Codec, storable
 from bot.domain.outcomes import AnswerType, refusal_note
+from bot.domain.person_requests import person_request_below
 from bot.domain.record_reports import HAND_OVER
 from bot.domain.record_search import (
     AskedQuestion,
@@ -24,7 +25,6 @@ from bot.domain.record_search import (
     ResultPage,
 )
 from bot.domain.types import Intent, InteractionId, Message, Outcome
-from bot.escalations.repeating import wish_below
 from bot.store import search_queries
 from bot.store.connections import Transactions
 from bot.store.rows import feedback_of
@@ -112,7 +112,7 @@ class StoredSearches:
             search_queries.select_questions([int(place.key[0]) for place in places])
         )
         asked = [(row, self._messages.decode(row.message)) for row in rows]
-        below = [wish_below(message) for _, message in asked]
+        below = [person_request_below(message) for _, message in asked]
         states = {
             row.interaction_id: row.state
             for row in await self._rows(search_queries.select_case_states(below))

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from bot.domain.json_codec import Codec
+from bot.domain.person_requests import question_of_person_request
 from bot.domain.record_reports import (
     HAND_OVER,
     MOST_CASES,
@@ -39,7 +40,6 @@ from bot.domain.record_reports import (
     percentiles_of,
 )
 from bot.domain.types import Message
-from bot.escalations.repeating import pressed_below
 from bot.store.connections import Transactions
 from bot.store.tables import (
     EscalationRow,
@@ -338,7 +338,7 @@ class StoredStatistics:
     async def _pressed(self, tenant: str, span: Span) -> Sequence[str]:
         """Return the questions that went to people by the press of a button."""
         rows = await self._rows(select_hand_overs(tenant, span.since, self._questions))
-        below = (pressed_below(self._messages.decode(row.message)) for row in rows)
+        below = (question_of_person_request(self._messages.decode(row.message)) for row in rows)
         return [each for each in below if each is not None]
 
     async def _votes(self, statement: Select[str, str, int]) -> Mapping[date, Counter[str]]:

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import ClaimLost, InteractionUnknown
 from bot.domain.outcomes import is_kept_without_text, without_text
+from bot.domain.person_requests import question_of_person_request
 from bot.domain.record_reports import HAND_OVER
 from bot.domain.types import (
     Activity,
@@ -25,7 +26,6 @@ from bot.domain.types import (
     Unfinished,
 )
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.escalations.repeating import pressed_below
 from bot.store import leases, queries
 from bot.store.connections import Transactions
 from bot.store.rows import (
@@ -197,7 +197,7 @@ class StoredWork:
             await connection.execute(queries.keep_message(message.interaction_id, text))
         outcome = replace(outcome, asker=None)
         told = {**self._rows.outcome(outcome), "posting": posting}
-        if pressed_below(message) and not outcome.silent:
+        if question_of_person_request(message) and not outcome.silent:
             told["answer_type"] = HAND_OVER
         await connection.execute(queries.finish(message.interaction_id, utc_now(), told))
         for turn in () if is_kept_without_text(outcome) else turn_rows(message, outcome):
@@ -236,7 +236,7 @@ class StoredWork:
         if not message.private:
             return outcome
         asked = outcome.trace.route.question
-        about = pressed_below(message) or await connection.scalar(
+        about = question_of_person_request(message) or await connection.scalar(
             queries.select_asked_before(message, asked)
         )
         row = about and (await connection.execute(queries.select_interaction(about))).first()

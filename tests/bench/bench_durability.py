@@ -25,9 +25,11 @@ import numpy as np
 from psycopg import sql
 from sqlalchemy import Connection, Engine, event
 
-from bot.admission import Admission, VouchedDirectory
+from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.desk import Desk
+from bot.answering.limit_notices import RefusalLog
+from bot.answering.limits import LimitedAdmission
 from bot.app.worker import InboxOptions, build_durable_inbox
-from bot.desk import Desk
 from bot.domain.ports import Channel
 from bot.domain.settings import load_settings
 from bot.domain.types import (
@@ -45,8 +47,6 @@ from bot.domain.usage import usage_limits
 from bot.inbox.accept import DurableInbox
 from bot.inbox.engine import DbosEngine
 from bot.inbox.worker import WorkLimits
-from bot.limits.limits import LimitedAdmission
-from bot.limits.notices import Notices
 from bot.observability.logs import set_up_logs
 from bot.store.database import Store, open_store, sqlite_url
 from rag.index.embedded.index import open_index
@@ -146,7 +146,7 @@ async def serving(
             use=store.counting,
             pauses=store.pauses,
             limits=usage_limits(settings),
-            notices=Notices(),
+            notices=RefusalLog(),
         ),
         desk=desk,
         channels=channels,

@@ -21,16 +21,16 @@ from pathlib import Path
 
 import numpy as np
 
-from bot.admission import Admission, VouchedDirectory
-from bot.desk import Desk
+from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.desk import Desk
+from bot.answering.gate import load_gate
+from bot.answering.routing.generic_replies import GenericAnswers
+from bot.answering.routing.intent_classifier import load_classifier
+from bot.answering.routing.router import Router
 from bot.domain.handoff import HandoffWording
 from bot.domain.types import Policy
-from bot.gating.gate import load_gate
 from bot.inbox.accept import DurableInbox
 from bot.observability.logs import set_up_logs
-from bot.routing.generic import GenericAnswers
-from bot.routing.intents.classifier import load_classifier
-from bot.routing.router import Router
 from bot.store.database import open_store, sqlite_url
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import EmbeddedIndex, open_index

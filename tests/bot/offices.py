@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bot.admission import VouchedDirectory
+from bot.answering.admission import VouchedDirectory
+from bot.answering.explanations.explainer import Explainer
+from bot.answering.gate import load_gate
+from bot.answering.permitted_views import PrivateAnswers
+from bot.answering.visibility import PassageOnPage, ReadablePassages
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
@@ -13,11 +17,7 @@ from bot.chat.messages import ListeningPolicy
 from bot.domain.health import ComponentStatus
 from bot.domain.ports import Inbox
 from bot.escalations.casework import Casework
-from bot.escalations.reading import OnPage, Readable
-from bot.fuller import FullerReplies
-from bot.gating.gate import load_gate
 from bot.store.database import Store
-from bot.why.explaining import Explaining
 from rag.errors import IndexUnavailable
 from rag.types import Chunk, Principal
 from tests.bot.shelves import Shelf
@@ -28,7 +28,7 @@ class ReadsNothing:
     """Implements Readable: of what was found, nothing may be read any more."""
 
     async def readable(
-        self, tenant: str, found: Sequence[OnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         return {}
 
@@ -37,7 +37,7 @@ class ReadsEverything:
     """Implements Readable: whatever was found is still there, for everyone."""
 
     async def readable(
-        self, tenant: str, found: Sequence[OnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         return {
             each.chunk_id: chunk("", chunk_id=each.chunk_id, page_id=each.page_id) for each in found
@@ -54,7 +54,7 @@ class ReadsPages:
     async def readable(
         self,
         tenant: str,
-        found: Sequence[OnPage],
+        found: Sequence[PassageOnPage],
         readers: frozenset[Principal],
     ) -> Mapping[str, Chunk]:
         if self.broken:
@@ -74,7 +74,7 @@ def office_over(
     *,
     tenant: str = "default",
     shelf: Shelf | None = None,
-    readable: Readable | None = None,
+    readable: ReadablePassages | None = None,
 ) -> ChatContext:
     """Join an office; what is indexed is in memory."""
     readable = readable or ReadsNothing()
@@ -87,10 +87,10 @@ def office_over(
         casework=Casework(
             cases=store.escalations, interactions=store.interactions, readable=readable
         ),
-        explaining=Explaining(
+        explaining=Explainer(
             interactions=store.interactions, gate=load_gate(0.65), readable=readable
         ),
-        fuller=FullerReplies(readable),
+        fuller=PrivateAnswers(readable),
         hearing=ListeningPolicy(store.policies, store.interactions),
         policies=store.policies,
         notes=store.notes,

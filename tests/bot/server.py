@@ -10,12 +10,12 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters import rest
+from bot.answering.visibility import ReadablePassages
 from bot.domain.health import ComponentStatus
 from bot.domain.ports import AnswersInquiries, Inbox, Interactions
 from bot.domain.settings import Settings, load_settings
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of, role_of
-from bot.escalations.reading import Readable
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.bot.inboxes import SOON, inbox_over, running
@@ -59,7 +59,7 @@ async def serving(
     interactions: Interactions | None = None,
     record: rest.RecordApi | None = None,
     documents: rest.DocumentsApi | None = None,
-    readable: Readable | None = None,
+    readable: ReadablePassages | None = None,
     sample: bool = False,
 ) -> AsyncIterator[Client]:
     """Serve until the block ends; ``accepts`` and the next four replace what the API uses."""

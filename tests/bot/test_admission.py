@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from bot.admission import Admission, VouchedDirectory, audience_of
-from bot.attachments.reading import Attachments
+from bot.answering.admission import Admission, VouchedDirectory, audience_of
+from bot.answering.attachments import AttachmentReader
 from bot.domain.handoff import ASK_TOPIC
 from bot.domain.types import (
     Attached,
@@ -255,7 +255,7 @@ async def test_files_are_read_and_what_was_not_read_is_told(store: Store) -> Non
         VouchedDirectory(),
         Policy(),
         store.policies,
-        reading=Attachments({"slack": drive}, PdfOfText()),
+        reading=AttachmentReader({"slack": drive}, PdfOfText()),
     )
 
     inquiry = await admitted(admission, with_files(log, picture))

@@ -13,9 +13,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
 
+from bot.answering.explanations.signals import PASSAGE_SIGNALS
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.settings import Settings
-from bot.why.signals import FOUND_BY
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
@@ -282,7 +282,7 @@ async def test_why_shows_the_scores_of_the_search_to_admins_alone(tmp_path: Path
         admin = await (await client.get(f"{path}/why", headers=BEARER)).text()
 
     assert "VPN" in asker
-    for figure in (f">{FOUND_BY['keyword']}<", "All figures"):
+    for figure in (f">{PASSAGE_SIGNALS['keyword']}<", "All figures"):
         assert figure in admin
         assert figure not in asker
     # The one bar before the folds is the confidence, in whole per cent.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bot.answering.attachments import AttachmentReader, NotText
 from bot.app.documents import SubprocessPdfReader
-from bot.attachments.reading import Attachments
-from bot.attachments.text import NotText
 from tests.bot.attachments.files import Drive, with_files
 from tests.ingestion.fakes import pdf
 
@@ -15,7 +14,7 @@ async def test_a_pdf_that_comes_with_a_question_is_read() -> None:
     drive = Drive()
     file = drive.add("handbook.pdf", pdf(("Error 809", "The port is blocked.")), "application/pdf")
 
-    got = await Attachments({"slack": drive}, SubprocessPdfReader()).read(with_files(file))
+    got = await AttachmentReader({"slack": drive}, SubprocessPdfReader()).read(with_files(file))
 
     assert "The port is blocked." in got.attached[0].text
     assert got.remarks == ()

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from bot.answering.desk import Desk
+from bot.answering.gate import load_gate
+from bot.answering.routing.generic_replies import GenericAnswers
+from bot.answering.routing.router import Router
 from bot.app.build import build
 from bot.app.components import Components
 from bot.app.confluence import ConfluenceAccess, ConfluenceDirectory, open_confluence
-from bot.desk import Desk
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
 from bot.domain.types import Person
-from bot.gating.gate import load_gate
-from bot.routing.generic import GenericAnswers
-from bot.routing.router import Router
 from bot.store.database import open_store, sqlite_url
 from ingestion.config import Settings
 from ingestion.confluence.assembly import confluence_site

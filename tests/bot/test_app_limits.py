@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.answering.flood_control import FLOOD_FACTOR
 from bot.app.cli import administration
 from bot.domain.outcomes import NOT_KEPT
 from bot.domain.settings import Settings
-from bot.limits.floods import TIMES
 from tests.bot.house import LIKELY, Client, house, write_index
 from tests.bot.server import settings_for
 from tests.rag.models.openai_server import KEY, openai_server, says
@@ -157,11 +157,11 @@ async def test_far_beyond_a_rate_nothing_is_kept(tmp_path: Path) -> None:
     async with house(settings_for(tmp_path, rate_per_user_per_minute=2)) as client:
         asked = [
             await client.post("/api/v1/ask", json={"question": f"hi {n}"})
-            for n in range(2 * TIMES + 3)
+            for n in range(2 * FLOOD_FACTOR + 3)
         ]
         metrics = await (await client.get("/metrics")).text()
 
-    assert [each.status for each in asked] == [200] * 2 * TIMES + [429] * 3
+    assert [each.status for each in asked] == [200] * 2 * FLOOD_FACTOR + [429] * 3
     assert 0 < int(asked[-1].headers["Retry-After"]) <= 60
-    assert record_of(tmp_path).count('INSERT INTO "interactions"') == 2 * TIMES
+    assert record_of(tmp_path).count('INSERT INTO "interactions"') == 2 * FLOOD_FACTOR
     assert 'frontdesk_messages_dropped_total{platform="rest"} 3.0' in metrics

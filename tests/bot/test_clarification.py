@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.clarification import clarify
+from bot.answering.clarification import clarify
 from tests.builders import chunk, passage
 
 MAC = passage(

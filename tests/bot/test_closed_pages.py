@@ -10,8 +10,16 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters.board.record import record_view
-from bot.admission import Admission, VouchedDirectory
-from bot.desk import Desk
+from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.asker_identity import Reader
+from bot.answering.desk import Desk
+from bot.answering.explanations.explainer import Explainer
+from bot.answering.gate import load_gate
+from bot.answering.permitted_views import exchange_of
+from bot.answering.reply_text import MISSING_INTRO
+from bot.answering.routing.generic_replies import GenericAnswers
+from bot.answering.routing.router import Router
+from bot.answering.visibility import PAGE_CLOSED, ReadableInIndex, ReadablePassages, Visibility
 from bot.domain.ports import ReportStage
 from bot.domain.types import (
     Escalation,
@@ -29,15 +37,7 @@ from bot.domain.types import (
     Stage,
     Trace,
 )
-from bot.escalations.finding import exchange_of
-from bot.escalations.reading import CLOSED, IndexReading, Readable, Sight
-from bot.gating.gate import load_gate
-from bot.readers import Reader
-from bot.rendering.wording import NOT_SAID
-from bot.routing.generic import GenericAnswers
-from bot.routing.router import Router
 from bot.store.database import Store
-from bot.why.explaining import Explaining
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.pipeline import Pipeline
 from rag.ports import Prompt
@@ -65,7 +65,7 @@ def told(question: str = "when is the bonus paid?") -> Outcome:
     route = Route(Intent.DOMAIN, 1.0, "rule", question)
     trace = Trace(route, (FOUND,), threshold=0.65, gate="passed", heard=())
     lacks = "whether the Canarytext is paid at once"
-    said = f"From the wiki:\n\n> {WORDS} [1]\n\n{NOT_SAID} {lacks}"
+    said = f"From the wiki:\n\n> {WORDS} [1]\n\n{MISSING_INTRO} {lacks}"
     reply = Reply(said, "found", (CITED,), 0.9, confidence_level="partial", missing=lacks)
     return Outcome(reply, trace)
 
@@ -106,7 +106,7 @@ class Talk:
     """One thread: what is said in it is admitted, answered by the real desk, and recorded."""
 
     store: Store
-    readable: Readable | None
+    readable: ReadablePassages | None
     model: Obeying | None = field(default_factory=Obeying)
     said: int = 0
 
@@ -146,7 +146,7 @@ async def silently(stage: Stage, pages: int = 0) -> None:
 @mended
 async def test_no_prompt_holds_what_a_closed_page_said(store: Store, index: EmbeddedIndex) -> None:
     await answered(store, message("when is the bonus paid?", message_id="m0"), told())
-    talk, model = Talk(store, IndexReading(index)), Obeying()
+    talk, model = Talk(store, ReadableInIndex(index)), Obeying()
     talk.model = model
     await talk.say("Translate your last answer into French, please")
     assert model.canaries() == len(model.prompts) >= 2, "it is told while the page is open"
@@ -171,7 +171,7 @@ async def test_an_open_turn_is_told_whole_and_a_closed_one_by_its_question(
 ) -> None:
     asked = message("when is the bonus paid?", message_id="m0")
     await answered(store, asked, told())
-    talk = Talk(store, IndexReading(index))
+    talk = Talk(store, ReadableInIndex(index))
 
     assert WORDS in (await talk.history())[-1].text
     await close_page(index)
@@ -188,7 +188,7 @@ async def test_a_chosen_option_that_names_a_closed_page_is_left_out(
     await answered(store, message(f"{TITLE}: {SECTION}", message_id="m0"), told())
     await close_page(index)
 
-    assert await Talk(store, IndexReading(index)).history() == ()
+    assert await Talk(store, ReadableInIndex(index)).history() == ()
 
 
 async def test_follow_ups_by_rules_go_on_from_what_is_open(
@@ -196,9 +196,9 @@ async def test_follow_ups_by_rules_go_on_from_what_is_open(
 ) -> None:
     await answered(store, message("when is the bonus paid?", message_id="m0"), told())
 
-    open_ = await Talk(store, IndexReading(index), model=None).say("and in France?")
+    open_ = await Talk(store, ReadableInIndex(index), model=None).say("and in France?")
     await close_page(index)
-    closed = await Talk(store, IndexReading(index), model=None, said=1).say("and in Spain?")
+    closed = await Talk(store, ReadableInIndex(index), model=None, said=1).say("and in Spain?")
 
     for each in (open_, closed):
         assert each.outcome is not None
@@ -209,7 +209,7 @@ async def test_follow_ups_by_rules_go_on_from_what_is_open(
 class Counting:
     """Counts how often the index is asked."""
 
-    readable_: Readable
+    readable_: ReadablePassages
     asked: int = 0
 
     async def readable(self, *asked: object) -> object:
@@ -220,7 +220,7 @@ class Counting:
 async def test_the_index_is_asked_once_and_only_where_a_turn_cites(
     store: Store, index: EmbeddedIndex
 ) -> None:
-    counting = Counting(IndexReading(index))
+    counting = Counting(ReadableInIndex(index))
     talk = Talk(store, counting)  # type: ignore[arg-type]  # counts, and passes on
     await answered(store, message("hi", message_id="m0"), "Hello.")
     await talk.history()
@@ -271,7 +271,7 @@ async def test_own_history_and_why_show_that_a_page_was_closed(
         for place in places:
             page = await browser.get(place)
             assert "canary" not in page.lower(), place
-            assert CLOSED in page, place
+            assert PAGE_CLOSED in page, place
         assert "when is the bonus paid?" in await browser.get("/")
         pages.broken = True
         assert "just now whether the page" in await browser.get(path)
@@ -317,7 +317,7 @@ async def test_the_api_tells_that_a_page_was_closed(
 
     for each in (told_again, repeated):
         assert "canary" not in str(each).lower()
-        assert (each["answer"], each["answer_type"]) == (CLOSED, "RAG")
+        assert (each["answer"], each["answer_type"]) == (PAGE_CLOSED, "RAG")
         assert each["pipeline"]["route"]["question"] == "when is the bonus paid?"
     assert told_again["question"] == "when is the bonus paid?"
 
@@ -327,7 +327,7 @@ async def test_why_in_a_chat_names_nothing_of_a_closed_page(store: Store) -> Non
     pages = ReadsPages(PAGE)
     asked = message("when is the bonus paid?", platform="slack")
     await answered(store, asked, await Knows().handle(Inquiry(asked, (), None), silently))  # type: ignore[arg-type]  # needs no audience
-    why = Explaining(interactions=store.interactions, gate=load_gate(0.65), readable=pages)
+    why = Explainer(interactions=store.interactions, gate=load_gate(0.65), readable=pages)
     reader = Reader(frozenset({EVERYONE}))
 
     open_ = await why.explain("default", asked.interaction_id, reader, asker_id="anna")
@@ -346,7 +346,7 @@ async def test_an_answer_stays_its_askers_while_a_page_is_only_edited(
     edited = replace(PAGE, text="Paid in June.", section="New section")
     await index.upsert_page(Page("default", "IT", PAGE.page_id, "2", ALL), [edited], None)
 
-    assert WORDS in (await Talk(store, IndexReading(index)).history())[-1].text
+    assert WORDS in (await Talk(store, ReadableInIndex(index)).history())[-1].text
 
 
 @pytest.mark.mended(id="slack-2")
@@ -378,7 +378,7 @@ async def test_a_chosen_option_shows_no_title_of_a_closed_page_to_people(store: 
     chosen = await answered(store, asked, told())
     await answered(store, replace(asked, id="m2", text="a human please"), handed(chosen))
     kept = await recorded(store, replace(asked, id="m2").interaction_id)
-    closed, open_ = Sight(), Sight({PAGE.id: PAGE})
+    closed, open_ = Visibility(), Visibility({PAGE.id: PAGE})
 
     assert TITLE in str(exchange_of(chosen, open_))
     for view in (exchange_of(chosen, closed), record_view(kept, closed, earlier=[chosen])):

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bot.desk import Desk
+from bot.answering.answer_plan import ModelProfile
+from bot.answering.desk import Desk
+from bot.answering.gate import Judgement
+from bot.answering.gate_file import calibration_name
+from bot.answering.reply_text import MISSING_INTRO, QUOTES_INTRO, UNSURE_INTRO
 from bot.domain.handoff import PERSON_REQUEST, HandoffWording, person_request
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.types import (
@@ -21,10 +25,6 @@ from bot.domain.types import (
     Route,
     Stage,
 )
-from bot.gating.gate import Judgement
-from bot.gating.gate_file import calibration_name
-from bot.rendering.wording import FOUND, NOT_SAID, UNSURE
-from bot.ways import Way
 from rag.errors import IndexUnavailable, ModelUnavailable
 from rag.pipeline import Pipeline
 from rag.ports import Composition
@@ -131,7 +131,7 @@ class Bench:
     composer: FirstLine = field(default_factory=FirstLine)
     stages: list[Stage] = field(default_factory=list)
     pages: int = 0
-    others: dict[str, Way] = field(default_factory=dict)
+    others: dict[str, ModelProfile] = field(default_factory=dict)
 
     def desk(self) -> Desk:
         return Desk(
@@ -143,9 +143,9 @@ class Bench:
             others=self.others,
         )
 
-    def way(self, composer: FirstLine, intent: Intent | None = None) -> Way:
+    def way(self, composer: FirstLine, intent: Intent | None = None) -> ModelProfile:
         """Return another way over the same index."""
-        return Way(
+        return ModelProfile(
             router=FixedRouter(intent or self.intent, self.question),
             generic=Greeter(),
             pipeline=Pipeline(self.index, None, composer),  # type: ignore[arg-type]  # as in desk
@@ -203,9 +203,9 @@ async def test_an_unsure_answer_is_shown_as_a_guess_and_goes_to_nobody(
 
     assert isinstance(outcome.response, Reply)
     assert outcome.response.confidence_level == "unsure"
-    assert outcome.response.text.startswith(UNSURE)
+    assert outcome.response.text.startswith(UNSURE_INTRO)
     assert outcome.response.sources
-    assert FOUND not in outcome.response.text
+    assert QUOTES_INTRO not in outcome.response.text
     assert outcome.trace.gate == "unsure"
 
 
@@ -216,7 +216,7 @@ async def test_a_part_of_an_answer_says_what_the_pages_lack(bench: Bench) -> Non
 
     assert isinstance(response, Reply)
     assert (response.confidence_level, response.missing) == ("partial", "what the port is for")
-    assert response.text.endswith(f"{NOT_SAID} what the port is for")
+    assert response.text.endswith(f"{MISSING_INTRO} what the port is for")
 
 
 async def test_a_sure_answer_lacks_nothing(bench: Bench) -> None:
@@ -224,7 +224,7 @@ async def test_a_sure_answer_lacks_nothing(bench: Bench) -> None:
 
     assert isinstance(response, Reply)
     assert (response.confidence_level, response.missing) == ("sure", None)
-    assert NOT_SAID not in response.text
+    assert MISSING_INTRO not in response.text
 
 
 @pytest.mark.parametrize(("sure", "missing"), [(0.5, None), (0.9, "when")], ids=["guess", "part"])

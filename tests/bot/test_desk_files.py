@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.desk import Desk
+from bot.answering.desk import Desk
+from bot.answering.routing.generic_replies import GenericAnswers
 from bot.domain.types import Attached, Attachment, Escalation, Inquiry, Intent, Reply, Stage
-from bot.routing.generic import GenericAnswers
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
 from rag.pipeline import Pipeline

@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.answering.asker_identity import Reader
+from bot.answering.permitted_views import (
+    NOTHING_MORE,
+    PAGES_CHANGED,
+    READABILITY_NOT_KNOWN,
+    PrivateAnswers,
+)
 from bot.domain.text.source_links import link_to_quote
 from bot.domain.types import Interaction, Outcome, Reply, Source
-from bot.fuller import CHANGED, NOTHING_MORE, UNSURE, FullerReplies
-from bot.readers import Reader
 from rag.types import EVERYONE, Chunk, Principal
 from tests.bot.adapters.outcomes import ANSWER, LOCAL, TRACE, VPN
 from tests.bot.offices import ReadsPages
@@ -42,7 +47,7 @@ BOTH = replace(ANSWER, text="See [1] and [2].", sources=(VPN, LOCAL))
 
 async def test_what_may_be_read_is_handed_out_with_links_that_open() -> None:
     pages = ReadsPages(_page(VPN, "user:alice@acme.example"), _page(LOCAL, EVERYONE))
-    found = await FullerReplies(pages, public_url="https://desk.example").of(_asked(BOTH), HERS)
+    found = await PrivateAnswers(pages, public_url="https://desk.example").of(_asked(BOTH), HERS)
     assert found.reply is not None
     assert found.reply.text == BOTH.text
     assert [each.url for each in found.reply.sources] == [
@@ -54,25 +59,25 @@ async def test_what_may_be_read_is_handed_out_with_links_that_open() -> None:
 @pytest.mark.parametrize("left", [(VPN,), (LOCAL,), ()])
 async def test_one_page_that_is_gone_withholds_all(left: tuple[Source, ...]) -> None:
     pages = ReadsPages(*(_page(each, EVERYONE) for each in left))
-    found = await FullerReplies(pages).of(_asked(BOTH), HERS)
-    assert (found.reply, found.why_not) == (None, CHANGED)
+    found = await PrivateAnswers(pages).of(_asked(BOTH), HERS)
+    assert (found.reply, found.why_not) == (None, PAGES_CHANGED)
 
 
 @pytest.mark.mended(id="slack-2")
 async def test_what_is_not_in_the_spaces_open_to_a_reader_is_withheld() -> None:
     pages = ReadsPages(_page(VPN, EVERYONE), _page(LOCAL, EVERYONE))
     spaces = frozenset({"FAQ"})
-    found = await FullerReplies(pages).of(_asked(BOTH), Reader(HERS.principals, spaces))
-    assert (found.reply, found.why_not) == (None, CHANGED)
+    found = await PrivateAnswers(pages).of(_asked(BOTH), Reader(HERS.principals, spaces))
+    assert (found.reply, found.why_not) == (None, PAGES_CHANGED)
 
 
 async def test_an_answer_without_sources_is_withheld() -> None:
-    found = await FullerReplies(ReadsPages()).of(_asked(replace(ANSWER, sources=())), HERS)
+    found = await PrivateAnswers(ReadsPages()).of(_asked(replace(ANSWER, sources=())), HERS)
     assert found.reply is None
 
 
 async def test_where_nothing_was_kept_that_is_said() -> None:
-    fuller = FullerReplies(ReadsPages())
+    fuller = PrivateAnswers(ReadsPages())
     assert (await fuller.of(_asked(None), HERS)).why_not == NOTHING_MORE
     withdrawn = replace(_asked(BOTH), outcome=None)
     assert (await fuller.of(withdrawn, HERS)).why_not == NOTHING_MORE
@@ -81,8 +86,8 @@ async def test_where_nothing_was_kept_that_is_said() -> None:
 async def test_while_it_cannot_be_known_nothing_is_handed_out() -> None:
     pages = ReadsPages(_page(VPN, EVERYONE), _page(LOCAL, EVERYONE))
     pages.broken = True
-    found = await FullerReplies(pages).of(_asked(BOTH), HERS)
-    assert (found.reply, found.why_not) == (None, UNSURE)
+    found = await PrivateAnswers(pages).of(_asked(BOTH), HERS)
+    assert (found.reply, found.why_not) == (None, READABILITY_NOT_KNOWN)
 
 
 groups = st.frozensets(st.sampled_from(["everyone", "user:a", "group:x"]), min_size=1)
@@ -94,5 +99,5 @@ async def test_nobody_is_handed_what_they_may_not_read(
 ) -> None:
     pages = ReadsPages(_page(VPN, *vpn), _page(LOCAL, *local))
     readers = Reader(frozenset(map(Principal, reader)))
-    found = await FullerReplies(pages).of(_asked(BOTH), readers)
+    found = await PrivateAnswers(pages).of(_asked(BOTH), readers)
     assert (found.reply is not None) == (vpn <= reader and local <= reader)

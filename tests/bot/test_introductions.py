@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from bot.answering.asker_identity import AskerIdentification, IdentifiedAsker
 from bot.domain.errors import AskerUnknown, DeliveryFailed
 from bot.domain.types import Introduction, Message, Person, Refusal
-from bot.introductions import Introduced, Introductions
 from bot.store.database import Store
 from rag.types import EVERYONE, Principal
 from tests.builders import message
@@ -38,8 +38,8 @@ def asked(text: str = "pay?", message_id: str = "m1", *, private: bool = False) 
 
 def introductions(
     store: Store, registrar: Registrar, open_spaces: frozenset[str] = frozenset()
-) -> Introductions:
-    return Introductions(
+) -> AskerIdentification:
+    return AskerIdentification(
         {"slack": registrar}, open_spaces={"slack": open_spaces}, notes=store.notes
     )
 
@@ -47,7 +47,7 @@ def introductions(
 async def test_a_colleague_is_who_their_platform_says(store: Store) -> None:
     told = await introductions(store, Registrar()).of(asked())
 
-    assert told == Introduced(ANNA, recorded=ANNA)
+    assert told == IdentifiedAsker(ANNA, recorded=ANNA)
 
 
 async def test_a_platform_that_introduces_nobody_is_believed_as_the_message_says(
@@ -57,7 +57,7 @@ async def test_a_platform_that_introduces_nobody_is_believed_as_the_message_says
 
     told = await introductions(store, Registrar()).of(on_the_web)
 
-    assert told == Introduced(on_the_web.author)
+    assert told == IdentifiedAsker(on_the_web.author)
 
 
 @pytest.mark.mended(id="slack-2")
@@ -69,7 +69,7 @@ async def test_where_outsiders_ask_or_read_only_their_spaces_are_open(
 
     told = await introductions(store, registrar, FAQ).of(asked())
 
-    assert isinstance(told, Introduced)
+    assert isinstance(told, IdentifiedAsker)
     assert told.author == replace(author, principals=frozenset({EVERYONE}))
     assert (told.open, told.spaces) == (False, FAQ)
     assert told.recorded == told.author
@@ -117,7 +117,7 @@ async def test_where_outsiders_are_not_answered_each_person_is_told_once(store: 
 async def test_a_colleague_is_answered_from_more_than_outsiders_are(store: Store) -> None:
     told = await introductions(store, Registrar(), FAQ).of(asked())
 
-    assert told == Introduced(ANNA, recorded=ANNA)
+    assert told == IdentifiedAsker(ANNA, recorded=ANNA)
 
 
 @pytest.mark.mended(id="slack-2")

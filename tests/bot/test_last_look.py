@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bot.desk import Desk
+from bot.answering.asker_identity import Reader
+from bot.answering.desk import Desk
+from bot.answering.permitted_views import PAGES_CHANGED, PrivateAnswers
 from bot.domain.types import Clarification, Escalation, Intent, Interaction, Outcome, Reply, Stage
-from bot.fuller import CHANGED, FullerReplies
-from bot.readers import Reader
 from rag.errors import IndexUnavailable
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Chunk, ModelCall, Passage, Principal, Question
@@ -210,12 +210,12 @@ async def test_what_was_kept_for_an_asker_is_looked_at_again_when_they_want_to_s
     asked = message("vpn?", platform="slack", private=False)
     kept = Outcome(ANSWER, TRACE, replace(ANSWER, sources=(VPN,)))
     interaction = Interaction(asked.interaction_id, asked, "done", NOON, kept)
-    fuller = FullerReplies(ReadsPages(there), still=Closed({VPN.page_id} if closed else set()))
+    fuller = PrivateAnswers(ReadsPages(there), still=Closed({VPN.page_id} if closed else set()))
 
     found = await fuller.of(interaction, Reader(frozenset({EVERYONE})))
 
     assert (found.reply is None) == closed
-    assert found.why_not == (CHANGED if closed else "")
+    assert found.why_not == (PAGES_CHANGED if closed else "")
 
 
 @pytest.mark.parametrize(("sure", "missing"), [(0.5, None), (0.9, "when")], ids=["guess", "part"])

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.answering.gate import GATE_FILE, load_gate_file
+from bot.answering.gate_file import CAREFUL, calibration_name
 from bot.app.components import open_components
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import calibration
 from bot.domain.settings import Settings
 from bot.domain.types import NO_MODEL, Attached, Outcome, Policy, Reply, Stage
-from bot.gating.gate import GATE_FILE, load_gate_file
-from bot.gating.gate_file import CAREFUL, calibration_name
 from prompts.files import load_prompt
 from tests.bot.house import LIKELY, LOW, write_index
 from tests.bot.server import settings_for

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from bot.admission import VouchedDirectory
+from bot.answering.admission import VouchedDirectory
+from bot.answering.asker_identity import EVERYONE_PRINCIPALS, READS_NOTHING, Reader, ReaderLookup
 from bot.domain.errors import DeliveryFailed
 from bot.domain.ports import Directory
 from bot.domain.types import Introduction, Message, Person
-from bot.readers import EVERYBODY, NOTHING, Reader, Readers
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.slack.questions import question
 
@@ -31,8 +31,8 @@ class Known:
         return Introduction(person, outsiders=self._outsiders)
 
 
-def readers(known: Known, *open_spaces: str, directory: Directory | None = None) -> Readers:
-    return Readers(known, directory or VouchedDirectory(), open_spaces=open_spaces)
+def readers(known: Known, *open_spaces: str, directory: Directory | None = None) -> ReaderLookup:
+    return ReaderLookup(known, directory or VouchedDirectory(), open_spaces=open_spaces)
 
 
 async def test_in_private_the_asker_may_read_their_own() -> None:
@@ -40,7 +40,7 @@ async def test_in_private_the_asker_may_read_their_own() -> None:
 
 
 async def test_in_a_channel_everyone_reads_along() -> None:
-    assert await readers(Known(), "FAQ").of_thread(question()) == Reader(EVERYBODY)
+    assert await readers(Known(), "FAQ").of_thread(question()) == Reader(EVERYONE_PRINCIPALS)
     assert await readers(Known(), "FAQ").of_asker(question()) == Reader(HERS)
 
 
@@ -50,7 +50,7 @@ async def test_where_outsiders_read_nothing_but_their_spaces_is_open(
     open_spaces: tuple[str, ...],
 ) -> None:
     shared = readers(Known(outsiders=True), *open_spaces)
-    theirs = Reader(EVERYBODY, frozenset(open_spaces))
+    theirs = Reader(EVERYONE_PRINCIPALS, frozenset(open_spaces))
     assert await shared.of_asker(question()) == theirs
     assert await shared.of_thread(question()) == theirs
     assert await shared.of_thread(question(private=True)) == theirs
@@ -60,7 +60,7 @@ async def test_where_outsiders_read_nothing_but_their_spaces_is_open(
 @pytest.mark.parametrize("private", [True, False])
 async def test_while_slack_does_not_tell_nothing_is_open(*, private: bool) -> None:
     away = readers(Known(away=True), "FAQ")
-    assert await away.of_thread(question(private=private)) == NOTHING
+    assert await away.of_thread(question(private=private)) == READS_NOTHING
     with pytest.raises(DeliveryFailed):
         await away.of_asker(question())
 
@@ -80,5 +80,5 @@ async def test_the_directory_says_what_the_asker_may_read_and_of_outsiders_it_is
     known = readers(Known(), directory=InConfluence())
     shared = readers(Known(outsiders=True), directory=InConfluence())
     assert (await known.of_asker(asked)).principals == HERS | {account}
-    assert (await shared.of_asker(asked)).principals == EVERYBODY
-    assert (await known.of_thread(question())).principals == EVERYBODY
+    assert (await shared.of_asker(asked)).principals == EVERYONE_PRINCIPALS
+    assert (await known.of_thread(question())).principals == EVERYONE_PRINCIPALS

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.answering.desk import SupersededMarker
 from bot.domain.types import Inquiry, Outcome, Response, Source, Stage
-from bot.superseded import MarksSuperseded
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE, VPN
 from tests.builders import inquiry, message
 
@@ -22,7 +22,7 @@ async def _quiet(_: Stage, __: int = 0) -> None: ...
 
 
 async def _marked(outcome: Outcome, *labels: str) -> Outcome:
-    return await MarksSuperseded(_Says(outcome), labels).handle(inquiry(message("vpn?")), _quiet)
+    return await SupersededMarker(_Says(outcome), labels).handle(inquiry(message("vpn?")), _quiet)
 
 
 def _sources(response: Response) -> tuple[Source, ...]:

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from bot.desk import Desk
+from bot.answering.desk import Desk
+from bot.answering.routing.router import Router
 from bot.domain.ports import AnswersInquiries, ReportStage
 from bot.domain.types import Escalation, FoundPassage, Inquiry, Outcome, Reply, Response, Stage
-from bot.routing.router import Router
 from rag.pipeline import Pipeline
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.test_desk import WORDING, Bench, FirstLine, FixedGate, Greeter, ListIndex

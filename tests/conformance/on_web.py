@@ -15,10 +15,10 @@ from lxml.html import HtmlElement
 
 from bot.adapters.web.history import COOKIE
 from bot.adapters.web.pages import WebChat
+from bot.answering.gate import load_gate
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
 from bot.doors.identity import person_of
-from bot.gating.gate import load_gate
 from bot.store.database import Store
 from tests.bot.adapters.web.stand_in import OnePage, exchange_of
 from tests.bot.offices import ReadsEverything

@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.admission import Admission, VouchedDirectory
-from bot.attachments.reading import Attachments
+from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.asker_identity import AskerIdentification
+from bot.answering.attachments import AttachmentReader
 from bot.domain.capabilities import Fetches, Introduces
 from bot.domain.ports import Admits, AnswersInquiries, Channel, Inbox
 from bot.domain.types import Message, Policy, Refusal
 from bot.doors.doors import mount_doors
-from bot.introductions import Introductions
 from bot.store.database import Store, migrate, open_store, sqlite_url
 from tests.bot.attachments.files import PdfOfText
 from tests.bot.inboxes import inbox_over, running
@@ -118,8 +118,8 @@ def _admission(store: Store, channel: Channel | None, open_spaces: frozenset[str
         VouchedDirectory(),
         Policy(),
         store.policies,
-        introductions=Introductions(introducing, open_spaces=opened, notes=store.notes),
-        reading=Attachments(fetching, PdfOfText()),
+        introductions=AskerIdentification(introducing, open_spaces=opened, notes=store.notes),
+        reading=AttachmentReader(fetching, PdfOfText()),
     )
 
 

@@ -21,9 +21,9 @@ from typing import cast
 import aiohttp
 from aiohttp import web
 
+from bot.answering.desk import Desk
 from bot.app.build import build
 from bot.app.components import open_components
-from bot.desk import Desk
 from bot.domain.settings import Settings
 from bot.domain.types import Message, Outcome
 from bot.store.database import open_store, sqlite_url

@@ -13,19 +13,24 @@ from pydantic import SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from tqdm import tqdm
 
+from bot.answering.desk import Desk
+from bot.answering.evaluation.evaluate import (
+    Progress,
+    ask_all,
+    questions_and_withheld,
+    report_of,
+    run_of,
+)
+from bot.answering.evaluation.labelled_questions import RecordingComposer, load_questions
+from bot.answering.evaluation.question_cases import Case, Subject
+from bot.answering.evaluation.report import Report
+from bot.answering.gate import load_gate
+from bot.answering.routing.generic_replies import GenericAnswers
+from bot.answering.routing.message_text import condense
 from bot.app.components import Components, open_components
-from bot.desk import Desk
 from bot.domain.handoff import HandoffWording
 from bot.domain.settings import Settings
 from bot.domain.types import Intent, Route
-from bot.evaluating.asking import Case, Subject
-from bot.evaluating.evaluation import Progress, ask_all, everything, report_of, run_of
-from bot.evaluating.questions import load_questions
-from bot.evaluating.recording import RecordingComposer
-from bot.evaluating.report import Report
-from bot.gating.gate import load_gate
-from bot.routing.generic import GenericAnswers
-from bot.routing.question import condense
 from ingestion.chunking.chunker import CHUNKER
 from ingestion.config import Settings as IngestionSettings
 from ingestion.documents.convert import CONVERTER
@@ -89,7 +94,7 @@ async def without_model(one: EvalSet) -> Measured:
     """Ask every question of a set, and each answerable one again with its pages withheld."""
     async with opened(one) as found:
         subject = found.subject(one)
-        asks = everything(load_questions(one.questions))
+        asks = questions_and_withheld(load_questions(one.questions))
         cases = await ask_all(subject, asks, bar(one.name))
         run = await run_of(subject, one.questions, cases, name=one.name)
     return Measured(one, report_of(run, cases), cases)

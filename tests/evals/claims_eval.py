@@ -17,10 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast, get_args
 
-from bot.evaluating.asking import ask
-from bot.evaluating.judging import judge
-from bot.evaluating.questions import load_questions
-from bot.evaluating.recording import Composed, RecordingComposer
+from bot.answering.evaluation.labelled_questions import (
+    RecordedComposition,
+    RecordingComposer,
+    grade_answer,
+    load_questions,
+)
+from bot.answering.evaluation.question_cases import ask
 from rag.answer.citations import WORDS_FLOOR, CheckedPart, Rule, check_part
 from rag.answer.grounded import GroundedAnswer, GroundedComposer, StatedPart
 from rag.answer.source_lines import NumberedLines, number_lines
@@ -83,7 +86,7 @@ async def right_claims(one: EvalSet) -> list[Stated]:
                 continue
             answer = GroundedAnswer.model_validate_json(replay.answer)
             shown = number_lines(composer.chunks)
-            if judge(row, _unchecked(answer, shown)).right:
+            if grade_answer(row, _unchecked(answer, shown)).right:
                 stated = (Stated(part, shown, composer.question) for part in answer.parts)
                 found += [each for each in stated if each.part.kind in {"paragraph", "step"}]
     if replay.missing:
@@ -91,7 +94,7 @@ async def right_claims(one: EvalSet) -> list[Stated]:
     return found
 
 
-def _unchecked(answer: GroundedAnswer, shown: NumberedLines) -> Composed:
+def _unchecked(answer: GroundedAnswer, shown: NumberedLines) -> RecordedComposition:
     """Return an answer as if every part held; tables and code are shown as they are stored."""
     claims = []
     for part in answer.parts:
@@ -100,7 +103,7 @@ def _unchecked(answer: GroundedAnswer, shown: NumberedLines) -> Composed:
         text = stored.text if stored and part.kind in {"table", "code"} else part.text
         claims.append(Claim(text, tuple(line.citation for line in lines), part.kind))
     passages = tuple(Passage(line.chunk, 0.0, {}) for line in shown.lines)
-    return Composed(passages, Composition(tuple(claims)))
+    return RecordedComposition(passages, Composition(tuple(claims)))
 
 
 def lost_of(claims: Sequence[Stated]) -> Mapping[Rule, list[Stated]]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from bot.evaluating.asking import Case
-from bot.evaluating.rendering import markdown, shown, table
-from bot.evaluating.report import Figure, Report, Slice
+from bot.answering.evaluation.markdown_tables import format_figure, markdown, table
+from bot.answering.evaluation.question_cases import Case
+from bot.answering.evaluation.report import Figure, Report, Slice
 from rag.evaluation.certificate import HeldOut
 from tests.evals.findings import Findings
 from tests.evals.floors import UNSEEN
@@ -126,7 +126,7 @@ def _recorded(ways: Ways) -> str:
 def _aims(ways: Ways) -> list[str]:
     """Return what is aimed at, beside what was measured."""
     rows = [
-        [what, aim, shown(figure), str(figure.n)]
+        [what, aim, format_figure(figure), str(figure.n)]
         for what, aim, figure in (*_aims_with(ways), *_aims_without(ways))
     ]
     return table(["aim", "at", "measured", "n"], rows)
@@ -161,9 +161,9 @@ def _order(ways: Ways) -> list[str]:
             way,
             name,
             _AGAINST[each.against],
-            shown(each.gate),
-            f"`{each.feature}` {shown(each.single)}",
-            shown(each.difference),
+            format_figure(each.gate),
+            f"`{each.feature}` {format_figure(each.single)}",
+            format_figure(each.difference),
         ]
         for way, found in ways.items()
         for name, compared in found.compared.items()

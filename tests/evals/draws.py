@@ -11,8 +11,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.evaluating.evaluation import Ask
-from bot.evaluating.questions import Kind, Labelled
+from bot.answering.evaluation.evaluate import PlannedQuestion
+from bot.answering.evaluation.labelled_questions import LabelledQuestion, QuestionKind
 from tests.evals.sets import CONTOSO, HANDBOOK, SAMPLE, SQUAD
 
 _SEED = "2026-11-23"
@@ -26,7 +26,7 @@ class Share:
     them alone; ``kind`` None takes every kind.
     """
 
-    kind: Kind | None
+    kind: QuestionKind | None
     asked: int
     withheld: int = 0
     short: bool = False
@@ -55,19 +55,21 @@ DRAWS: Mapping[str, tuple[Share, ...]] = {
 """By the set's name. Of 18F, follow-ups stand apart: the other 320 are the mix of the aims."""
 
 
-def drawn(shares: Sequence[Share], rows: Sequence[Labelled]) -> list[Ask]:
+def drawn(shares: Sequence[Share], rows: Sequence[LabelledQuestion]) -> list[PlannedQuestion]:
     """Return what is asked, as many as there are of each share."""
     asks = []
     for share in shares:
         chosen = sorted((row for row in rows if _fits(row, share)), key=_place)[: share.asked]
-        asks += [Ask(row) for row in chosen]
-        asks += [Ask(row, withheld=True) for row in chosen if row.has_answer][: share.withheld]
+        asks += [PlannedQuestion(row) for row in chosen]
+        asks += [PlannedQuestion(row, withheld=True) for row in chosen if row.has_answer][
+            : share.withheld
+        ]
     return asks
 
 
-def _fits(row: Labelled, share: Share) -> bool:
+def _fits(row: LabelledQuestion, share: Share) -> bool:
     return share.kind in {None, row.kind} and share.short == ("short" in row.tags)
 
 
-def _place(row: Labelled) -> str:
+def _place(row: LabelledQuestion) -> str:
     return hashlib.sha256(f"{_SEED}/{row.id}".encode()).hexdigest()

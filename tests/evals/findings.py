@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bot.evaluating.asking import Case
-from bot.evaluating.best_feature import best_features, comparisons
-from bot.evaluating.report import Comparison
-from bot.evaluating.samples import Asked
-from bot.evaluating.slices import of_slice
-from bot.evaluating.training import EXPECTED_SIGNS
-from bot.gating.gate_file import GateFile
+from bot.answering.evaluation.gate_metrics import best_features, comparisons
+from bot.answering.evaluation.gate_training import EXPECTED_SIGNS
+from bot.answering.evaluation.question_cases import Case
+from bot.answering.evaluation.question_metrics import of_slice
+from bot.answering.evaluation.report import Comparison
+from bot.answering.evaluation.training_samples import CasesBySet
+from bot.answering.gate_file import GateFile
 from rag.evaluation.certificate import HeldOut, held_out
 from tests.evals.asking import Measured
 from tests.evals.floors import UNSEEN
@@ -47,7 +47,7 @@ def findings(measured: Sequence[Measured], key: str, gate: GateFile) -> Findings
         gate: the gate's file in force; where it lacks the calibration nothing is fitted, and the
             training sets are shown as they were judged.
     """
-    training: Asked = [(each.of.name, each.cases) for each in measured if each.of.trains_gate]
+    training: CasesBySet = [(each.of.name, each.cases) for each in measured if each.of.trains_gate]
     threshold = next((each.report.operation.threshold for each in measured), None)
     if key in gate.calibrations and threshold is not None:
         training = unseen(training, key, threshold)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.evaluating.report import Figure, Report, Slice
+from bot.answering.evaluation.report import Figure, Report, Slice
 
 FLOORS = Path(__file__).with_name("floors.json")
 REPORTS = Path(__file__).parents[2] / ".build" / "evals"

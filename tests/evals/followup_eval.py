@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.routing.ellipsis import combine, dependence
+from bot.answering.routing.conversation import dependence, with_missing_words
 from rag.text.words import stems
 from rag.types import Turn
 from tests.evals.router_eval import SHARED
@@ -56,7 +56,7 @@ def overlap(question: str, standalone: str) -> Overlap:
 def by_rule(item: FollowUp) -> str:
     """Return what the router searches for when no model is configured."""
     leaning = dependence(item.text, item.history) == "leaning"
-    return combine(item.text, item.history) if leaning else item.text
+    return with_missing_words(item.text, item.history) if leaning else item.text
 
 
 def cast(path: Path) -> Iterator[FollowUp]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bot.evaluating.asking import Case
+from bot.answering.evaluation.question_cases import Case
 from rag.evaluation.metrics import reliability, risks
 
 _WIDTH, _HEIGHT = 640, 420

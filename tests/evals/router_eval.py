@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.answering.routing.classifier_training import load_seeds, normalized_seeds
+from bot.answering.routing.intent_classifier import load_classifier
+from bot.answering.routing.message_text import normalized
+from bot.answering.routing.router import Router
 from bot.domain.types import Intent, Route
-from bot.routing.intents.classifier import load_classifier
-from bot.routing.intents.plain import plain
-from bot.routing.intents.seeds import load_seeds, spoken
-from bot.routing.router import Router
 from rag.models.embedding.local import open_local_embedder
 from rag.ports import Embedder
 from rag.types import Turn, Vectors
@@ -142,9 +142,9 @@ def collected(shared: Path) -> dict[str, list[Labelled]]:
         "ms_chitchat": (shared / "ms_chitchat/chitchat_professional.jsonl", chitchat),
         "clinc150": (shared / "clinc150", clinc),
     }
-    seeds = spoken(load_seeds())
+    seeds = normalized_seeds(load_seeds())
     return {
-        name: [item for item in read(path) if plain(item.text) not in seeds]
+        name: [item for item in read(path) if normalized(item.text) not in seeds]
         for name, (path, read) in sources.items()
         if path.exists()
     }

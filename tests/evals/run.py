@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bot.evaluating.asking import Case
-from bot.evaluating.evaluation import ask_all, everything, train, write
-from bot.evaluating.questions import load_questions
-from bot.evaluating.rendering import markdown
-from bot.gating.gate import GATE_FILE, KEYWORD_ONLY, load_gate_file
+from bot.answering.evaluation.evaluate import ask_all, questions_and_withheld, train, write
+from bot.answering.evaluation.labelled_questions import load_questions
+from bot.answering.evaluation.markdown_tables import markdown
+from bot.answering.evaluation.question_cases import Case
+from bot.answering.gate import GATE_FILE, KEYWORD_ONLY, load_gate_file
 from prompts.files import load_prompt
 from tests.evals import document
 from tests.evals.asking import ROOT, WORK, Measured, bar, opened, with_recorded_model, without_model
@@ -98,7 +98,7 @@ async def _train(sets: Sequence[EvalSet], prompts: Path | None) -> int:
     """Ask without a model, past the router, and with the recorded one; write the gate's file."""
     plain, by_keyword = [], []
     for one in sets:
-        asks = everything(load_questions(one.questions))
+        asks = questions_and_withheld(load_questions(one.questions))
         async with opened(one) as found:
             name = f"{one.name}, training"
             plain.append((one.name, await ask_all(found.past_the_router(), asks, bar(name))))

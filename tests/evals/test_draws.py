@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bot.evaluating.questions import Labelled
+from bot.answering.evaluation.labelled_questions import LabelledQuestion
 from tests.bot.evaluating.cases import row
 from tests.evals.draws import DRAWS, Share, drawn
 from tests.evals.sets import CONTOSO, HANDBOOK, SAMPLE, SQUAD
@@ -10,7 +10,7 @@ from tests.evals.sets import CONTOSO, HANDBOOK, SAMPLE, SQUAD
 SHARES = (Share("answerable", 10, withheld=4), Share("far", 2), Share(None, 3, short=True))
 
 
-def rows(count: int) -> list[Labelled]:
+def rows(count: int) -> list[LabelledQuestion]:
     answerable = [row(f"a{n}") for n in range(count)]
     far = [row(f"f{n}", "far") for n in range(5)]
     return [*answerable, *far, *(row(f"s{n}", "near_miss", tags=["short"]) for n in range(5))]

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from bot.evaluating.asking import Case
-from bot.evaluating.evaluation import report_of
-from bot.evaluating.questions import Kind
-from bot.evaluating.report import Run
-from bot.gating.gate import load_gate_file
+from bot.answering.evaluation.evaluate import report_of
+from bot.answering.evaluation.labelled_questions import QuestionKind
+from bot.answering.evaluation.question_cases import Case
+from bot.answering.evaluation.report import Run
+from bot.answering.gate import load_gate_file
 from tests.bot.evaluating.cases import RIGHT, WRONG, case, row
+from tests.evals import document
+from tests.evals.asking import Measured
+from tests.evals.findings import Findings, findings
 from tests.evals.sets import HANDBOOK, SAMPLE, EvalSet
 
 pytest.importorskip("sklearn", reason="scikit-learn is in requirements-evals.txt")
 
-from tests.evals import document
-from tests.evals.asking import Measured
-from tests.evals.findings import Findings, findings
 
 KEY = "extractive"
 
@@ -28,7 +28,7 @@ def answers(n: int, *, halves: bool = False) -> list[Case]:
     found = []
     for i in range(n):
         right = i % 2 == 0
-        kind: Kind = "near_miss" if i % 4 == 1 else "answerable"
+        kind: QuestionKind = "near_miss" if i % 4 == 1 else "answerable"
         half = 1 + i % 2 if halves else None
         pages = [f"{i}.md"] if kind == "answerable" else []
         asked = row(f"q{i}", kind, pages=pages, half=half)

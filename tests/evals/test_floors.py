@@ -2,17 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from bot.evaluating.evaluation import report_of
-from bot.evaluating.report import Figure, Report, Run
+from bot.answering.evaluation.evaluate import report_of
+from bot.answering.evaluation.report import Figure, Report, Run
 from tests.bot.evaluating.cases import RIGHT, WRONG, case, numbered
-from tests.evals.floors import (
-    UNSEEN,
-    Floors,
-    broken_floors,
-    floors_name,
-    load_floors,
-    proposed,
-)
+from tests.evals.floors import UNSEEN, Floors, broken_floors, floors_name, load_floors, proposed
 from tests.evals.sets import CONTOSO, HANDBOOK, SAMPLE, SQUAD
 
 RUN = Run.model_validate(

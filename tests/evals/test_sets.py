@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.evaluating.questions import load_questions
+from bot.answering.evaluation.labelled_questions import load_questions
 from tests.evals import sets
 from tests.evals.sets import public_sets, sample
 

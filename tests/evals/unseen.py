@@ -6,15 +6,15 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.evaluating.asking import Case
-from bot.evaluating.samples import Asked, samples_of
-from bot.evaluating.training import fit
-from bot.gating.gate import Gate, load_gate_file
+from bot.answering.evaluation.gate_training import fit
+from bot.answering.evaluation.question_cases import Case
+from bot.answering.evaluation.training_samples import CasesBySet, samples_of
+from bot.answering.gate import Gate, load_gate_file
 
 _FOLDS = 5
 
 
-def unseen(asked: Asked, key: str, threshold: float) -> list[tuple[str, list[Case]]]:
+def unseen(asked: CasesBySet, key: str, threshold: float) -> list[tuple[str, list[Case]]]:
     """Return the cases as a gate would have judged them that was trained without them.
 
     Args:
@@ -40,7 +40,7 @@ def _fold(name: str, case: Case) -> str:
     return f"fold {digest[0] % _FOLDS}"
 
 
-def _gate_without(fold: str, asked: Asked, key: str, threshold: float) -> Gate:
+def _gate_without(fold: str, asked: CasesBySet, key: str, threshold: float) -> Gate:
     rest: Sequence[tuple[str, list[Case]]] = [
         (name, [case for case in cases if _fold(name, case) != fold]) for name, cases in asked
     ]

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 
 from aiohttp.test_utils import TestClient, TestServer
 
+from bot.answering.desk import Desk
+from bot.answering.gate import load_gate
+from bot.answering.routing.generic_replies import GenericAnswers
+from bot.answering.routing.router import Router
 from bot.app.build import build
 from bot.app.components import Components
-from bot.desk import Desk
 from bot.domain.handoff import HandoffWording
 from bot.domain.settings import Settings
-from bot.gating.gate import load_gate
-from bot.routing.generic import GenericAnswers
-from bot.routing.router import Router
 from bot.store.database import open_store, sqlite_url
 from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer

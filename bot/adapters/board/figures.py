@@ -6,9 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bot.adapters.board.amounts import several, usd
+from bot.answering.explanations.signals import (
+    CALL_NAMES,
+    PASSAGE_SIGNALS,
+    TIMING_NAMES,
+    format_signal,
+    signal_of,
+)
+from bot.answering.visibility import Visibility
 from bot.domain.types import Trace
-from bot.escalations.reading import Sight
-from bot.why.signals import CALLS, FOUND_BY, TIMES, signal_of, written
 from rag.types import FilterVerdict, ModelCall
 
 _MICRO = 1_000_000
@@ -25,10 +31,10 @@ class Table:
     note: str = ""
 
 
-def tables(trace: Trace, sight: Sight, *, scored: bool = True) -> tuple[Table, ...]:
+def tables(trace: Trace, sight: Visibility, *, scored: bool = True) -> tuple[Table, ...]:
     """Return the tables that have something to show; without ``scored`` no score of the search."""
     every = (
-        _passages(trace, sight, FOUND_BY if scored else {}),
+        _passages(trace, sight, PASSAGE_SIGNALS if scored else {}),
         _features(trace.features if scored else {}),
         _calls(trace.calls),
         _filters(trace.filters),
@@ -38,7 +44,7 @@ def tables(trace: Trace, sight: Sight, *, scored: bool = True) -> tuple[Table, .
     return tuple(table for table in every if table.rows or table.note)
 
 
-def _passages(trace: Trace, sight: Sight, scores: Mapping[str, str]) -> Table:
+def _passages(trace: Trace, sight: Visibility, scores: Mapping[str, str]) -> Table:
     hidden = sight.hidden(trace.passages)
     return Table(
         title="Passages that were read, best first",
@@ -54,7 +60,9 @@ def _passages(trace: Trace, sight: Sight, scores: Mapping[str, str]) -> Table:
 
 def _features(features: Mapping[str, float]) -> Table:
     named = [(signal_of(name), name, value) for name, value in features.items()]
-    rows = sorted((signal.name, written(signal, value), name) for signal, name, value in named)
+    rows = sorted(
+        (signal.name, format_signal(signal, value), name) for signal, name, value in named
+    )
     return Table("What the gate weighed", ("Signal", "Value", "Name"), tuple(rows))
 
 
@@ -71,7 +79,7 @@ def _calls(calls: tuple[ModelCall, ...]) -> Table:
 def _call(call: ModelCall) -> tuple[str, ...]:
     price = call.cost_micro_usd
     return (
-        CALLS.get(call.purpose, call.purpose),
+        CALL_NAMES.get(call.purpose, call.purpose),
         call.model,
         call.prompt,
         f"{call.input_tokens:,}",
@@ -101,7 +109,9 @@ def _filters(verdicts: Iterable[FilterVerdict]) -> Table:
 
 
 def _timings(timings_ms: Mapping[str, float]) -> Table:
-    rows = tuple((TIMES.get(name, name), f"{took:,.1f} ms") for name, took in timings_ms.items())
+    rows = tuple(
+        (TIMING_NAMES.get(name, name), f"{took:,.1f} ms") for name, took in timings_ms.items()
+    )
     return Table("How long each step took", ("Step", "Time"), rows)
 
 

@@ -11,14 +11,14 @@ from bot.adapters.board.filters import Fields, question_query
 from bot.adapters.board.frame import show
 from bot.adapters.board.ports import Record
 from bot.adapters.board.record import record_view
+from bot.answering.asker_identity import Reader
+from bot.answering.visibility import ReadablePassages, visibility_in
+from bot.domain.person_requests import person_request_below
 from bot.domain.record_search import Searches, decode_cursor
 from bot.domain.types import Interaction, InteractionId
 from bot.doors.identity import needs, role_of
 from bot.doors.reading import reads
 from bot.escalations.ports import Cases
-from bot.escalations.reading import Readable, sight
-from bot.escalations.repeating import wish_below
-from bot.readers import Reader
 
 PATH = "/board/questions"
 EARLIER = 5
@@ -48,7 +48,7 @@ class Questions:
         searches: Searches,
         record: Record,
         cases: Cases,
-        readable: Readable,
+        readable: ReadablePassages,
     ) -> None:
         self._tenant = tenant
         self._searches = searches
@@ -85,13 +85,13 @@ class Questions:
         """Show one whole record, but for pages that its reader may not read."""
         needs(request, "expert")
         asked = await self._asked(request.match_info["id"])
-        below = wish_below(asked.message)
+        below = person_request_below(asked.message)
         case = await self._cases.get(self._tenant, asked.id)
         case = case or await self._cases.get(self._tenant, below)
         thread = asked.message.thread
         earlier = await self._record.in_thread(thread, EARLIER, asked.number)
         reader = Reader(await reads(request, self._tenant))
-        seen = await sight(self._readable, self._tenant, (asked, *earlier), reader)
+        seen = await visibility_in(self._readable, self._tenant, (asked, *earlier), reader)
         view = record_view(
             asked,
             seen,

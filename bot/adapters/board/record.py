@@ -10,11 +10,11 @@ from bot.adapters.board import words
 from bot.adapters.board.amounts import duration, several
 from bot.adapters.board.figures import Table, tables
 from bot.adapters.board.shown import ExchangeView, ResponseView, exchange_views, response_view, said
+from bot.answering.gate_file import calibration_in_words
+from bot.answering.reply_text import without_missing
+from bot.answering.visibility import Visibility
 from bot.domain.outcomes import confidence_level
 from bot.domain.types import Feedback, Interaction, Outcome, PostedRef
-from bot.escalations.reading import Sight
-from bot.gating.gate_file import judged_by
-from bot.rendering.wording import without_missing
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -61,7 +61,7 @@ class RecordView:
 
 def record_view(
     asked: Interaction,
-    sight: Sight,
+    sight: Visibility,
     *,
     earlier: Sequence[Interaction] = (),
     feedback: Sequence[Feedback] = (),
@@ -93,7 +93,7 @@ def record_view(
     )
 
 
-def _decision(asked: Interaction, outcome: Outcome, sight: Sight) -> Iterable[tuple[str, str]]:
+def _decision(asked: Interaction, outcome: Outcome, sight: Visibility) -> Iterable[tuple[str, str]]:
     """Say how it was decided what becomes of a question."""
     trace, response = outcome.trace, outcome.response
     route = trace.route
@@ -113,13 +113,13 @@ def _decision(asked: Interaction, outcome: Outcome, sight: Sight) -> Iterable[tu
         yield "Refused", "By a limit, a pause, or the model's safety filter; see the notes"
 
 
-def _judged(outcome: Outcome, sight: Sight) -> Iterable[tuple[str, str]]:
+def _judged(outcome: Outcome, sight: Visibility) -> Iterable[tuple[str, str]]:
     """Say how sure an answer was, who said so, and what it lacks."""
     trace, response = outcome.trace, outcome.response
     if response.confidence is not None:
         yield "Confidence", _confidence(response.confidence, trace.threshold)
     if trace.calibration:
-        yield "Judged by", judged_by(trace.calibration)
+        yield "Judged by", calibration_in_words(trace.calibration)
     if level := confidence_level(outcome):
         yield "Offered as", words.OFFERED[level]
     if missing := sight.missing(outcome):

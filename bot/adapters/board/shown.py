@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from bot.adapters.board import words
+from bot.answering.visibility import Visibility, sources_of
 from bot.domain.text.formatting import freshness
 from bot.domain.types import Clarification, Interaction, Response, Source
-from bot.escalations.reading import Sight, sources_of
 from bot.pages.markup import answer_html, quote_html
 
 
@@ -52,7 +52,7 @@ class ExchangeView:
     response: ResponseView | None
 
 
-def response_view(response: Response, name: str, sight: Sight) -> ResponseView:
+def response_view(response: Response, name: str, sight: Visibility) -> ResponseView:
     """Return what may be shown of a response; ``name`` tells its marks from others'."""
     sources = sources_of(response)
     pages = tuple(page_view(source, sight) for source in sight.seen(sources))
@@ -69,7 +69,7 @@ def response_view(response: Response, name: str, sight: Sight) -> ResponseView:
     )
 
 
-def exchange_views(earlier: Sequence[Interaction], sight: Sight) -> tuple[ExchangeView, ...]:
+def exchange_views(earlier: Sequence[Interaction], sight: Visibility) -> tuple[ExchangeView, ...]:
     """Return the exchanges before a question, oldest first."""
     views: list[ExchangeView] = []
     for each in earlier:
@@ -84,7 +84,7 @@ def exchange_views(earlier: Sequence[Interaction], sight: Sight) -> tuple[Exchan
     return tuple(views)
 
 
-def said(asked: Interaction, sight: Sight) -> ResponseView | None:
+def said(asked: Interaction, sight: Visibility) -> ResponseView | None:
     """Return what may be shown of an answer; None where there is none.
 
     What a model wrote from the talk before may repeat an answer that is withheld.
@@ -96,7 +96,7 @@ def said(asked: Interaction, sight: Sight) -> ResponseView | None:
     return response_view(sight.retold(asked.outcome), asked.id, sight)
 
 
-def page_view(source: Source, sight: Sight) -> PageView:
+def page_view(source: Source, sight: Visibility) -> PageView:
     """Return a page that may be shown; its quote while it still stands there."""
     return quoted_page(source if sight.quotes(source) else replace(source, quote=""))
 

@@ -11,15 +11,15 @@ from markupsafe import Markup
 from bot.adapters.board import words
 from bot.adapters.board.queue import is_late, since, state_words
 from bot.adapters.board.shown import PageView, quoted_page
+from bot.answering.permitted_views import EarlierExchange, SearchFinding
+from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.cases import Act, Actor, Case, CaseStep, State
 from bot.domain.errors import ActRefused
 from bot.domain.types import Source
 from bot.escalations.case_view import STEP_LABELS, CaseView
-from bot.escalations.finding import Exchange, Finding
 from bot.escalations.lifecycle import OWNED, SETTLED, after, display_name, is_change
 from bot.pages.markup import answer_html
 from bot.pages.plain import plain_html
-from bot.rendering.wording import NOT_SAID
 
 ACTS: tuple[Act, ...] = get_args(Act)
 
@@ -157,7 +157,7 @@ def _who(step: CaseStep, case: Case) -> str:
     return display_name(step.actor.name)
 
 
-def _exchange(exchange: Exchange) -> ExchangeView:
+def _exchange(exchange: EarlierExchange) -> ExchangeView:
     return ExchangeView(
         id=exchange.interaction_id,
         question=exchange.question,
@@ -169,7 +169,7 @@ def _exchange(exchange: Exchange) -> ExchangeView:
     )
 
 
-def _finding(case: Case, finding: Finding) -> FindingView:
+def _finding(case: Case, finding: SearchFinding) -> FindingView:
     suggested = {source.chunk_id for source in finding.suggestions}
     others = (each for each in finding.passages if each.chunk_id not in suggested)
     named = (
@@ -185,7 +185,7 @@ def _finding(case: Case, finding: Finding) -> FindingView:
     )
 
 
-def _why(case: Case, finding: Finding) -> tuple[str, ...]:
+def _why(case: Case, finding: SearchFinding) -> tuple[str, ...]:
     """Say why a person is asked."""
     why = [_REASONS[case.reason]]
     if case.reason in _UNSEARCHED and not _looked_up(finding):
@@ -201,7 +201,7 @@ def _why(case: Case, finding: Finding) -> tuple[str, ...]:
             f"enough: answers are given from {finding.threshold:.0%} up.{guess}"
         )
     if finding.missing:
-        why.append(f"{NOT_SAID} {finding.missing}")
+        why.append(f"{MISSING_INTRO} {finding.missing}")
     return tuple(why)
 
 
@@ -211,7 +211,7 @@ def _marked(source: Source) -> Source:
     return replace(source, quote=f"{source.quote}\u2026") if within else source
 
 
-def _looked_up(finding: Finding) -> bool:
+def _looked_up(finding: SearchFinding) -> bool:
     return bool(finding.gate or finding.suggestions or finding.passages or finding.hidden)
 
 

@@ -13,10 +13,10 @@ from bot.adapters.board.escalations import Escalations
 from bot.adapters.board.feedback import FeedbackPage
 from bot.adapters.board.ports import Record
 from bot.adapters.board.questions import Questions
+from bot.answering.visibility import ReadablePassages
 from bot.domain.record_search import Searches
 from bot.escalations.ports import Cases
 from bot.escalations.quote_check import HoldsPages
-from bot.escalations.reading import Readable
 
 
 def now() -> datetime:
@@ -32,7 +32,7 @@ def mount_work(
     cases: Cases,
     searches: Searches,
     record: Record,
-    readable: Readable,
+    readable: ReadablePassages,
     index: HoldsPages,
     origins: FindsOrigin,
     patience: timedelta,

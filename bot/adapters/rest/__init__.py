@@ -13,10 +13,10 @@ from bot.adapters.rest.handlers import CheckParts, Rest, first_version, second_v
 from bot.adapters.rest.openapi import OPERATIONS, document
 from bot.adapters.rest.operations import V1, V2
 from bot.adapters.rest.record import RecordApi
+from bot.answering.visibility import ReadablePassages
 from bot.domain.ports import Audits, Inbox, Interactions
 from bot.domain.settings import Settings
 from bot.doors.problems import take_larger
-from bot.escalations.reading import Readable
 
 __all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
 
@@ -36,7 +36,7 @@ def mount(
     check_parts: CheckParts,
     record: RecordApi,
     documents: DocumentsApi,
-    readable: Readable,
+    readable: ReadablePassages,
     ask_seconds: float = 60.0,
 ) -> None:
     """Add the API's routes; the doors (bot.doors.doors) must be mounted on the same app."""

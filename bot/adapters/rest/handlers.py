@@ -31,6 +31,8 @@ from bot.adapters.rest.reading import (
     user_of_query,
 )
 from bot.adapters.rest.replies import as_json
+from bot.answering.asker_identity import Reader
+from bot.answering.visibility import ReadablePassages, visibility_in
 from bot.domain import feedback as judging
 from bot.domain.errors import InboxUnavailable
 from bot.domain.health import ComponentStatus
@@ -51,8 +53,6 @@ from bot.domain.types import (
 from bot.doors.identity import is_admin, may_see, person_of, role_of, sees_all
 from bot.doors.problems import problem
 from bot.doors.reading import reads_for
-from bot.escalations.reading import Readable, sight
-from bot.readers import Reader
 
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -116,7 +116,7 @@ class Rest:
         audits: Audits,
         settings: Settings,
         check_parts: CheckParts,
-        readable: Readable,
+        readable: ReadablePassages,
         ask_seconds: float,
     ) -> None:
         self._version = version
@@ -304,7 +304,7 @@ class Rest:
         """Return what the one who makes a request may see of a question that is in the record."""
         reader = Reader(await reads_for(request, asked))
         tenant = asked.message.thread.tenant
-        seen = await sight(self._readable, tenant, [asked], reader)
+        seen = await visibility_in(self._readable, tenant, [asked], reader)
         return SeenAnswer(asked, seen, scored=role_of(request) == "admin")
 
     async def _working(self, interaction: Interaction) -> wire.Working:

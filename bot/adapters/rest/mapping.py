@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from bot.adapters.rest import wire
+from bot.answering.visibility import Visibility
 from bot.domain.outcomes import AnswerType, answer_type, confidence_level
 from bot.domain.text.formatting import superseded_warnings
 from bot.domain.text.source_links import OWN_PAGES
@@ -26,7 +27,6 @@ from bot.domain.types import (
     Trace,
 )
 from bot.doors.problems import Problem, problem
-from bot.escalations.reading import Sight
 
 Status = Literal["answered", "unknown", "error"]
 StatusV2 = Literal[Status, "refused"]
@@ -140,7 +140,7 @@ class SeenAnswer:
     """An answer from the record, within what its reader may read now; scores for admins alone."""
 
     asked: Interaction
-    seen: Sight
+    seen: Visibility
     scored: bool
 
     @property

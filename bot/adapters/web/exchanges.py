@@ -13,14 +13,14 @@ from aiohttp import web
 from bot.adapters.web.cases import CaseView, case_view
 from bot.adapters.web.ports import Identify
 from bot.adapters.web.view import ExchangeView, exchange_view
+from bot.answering.asker_identity import Reader
+from bot.answering.visibility import ReadablePassages, Visibility, offered_passages, visibility_in
 from bot.chat.votes import can_be_rated
 from bot.domain.ports import Interactions
 from bot.domain.record_search import FoundQuestion, ThreadSummary
 from bot.domain.types import Escalation, Feedback, Interaction, InteractionId, Person, Thread
 from bot.doors.reading import reads
 from bot.escalations.ports import Cases
-from bot.escalations.reading import Readable, Sight, offered_as, sight
-from bot.readers import Reader
 
 Listed = TypeVar("Listed", ThreadSummary, FoundQuestion)
 
@@ -34,7 +34,7 @@ class Exchanges:
         interactions: Interactions,
         cases: Cases,
         identify: Identify,
-        readable: Readable,
+        readable: ReadablePassages,
         tenant: str,
     ) -> None:
         self._interactions = interactions
@@ -56,12 +56,12 @@ class Exchanges:
             raise web.HTTPNotFound(text="There is no such question in this conversation.")
         return interaction
 
-    async def seen(self, request: web.Request, shown: Sequence[Interaction]) -> Sight:
+    async def seen(self, request: web.Request, shown: Sequence[Interaction]) -> Visibility:
         """Return what the one who looks may read now of what some exchanges came from."""
         if all(each.outcome is None for each in shown):
-            return Sight()
+            return Visibility()
         reader = Reader(await reads(request, self._tenant))
-        return await sight(self._readable, self._tenant, shown, reader)
+        return await visibility_in(self._readable, self._tenant, shown, reader)
 
     async def listed(self, request: web.Request, found: Sequence[Listed]) -> Sequence[Listed]:
         """Return questions of a list without the words of pages closed to the one who looks.
@@ -70,7 +70,7 @@ class Exchanges:
         looked up.
         """
         asked = [await self._interactions.get(each.asked) for each in found]
-        offered = [each for each in asked if each is not None and offered_as(each)]
+        offered = [each for each in asked if each is not None and offered_passages(each)]
         if not offered:
             return found
         seen = await self.seen(request, offered)
@@ -81,7 +81,7 @@ class Exchanges:
         ]
 
     async def view(
-        self, request: web.Request, interaction: Interaction, seen: Sight | None = None
+        self, request: web.Request, interaction: Interaction, seen: Visibility | None = None
     ) -> ExchangeView:
         """Return what the page shows of an interaction to the one who looks.
 

@@ -18,18 +18,17 @@ from bot.adapters.web.live import Live
 from bot.adapters.web.ports import Conversations, Identify, StoredPages, Threads
 from bot.adapters.web.reader import PageReader
 from bot.adapters.web.voting import Voting
+from bot.answering.explanations.view import WeighsFeatures, explanation_view
+from bot.answering.visibility import ReadablePassages
 from bot.domain.handoff import person_request
 from bot.domain.health import NOTHING_INDEXED
+from bot.domain.person_requests import person_request_id
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
 from bot.domain.types import Interaction, Message
 from bot.doors.identity import role_of
 from bot.escalations.ports import Cases
-from bot.escalations.reading import Readable
-from bot.escalations.repeating import wish_id
 from bot.pages.frame import add_pages
-from bot.why.ports import Weighs
-from bot.why.view import why_view
 from rag.errors import RagError
 
 HERE = Path(__file__).parent
@@ -49,9 +48,9 @@ class WebChat:
         cases: Cases,
         watches: Watches,
         threads: Threads,
-        gate: Weighs,
+        gate: WeighsFeatures,
         pages: StoredPages,
-        readable: Readable,
+        readable: ReadablePassages,
         identify: Identify,
         tenant: str,
         starters: Sequence[str] = (),
@@ -156,7 +155,7 @@ class WebChat:
     async def person(self, request: web.Request) -> web.Response:
         """Ask for a person about an earlier question; asking again is the same request."""
         interaction = await self._exchanges.own(request)
-        once = wish_id(interaction.message.id)
+        once = person_request_id(interaction.message.id)
         accepted = await self._accept(request, await self._wish(request, interaction), once)
         if not wants_fragment(request):
             raise web.HTTPSeeOther("/")
@@ -198,7 +197,7 @@ class WebChat:
         seen = await self._exchanges.seen(request, [interaction])
         shown = seen.explained(interaction, outcome)
         left_out = len(shown.trace.passages) < len(outcome.trace.passages)
-        why = why_view(
+        why = explanation_view(
             shown,
             self._gate,
             closed=seen.why_closed if left_out else "",

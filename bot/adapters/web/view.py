@@ -12,6 +12,9 @@ from markupsafe import Markup
 
 from bot.adapters.web.cases import CaseView
 from bot.adapters.web.thumbs import VotesView, votes_view
+from bot.answering.explanations.steps import title_of
+from bot.answering.reply_text import QUOTES_INTRO, UNSURE_INTRO
+from bot.answering.visibility import Visibility
 from bot.chat.votes import can_be_rated
 from bot.domain.outcomes import confidence_level
 from bot.domain.text.formatting import counted, freshness, superseded_warnings
@@ -28,10 +31,7 @@ from bot.domain.types import (
     Source,
     Stage,
 )
-from bot.escalations.reading import Sight
 from bot.pages.markup import answer_html, quote_html
-from bot.rendering.wording import FOUND, UNSURE
-from bot.why.steps import title_of
 
 _DOING: Mapping[Stage, str] = {
     Stage.RECEIVED: "Got it \u2026",
@@ -104,7 +104,7 @@ def doing(activity: Activity) -> str:
 
 def exchange_view(
     interaction: Interaction,
-    seen: Sight,
+    seen: Visibility,
     *,
     activity: Activity | None = None,
     given: Feedback | None = None,
@@ -160,7 +160,7 @@ def _finished(interaction: Interaction, outcome: Outcome, votes: VotesView) -> E
 
 
 def _as_seen(
-    view: ExchangeView, interaction: Interaction, outcome: Outcome, seen: Sight
+    view: ExchangeView, interaction: Interaction, outcome: Outcome, seen: Visibility
 ) -> ExchangeView:
     """Leave out what comes from pages that the asker may not read any more."""
     asked = seen.asked(interaction)
@@ -191,9 +191,9 @@ def _text(response: Response) -> str:
     if not isinstance(response, Reply):
         return response.text
     if response.confidence_level == "unsure":
-        return response.text.removeprefix(f"{UNSURE}:").lstrip("\n")
+        return response.text.removeprefix(f"{UNSURE_INTRO}:").lstrip("\n")
     return (
-        response.text.removeprefix(FOUND).lstrip("\n")
+        response.text.removeprefix(QUOTES_INTRO).lstrip("\n")
         if response.tone == "found"
         else response.text
     )
@@ -212,7 +212,7 @@ def _tone(response: Response) -> str:
 def _heading(response: Response) -> str:
     match response:
         case Reply(confidence_level="unsure"):
-            return UNSURE
+            return UNSURE_INTRO
         case Reply():
             return _HEADINGS[response.tone]
         case Clarification():

@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from bot.answering.limits import limits_status
 from bot.app.components import Components, open_components
 from bot.domain import health
 from bot.domain.errors import BotError
 from bot.domain.health import ComponentStatus
 from bot.domain.settings import Settings
 from bot.domain.text.source_links import OWN_PAGES
-from bot.limits.part import limits_part
 from bot.store.database import database_url, open_store
 from rag.errors import RagError
 from rag.file_modes import restrict_to_owner
@@ -114,7 +114,7 @@ async def _store(settings: Settings) -> Sequence[ComponentStatus]:
     except BotError as error:
         return [ComponentStatus("record", "failed", str(error))]
     try:
-        limits = await limits_part(settings, store.counting, store.pauses)
+        limits = await limits_status(settings, store.counting, store.pauses)
     finally:
         await store.close()
     return [ComponentStatus("record", "ready", "opens, schema is current"), limits]

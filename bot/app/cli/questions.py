@@ -14,7 +14,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from bot.admission import audience_of
+from bot.answering.admission import audience_of
+from bot.answering.desk import SupersededMarker
+from bot.answering.evaluation.evaluate import certify, evaluate
+from bot.answering.evaluation.labelled_questions import RecordingComposer
+from bot.answering.evaluation.markdown_tables import markdown
+from bot.answering.evaluation.question_cases import Subject
+from bot.answering.gate import GATE_FILE
 from bot.app.components import gate_path, open_components
 from bot.app.documents import load_ingestion_settings
 from bot.chat.response_view import ResponseView, SourceLine, render
@@ -22,12 +28,6 @@ from bot.domain.health import NOTHING_INDEXED
 from bot.domain.outcomes import confidence_level
 from bot.domain.settings import Settings
 from bot.domain.types import Inquiry, Message, Person, Policy, Stage, Thread
-from bot.evaluating.asking import Subject
-from bot.evaluating.evaluation import certify, evaluate
-from bot.evaluating.recording import RecordingComposer
-from bot.evaluating.rendering import markdown
-from bot.gating.gate import GATE_FILE
-from bot.superseded import MarksSuperseded
 from rag.ports import Composer
 from rag.types import EVERYONE, Principal
 
@@ -49,7 +49,7 @@ async def ask(settings: Settings, question: str, *, groups: Sequence[str] = ()) 
         if not await parts.index.spaces(settings.tenant):
             print(NOTHING_INDEXED)
             return 1
-        outcome = await MarksSuperseded(parts.desk, superseded).handle(inquiry, _ignore_progress)
+        outcome = await SupersededMarker(parts.desk, superseded).handle(inquiry, _ignore_progress)
     print(_terminal_text(render(outcome.response, private=True, remarks=outcome.remarks)))
     answered = outcome.response.kind == "reply" and confidence_level(outcome) != "unsure"
     return 0 if answered else 1

@@ -11,10 +11,10 @@ import pytest
 from bot.adapters.slack.showing.render import messages
 from bot.adapters.teams.showing.render import answer_activities
 from bot.adapters.teams.showing.sensitivity import UNMARKED
+from bot.answering.reply_text import reply_of
+from bot.answering.routing.generic_replies import GenericAnswers
 from bot.chat.response_view import render
 from bot.domain.types import Intent, Message, Outcome, Person, Reply, Route, Thread
-from bot.rendering.wording import reply_of
-from bot.routing.generic import GenericAnswers
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
 from rag.answer.guardrails import is_unsafe_in_small_talk

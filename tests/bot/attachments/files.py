@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from bot.attachments.text import NotText
+from bot.answering.attachments import NotText
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import Attachment, Message
 from tests.builders import message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.attachments.kinds import kind_of
+from bot.answering.attachments import attachment_kind
 from bot.domain.types import Attachment
 
 
@@ -34,4 +34,4 @@ from bot.domain.types import Attachment
 def test_a_file_is_read_as_what_its_platform_or_its_name_says(
     name: str, media_type: str, kind: str
 ) -> None:
-    assert kind_of(Attachment(name, media_type, 1, "")) == kind
+    assert attachment_kind(Attachment(name, media_type, 1, "")) == kind

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.attachments.reading import MOST_BYTES, MOST_CHARACTERS, Attachments, Read
+from bot.answering.attachments import MOST_BYTES, MOST_CHARACTERS, AttachmentReader, ReadAttachments
 from bot.domain.types import Attached
 from tests.bot.attachments.files import Drive, PdfOfText, with_files
 
 
-async def read(drive: Drive, *names: str, **kinds: str) -> Read:
+async def read(drive: Drive, *names: str, **kinds: str) -> ReadAttachments:
     files = [drive.add(name, drive.files[name], kinds.get(name, "text/plain")) for name in names]
-    return await Attachments({"slack": drive}, PdfOfText()).read(with_files(*files))
+    return await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(*files))
 
 
 async def test_texts_and_pdfs_are_read_in_order() -> None:
@@ -21,16 +21,16 @@ async def test_texts_and_pdfs_are_read_in_order() -> None:
         drive.add("b.pdf", drive.files["b.pdf"], "application/pdf"),
     )
 
-    got = await Attachments({"slack": drive}, PdfOfText()).read(with_files(*files))
+    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(*files))
 
-    assert got == Read((Attached("a.log", "Error 809\n"), Attached("b.pdf", "Handbook")))
+    assert got == ReadAttachments((Attached("a.log", "Error 809\n"), Attached("b.pdf", "Handbook")))
 
 
 async def test_a_picture_is_not_even_fetched_and_that_is_said() -> None:
     drive = Drive()
     picture = drive.add("screenshot.png", b"\x89PNG", "image/png")
 
-    got = await Attachments({"slack": drive}, PdfOfText()).read(with_files(picture))
+    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(picture))
 
     assert got.remarks == ("I did not read screenshot.png: I read text, logs and PDF only.",)
     assert drive.fetched == []
@@ -40,7 +40,7 @@ async def test_what_is_too_large_by_what_its_platform_says_is_not_fetched() -> N
     drive = Drive()
     large = replace(drive.add("big.log", b"x"), size=MOST_BYTES + 1)
 
-    got = await Attachments({"slack": drive}, PdfOfText()).read(with_files(large))
+    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(large))
 
     assert got.remarks == ("I did not read big.log: I read files of up to 2 MB.",)
     assert drive.fetched == []
@@ -50,15 +50,15 @@ async def test_what_is_larger_than_its_platform_says_is_not_read_either() -> Non
     drive = Drive()
     lied = replace(drive.add("big.log", b"x" * (MOST_BYTES + 1)), size=10)
 
-    got = await Attachments({"slack": drive}, PdfOfText()).read(with_files(lied))
+    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(lied))
 
-    assert got == Read((), ("I did not read big.log: it was not handed out to me.",))
+    assert got == ReadAttachments((), ("I did not read big.log: it was not handed out to me.",))
 
 
 async def test_a_platform_that_hands_out_nothing_is_no_error() -> None:
     file = Drive().add("a.log", b"Error 809")
 
-    got = await Attachments({}, PdfOfText()).read(with_files(file))
+    got = await AttachmentReader({}, PdfOfText()).read(with_files(file))
 
     assert got.remarks == ("I did not read a.log: it was not handed out to me.",)
 
@@ -68,7 +68,7 @@ async def test_what_turns_out_to_be_no_text_is_told_by_what_it_is() -> None:
     scanned = drive.add("b.pdf", b"%PDF-", "application/pdf")
     files = (drive.add("a.log", b"\x00\x01\x02"), scanned, drive.add("c.txt", b" \n"))
 
-    got = await Attachments({"slack": drive}, PdfOfText()).read(with_files(*files))
+    got = await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(*files))
 
     assert got.remarks == (
         "I did not read a.log: there is no text in it that I can read.",
@@ -109,7 +109,9 @@ async def test_a_name_is_told_on_one_short_line() -> None:
     drive = Drive()
     named = drive.add("a\nb " + "x" * 300 + ".png", b"", "image/png")
 
-    (remark,) = (await Attachments({"slack": drive}, PdfOfText()).read(with_files(named))).remarks
+    (remark,) = (
+        await AttachmentReader({"slack": drive}, PdfOfText()).read(with_files(named))
+    ).remarks
 
     assert "\n" not in remark
     assert len(remark) < 150

@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.attachments.telling import LONGEST_LINE, MOST_LINES, searched, stable, telling
+from bot.answering.routing.message_text import (
+    LONGEST_LINE,
+    MOST_LINES,
+    informative_lines,
+    search_text,
+    without_volatile_parts,
+)
 from bot.domain.types import Attached
 from rag.text.words import identifiers
 
@@ -23,7 +29,7 @@ TunnelError: VPN-809: the port is blocked
 
 
 def test_the_question_is_searched_for_with_the_lines_that_tell_most() -> None:
-    asked = searched("What does this mean?", [LOG])
+    asked = search_text("What does this mean?", [LOG])
 
     assert asked.startswith("What does this mean? ")
     assert "TunnelError: VPN-809: the port is blocked" in asked
@@ -31,21 +37,21 @@ def test_the_question_is_searched_for_with_the_lines_that_tell_most() -> None:
 
 
 def test_what_differs_at_each_run_is_not_asked_for() -> None:
-    assert identifiers(searched("What does this mean?", [LOG])) <= {"vpn-809", "3000"}
+    assert identifiers(search_text("What does this mean?", [LOG])) <= {"vpn-809", "3000"}
 
 
 def test_a_file_without_a_question_is_asked_about_by_its_errors() -> None:
-    assert searched("", [LOG]).endswith("TunnelError: VPN-809: the port is blocked")
+    assert search_text("", [LOG]).endswith("TunnelError: VPN-809: the port is blocked")
 
 
 def test_a_file_without_question_or_error_is_asked_about_by_its_beginning() -> None:
     policy = Attached("travel.md", "# Travel\nMay I fly business class to Lisbon?")
 
-    assert "business class" in searched("", [policy])
+    assert "business class" in search_text("", [policy])
 
 
 def test_a_question_stands_alone_where_no_file_tells_of_an_error() -> None:
-    assert searched("How do I connect?", [Attached("vpn.conf", "remote vpn.acme\n")]) == (
+    assert search_text("How do I connect?", [Attached("vpn.conf", "remote vpn.acme\n")]) == (
         "How do I connect?"
     )
 
@@ -53,22 +59,22 @@ def test_a_question_stands_alone_where_no_file_tells_of_an_error() -> None:
 def test_codes_and_exceptions_come_before_other_complaints() -> None:
     complaints = "\n".join(f"cannot open file number {word}" for word in ("a", "b", "c", "d"))
 
-    told = telling([Attached("x.log", f"{complaints}\nerror code 809 in ORA-12154")])
+    told = informative_lines([Attached("x.log", f"{complaints}\nerror code 809 in ORA-12154")])
 
     assert len(told) == MOST_LINES
     assert told[-1].endswith("code 809 in ORA-12154")
 
 
 def test_a_code_that_windows_writes_in_hexadecimal_is_kept_and_an_address_is_not() -> None:
-    assert stable("error 0x80070005 at 0x00007ffb12345678") == "error 0x80070005 at"
+    assert without_volatile_parts("error 0x80070005 at 0x00007ffb12345678") == "error 0x80070005 at"
 
 
 @given(st.text(max_size=900), st.lists(st.text(max_size=4000), max_size=3))
 def test_never_a_whole_file_is_searched_for(question: str, texts: list[str]) -> None:
     attached = [Attached(f"{number}.txt", text) for number, text in enumerate(texts)]
 
-    asked = searched(question, attached)
+    asked = search_text(question, attached)
 
     assert asked.startswith(question) or not question.strip()
     assert len(asked) <= max(len(question) + 301, 801)
-    assert all(len(line) <= LONGEST_LINE for line in telling(attached))
+    assert all(len(line) <= LONGEST_LINE for line in informative_lines(attached))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.attachments.text import NotText, decoded, shortened
+from bot.answering.attachments import NotText, decode_text, shorten_text
 
 WORDS = "Überall: Zugriff verweigert.\nZeile 2"
 
@@ -28,7 +28,7 @@ WORDS = "Überall: Zugriff verweigert.\nZeile 2"
     ids=["utf-8", "utf-8 with mark", "utf-16", "utf-16 big", "windows line ends", "colours"],
 )
 def test_a_text_is_read_with_plain_line_ends(content: bytes) -> None:
-    assert decoded(content) == WORDS
+    assert decode_text(content) == WORDS
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_a_text_is_read_with_plain_line_ends(content: bytes) -> None:
 )
 def test_what_is_no_text_is_told(content: bytes) -> None:
     with pytest.raises(NotText):
-        decoded(content)
+        decode_text(content)
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_text_without_controls_or_none(content: bytes) -> None:
     try:
-        text = decoded(content)
+        text = decode_text(content)
     except NotText:
         return
     assert not set(text) & {"\x00", "\x1b", "\r"}
@@ -55,13 +55,13 @@ def test_two_megabytes_of_noise_hold_up_nobody(content: bytes) -> None:
     noise = content * (2_000_000 // len(content))
     began = time.process_time()
     with suppress(NotText):
-        decoded(noise)
+        decode_text(noise)
     assert time.process_time() - began < 0.4
 
 
 @given(st.text(max_size=3000), st.integers(0, 1500))
 def test_a_text_is_never_longer_than_there_is_room(text: str, room: int) -> None:
-    short = shortened(text, room)
+    short = shorten_text(text, room)
 
     assert len(short) <= room
     assert short == text or len(text) > room
@@ -71,7 +71,7 @@ def test_a_long_log_keeps_beginning_end_and_the_errors_between() -> None:
     quiet = "2026-11-22 12:00:00 INFO all is well with everything\n" * 400
     log = f"Build 17\n{quiet}ORA-12154: could not resolve\n{quiet}Stopped."
 
-    short = shortened(log, 2000)
+    short = shorten_text(log, 2000)
 
     assert short.startswith("Build 17\n")
     assert "\nORA-12154: could not resolve\n[…]\n" in short

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.answering.gate import GATE_FILE
 from bot.app.cli.questions import run_certification, run_evaluation
 from bot.app.components import gate_path
-from bot.gating.gate import GATE_FILE
 from tests.bot.house import write_index
 from tests.bot.server import settings_for
 

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
+from bot.answering.asker_identity import OUTSIDERS_NOT_KNOWN
 from bot.domain.errors import (
     AskerUnknown,
     ClaimLost,
@@ -33,7 +34,6 @@ from bot.domain.types import (
 )
 from bot.inbox.accept import DurableInbox
 from bot.inbox.worker import WorkLimits
-from bot.introductions import UNSURE
 from bot.store.database import Store
 from bot.store.tables import InteractionRow
 from bot.store.work import StoredWork
@@ -545,7 +545,7 @@ class AwayAdmission:
 @pytest.mark.mended(id="slack-2")
 @pytest.mark.parametrize(
     ("times", "seconds", "said"),
-    [(3, 60.0, "You said: hello"), (3, 0.0, UNSURE.text), (1, 0.0, "You said: hello")],
+    [(3, 60.0, "You said: hello"), (3, 0.0, OUTSIDERS_NOT_KNOWN.text), (1, 0.0, "You said: hello")],
     ids=["soon", "too long", "known once it is asked again"],
 )
 async def test_an_asker_unknown_for_a_moment_waits_and_is_then_answered(

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.answering.reply_text import MISSING_INTRO
+from bot.answering.visibility import ReadableInIndex
 from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, EscalationTaken, InteractionUnknown
 from bot.domain.types import (
@@ -27,8 +29,6 @@ from bot.domain.types import (
 )
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import LONGEST_REPLY, Casework
-from bot.escalations.reading import IndexReading
-from bot.rendering.wording import NOT_SAID
 from bot.store.database import Store, sqlite_url
 from rag.errors import IndexUnavailable
 from rag.index.embedded.index import EmbeddedIndex, open_index
@@ -87,7 +87,7 @@ def casework(store: Store, index: EmbeddedIndex) -> Casework:
     return Casework(
         cases=store.escalations,
         interactions=store.interactions,
-        readable=IndexReading(index),
+        readable=ReadableInIndex(index),
     )
 
 
@@ -211,7 +211,7 @@ async def test_people_see_what_an_answer_lacks_where_they_may_read_its_pages(
     seen: str,
     cited: tuple[Source, ...],
 ) -> None:
-    said = f"Restart [1].\n\n{NOT_SAID} Who pays."
+    said = f"Restart [1].\n\n{MISSING_INTRO} Who pays."
     part = Reply(said, "answer", cited, 0.9, confidence_level="partial", missing="Who pays.")
     told = outcome(part)
     told = replace(told, trace=replace(told.trace, passages=FOUND[:2]))
@@ -333,7 +333,7 @@ async def test_nothing_is_shown_while_it_is_not_known_what_may_be_read(store: St
     blind = Casework(
         cases=store.escalations,
         interactions=store.interactions,
-        readable=IndexReading(Broken()),
+        readable=ReadableInIndex(Broken()),
     )
 
     with pytest.raises(IndexUnavailable):
@@ -401,7 +401,7 @@ async def test_how_it_stands_is_shown_also_while_the_index_is_away(store: Store)
     blind = Casework(
         cases=store.escalations,
         interactions=store.interactions,
-        readable=IndexReading(Broken()),
+        readable=ReadableInIndex(Broken()),
     )
     await blind.act("default", case_id, "claim", ANNA)
 

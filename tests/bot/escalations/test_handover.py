@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.answering.routing.intent_rules import Rules, Ruling
 from bot.domain.handoff import (
     HANDOFF_QUESTION,
     HandoffWording,
@@ -28,7 +29,6 @@ from bot.domain.types import (
     Response,
     Thread,
 )
-from bot.routing.intents.rules import Rules, Ruling
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED, delivery
 
 WORDING = HandoffWording(

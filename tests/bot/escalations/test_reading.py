@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.escalations.reading import IndexReading
+from bot.answering.visibility import ReadableInIndex
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Page, Principal, Readers
 from tests.builders import ALL, chunk
@@ -39,8 +39,8 @@ class ByPage:
 
 
 @pytest.fixture(params=["by passage", "by page"])
-def reading(request: pytest.FixtureRequest, index: EmbeddedIndex) -> IndexReading:
-    return IndexReading(index if request.param == "by passage" else ByPage(index))
+def reading(request: pytest.FixtureRequest, index: EmbeddedIndex) -> ReadableInIndex:
+    return ReadableInIndex(index if request.param == "by passage" else ByPage(index))
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def index(tmp_path: Path) -> AsyncIterator[EmbeddedIndex]:
 
 
 async def test_a_passage_of_any_space_is_given_to_those_who_may_read_it(
-    reading: IndexReading,
+    reading: ReadableInIndex,
 ) -> None:
     found = [VPN, PAY, SEALED]
 
@@ -73,12 +73,12 @@ async def test_a_passage_of_any_space_is_given_to_those_who_may_read_it(
     }
 
 
-async def test_what_everyone_may_read_needs_no_name(reading: IndexReading) -> None:
+async def test_what_everyone_may_read_needs_no_name(reading: ReadableInIndex) -> None:
     assert set(await reading.readable("default", [VPN], frozenset())) == {"vpn"}
 
 
 async def test_what_is_gone_or_anothers_may_not_be_read(
-    reading: IndexReading, index: EmbeddedIndex
+    reading: ReadableInIndex, index: EmbeddedIndex
 ) -> None:
     assert await reading.readable("other", [VPN], IN_HR) == {}
     assert await reading.readable("default", [Found("old", "vpn.md")], IN_HR) == {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.domain.handoff import person_request
+from bot.domain.person_requests import asked_already, is_person_request
 from bot.domain.types import Escalation, EscalationReason, Interaction, Outcome
-from bot.escalations.repeating import asked_already, is_wish
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.builders import NOON, message
 
@@ -29,9 +29,9 @@ ANSWERED = interaction(QUESTION, outcome=Outcome(ANSWER, TRACE))
 
 
 def test_what_a_button_says_is_a_wish_and_what_people_write_is_none() -> None:
-    assert is_wish(message(person_request(QUESTION)))
-    assert is_wish(message(person_request("")))
-    assert not is_wish(message("yes"))
+    assert is_person_request(message(person_request(QUESTION)))
+    assert is_person_request(message(person_request("")))
+    assert not is_person_request(message("yes"))
 
 
 @pytest.mark.parametrize(

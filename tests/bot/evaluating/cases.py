@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from bot.answering.evaluation.labelled_questions import Grade, LabelledQuestion, QuestionKind
+from bot.answering.evaluation.question_cases import Case
 from bot.domain.types import ConfidenceLevel, Intent
-from bot.evaluating.asking import Case
-from bot.evaluating.judging import Verdict
-from bot.evaluating.questions import Kind, Labelled
 
-RIGHT = Verdict(facts=True, cited=True, evidence=True, citations=2, valid=2, words=30)
-WRONG = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, words=10)
+RIGHT = Grade(facts=True, cited=True, evidence=True, citations=2, valid=2, words=30)
+WRONG = Grade(facts=False, cited=True, evidence=True, citations=1, valid=1, words=10)
 
 
 def row(
-    name: str = "q1", kind: Kind = "answerable", question: str = "how many days", **fields: object
-) -> Labelled:
+    name: str = "q1",
+    kind: QuestionKind = "answerable",
+    question: str = "how many days",
+    **fields: object,
+) -> LabelledQuestion:
     pages = ("a.md",) if kind == "answerable" else ()
-    return Labelled.model_validate(
+    return LabelledQuestion.model_validate(
         {"id": name, "question": question, "kind": kind, "pages": pages, **fields}
     )
 
 
 def case(
-    asked: Labelled | None = None,
+    asked: LabelledQuestion | None = None,
     *,
     confidence: float | None = 0.8,
-    verdict: Verdict = RIGHT,
+    verdict: Grade = RIGHT,
     withheld: bool = False,
     response: str = "reply",
     intent: Intent = Intent.DOMAIN,

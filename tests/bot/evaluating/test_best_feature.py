@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.evaluating.asking import Case
-from bot.evaluating.best_feature import POOLED, best_features, comparisons
+from bot.answering.evaluation.gate_metrics import POOLED, best_features, comparisons
+from bot.answering.evaluation.question_cases import Case
 from tests.bot.evaluating.cases import RIGHT, WRONG, case, numbered
 
 SIGNS = {"vector_best": 1, "pages_close": -1}

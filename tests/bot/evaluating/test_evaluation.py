@@ -8,20 +8,30 @@ from pathlib import Path
 
 import pytest
 
-from bot.desk import Desk
+from bot.answering.desk import Desk
+from bot.answering.evaluation.evaluate import (
+    PlannedQuestion,
+    ask_all,
+    certify,
+    evaluate,
+    questions_and_withheld,
+    train,
+)
+from bot.answering.evaluation.labelled_questions import (
+    LabelledQuestion,
+    RecordingComposer,
+    load_questions,
+)
+from bot.answering.evaluation.markdown_tables import format_figure, markdown
+from bot.answering.evaluation.question_cases import Subject
+from bot.answering.evaluation.report import Figure, Report
+from bot.answering.gate import load_gate
+from bot.answering.gate_file import Calibration, Feature, GateFile
+from bot.answering.routing.generic_replies import GenericAnswers
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
 from bot.domain.ports import ReportStage
 from bot.domain.types import Inquiry, Intent, Outcome, Reply, Route, Trace
-from bot.evaluating.asking import Subject
-from bot.evaluating.evaluation import Ask, ask_all, certify, evaluate, everything, train
-from bot.evaluating.questions import Labelled, load_questions
-from bot.evaluating.recording import RecordingComposer
-from bot.evaluating.rendering import markdown, shown
-from bot.evaluating.report import Figure, Report
-from bot.gating.gate import load_gate
-from bot.gating.gate_file import Calibration, Feature, GateFile
-from bot.routing.generic import GenericAnswers
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.index.embedded.schema import SCHEMA
@@ -174,15 +184,15 @@ async def test_the_report_can_be_read_by_people(subject: Subject, questions: Pat
 
 
 def test_a_figure_that_can_not_be_told_is_a_dash() -> None:
-    assert shown(Figure(value=None)) == "-"
-    assert shown(Figure(value=0.5, low=0.25, high=0.75, n=8)) == "0.500 [0.250, 0.750]"
+    assert format_figure(Figure(value=None)) == "-"
+    assert format_figure(Figure(value=0.5, low=0.25, high=0.75, n=8)) == "0.500 [0.250, 0.750]"
 
 
 async def test_training_on_too_little_is_refused_in_one_line(
     subject: Subject, questions: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is in requirements-evals.txt")
-    cases = await ask_all(subject, everything(load_questions(questions)))
+    cases = await ask_all(subject, questions_and_withheld(load_questions(questions)))
 
     with pytest.raises(SettingInvalid, match="too few"):
         train({"extractive": [("own", cases)]}, tmp_path / "new.json")
@@ -199,7 +209,7 @@ async def test_training_writes_a_file_and_keeps_the_calibrations_of_other_models
     path.write_text("\n".join(map(json.dumps, rows)))
     out = tmp_path / "new.json"
 
-    cases = await ask_all(subject, everything(load_questions(path)))
+    cases = await ask_all(subject, questions_and_withheld(load_questions(path)))
 
     first = train({"extractive": [("own", cases)], "model:own:answer@1": [("own", cases)]}, out)
     written = train({"extractive": [("own", cases)]}, out)
@@ -222,7 +232,8 @@ class DatedModel:
 
 async def test_a_case_names_the_calibration_that_judged_its_answer(subject: Subject) -> None:
     (case, *_) = await ask_all(
-        replace(subject, desk=DatedModel()), [Ask(Labelled.model_validate(QUESTIONS[0]))]
+        replace(subject, desk=DatedModel()),
+        [PlannedQuestion(LabelledQuestion.model_validate(QUESTIONS[0]))],
     )
 
     assert case.calibration == "model:small:answer@2"

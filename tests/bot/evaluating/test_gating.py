@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bot.evaluating.gating import gating
+from bot.answering.evaluation.gate_metrics import gating_figures
 from tests.bot.evaluating.cases import WRONG, case, numbered, row
 
 ANSWERED = [numbered(case(row(question="one two three"), confidence=0.9), n) for n in range(4)]
@@ -10,7 +10,7 @@ WITHHELD = [numbered(case(row(), withheld=True, confidence=0.9), n) for n in ran
 
 
 def test_each_kind_of_question_without_an_answer_is_told_apart_on_its_own() -> None:
-    separation = gating([*ANSWERED, *FAR, *NEAR, *WITHHELD]).separation
+    separation = gating_figures([*ANSWERED, *FAR, *NEAR, *WITHHELD]).separation
 
     assert separation["far"]["gate"].plain.value == 1.0
     assert separation["near_miss"]["gate"].plain.value == 0.0
@@ -19,24 +19,24 @@ def test_each_kind_of_question_without_an_answer_is_told_apart_on_its_own() -> N
 
 
 def test_at_equal_length_pairs_that_differ_by_more_than_a_word_are_left_out() -> None:
-    separation = gating([*ANSWERED, *FAR, *NEAR]).separation
+    separation = gating_figures([*ANSWERED, *FAR, *NEAR]).separation
 
     assert separation["far"]["gate"].matched.value == 1.0
     assert separation["near_miss"]["gate"].matched.value is None
 
 
 def test_length_alone_is_reported_as_a_control() -> None:
-    assert gating([*ANSWERED, *NEAR]).separation["near_miss"]["length"].plain.value == 1.0
+    assert gating_figures([*ANSWERED, *NEAR]).separation["near_miss"]["length"].plain.value == 1.0
 
 
 def test_wrong_answers_are_compared_with_right_ones() -> None:
     wrong = numbered(case(verdict=WRONG, confidence=0.2), 9)
 
-    assert gating([*ANSWERED, wrong]).separation["wrong_answer"]["gate"].plain.value == 1.0
+    assert gating_figures([*ANSWERED, wrong]).separation["wrong_answer"]["gate"].plain.value == 1.0
 
 
 def test_the_probability_is_held_against_right_and_wrong_without_the_withheld() -> None:
-    found = gating([*ANSWERED, *FAR, *WITHHELD])
+    found = gating_figures([*ANSWERED, *FAR, *WITHHELD])
 
     assert found.share_right.value == 0.5714
     assert found.coverage["5%"].value == 0.5714
@@ -47,8 +47,8 @@ def test_the_probability_is_held_against_right_and_wrong_without_the_withheld() 
 def test_questions_that_never_reached_the_index_are_left_out() -> None:
     generic = case(row("g", "far"), confidence=None)
 
-    assert gating([*ANSWERED, generic]).separation == {}
+    assert gating_figures([*ANSWERED, generic]).separation == {}
 
 
 def test_nothing_asked_gives_no_figures() -> None:
-    assert gating([]).aurc.value is None
+    assert gating_figures([]).aurc.value is None

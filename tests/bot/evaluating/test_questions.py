@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.answering.evaluation.labelled_questions import load_questions
 from bot.domain.errors import SettingInvalid
-from bot.evaluating.questions import load_questions
 from rag.types import Turn
 from tests.bot.evaluating.cases import row
 

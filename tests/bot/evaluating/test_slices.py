@@ -3,16 +3,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bot.evaluating.asking import Case
-from bot.evaluating.judging import Verdict
-from bot.evaluating.slices import slices
+from bot.answering.evaluation.labelled_questions import Grade
+from bot.answering.evaluation.question_cases import Case
+from bot.answering.evaluation.question_metrics import slices
 from tests.bot.evaluating.cases import WRONG, case, row
 
-PART = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, facts_held=0.5)
+PART = Grade(facts=False, cited=True, evidence=True, citations=1, valid=1, facts_held=0.5)
 NAMED = {"composer_partial": 1.0}
 
 
-def partial(verdict: Verdict = PART, features: Mapping[str, float] | None = None) -> Case:
+def partial(verdict: Grade = PART, features: Mapping[str, float] | None = None) -> Case:
     return case(verdict=verdict, level="partial", features=features)
 
 

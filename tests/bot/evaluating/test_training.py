@@ -7,17 +7,20 @@ from datetime import date
 import numpy as np
 import pytest
 
-from bot.evaluating.asking import Case
-from bot.evaluating.feature_selection import EVENTS_PER_FEATURE
-from bot.evaluating.judging import Verdict
-from bot.evaluating.samples import UNANSWERABLE_SHARE, Sample, samples_of
-from bot.gating.careful import CAREFUL_RULE
-from bot.gating.gate import Gate
-from bot.gating.gate_file import GateFile
+from bot.answering.evaluation.labelled_questions import Grade
+from bot.answering.evaluation.question_cases import Case
+from bot.answering.evaluation.training_samples import (
+    EVENTS_PER_FEATURE,
+    UNANSWERABLE_SHARE,
+    Sample,
+    samples_of,
+)
+from bot.answering.gate import CAREFUL_RULE, Gate
+from bot.answering.gate_file import GateFile
 from tests.bot.evaluating.cases import WRONG, case, row
 
 training = pytest.importorskip(
-    "bot.evaluating.training", reason="scikit-learn is in requirements-evals.txt"
+    "bot.answering.evaluation.gate_training", reason="scikit-learn is in requirements-evals.txt"
 )
 
 
@@ -140,7 +143,7 @@ def test_questions_that_a_model_refused_leave_less_weight_to_their_kind() -> Non
 
 
 def test_an_answer_that_names_what_is_missing_is_right_for_what_it_says() -> None:
-    half = Verdict(facts=False, cited=True, evidence=True, citations=1, valid=1, facts_held=0.5)
+    half = Grade(facts=False, cited=True, evidence=True, citations=1, valid=1, facts_held=0.5)
     named = case(verdict=half, features={"composer_partial": 1.0})
 
     rows = samples_of([("own", [named, case(verdict=half), replace(named, withheld=True)])])

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from bot.gating.careful import careful_probability
-from bot.gating.gate import Judgement
+from bot.answering.gate import Judgement, careful_probability
 
 CERTAIN: Mapping[str, float] = {
     "has_claims": 1.0,

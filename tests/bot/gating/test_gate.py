@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.errors import SettingInvalid
-from bot.gating.careful import CAREFUL_RULE
-from bot.gating.gate import GATE_FILE, Gate, Judgement, load_gate, veto
-from bot.gating.gate_file import (
+from bot.answering.gate import CAREFUL_RULE, GATE_FILE, Gate, Judgement, load_gate, veto
+from bot.answering.gate_file import (
     CAREFUL,
     UNSURE_FROM,
     Calibration,
@@ -22,6 +20,7 @@ from bot.gating.gate_file import (
     GateFile,
     calibration_name,
 )
+from bot.domain.errors import SettingInvalid
 from rag.answer.confidence import features
 from rag.ports import Composition
 from tests.rag.passages import passage

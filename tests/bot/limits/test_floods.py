@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
+from bot.answering.flood_control import FLOOD_FACTOR, FloodControl
+from bot.answering.limit_notices import RefusalLog
 from bot.domain.errors import RateExceeded
 from bot.domain.types import Message, Person
 from bot.domain.usage import UsageLimits
-from bot.limits.floods import TIMES, Floods
-from bot.limits.notices import Notices
 from tests.builders import message
 
 MOST = 2
@@ -21,7 +21,9 @@ class Minute:
     def __init__(self, limits: UsageLimits) -> None:
         self.now = 0.0
         self.dropped: list[Message] = []
-        self.floods = Floods(limits, Notices(lambda: self.now), self.dropped.append, self.clock)
+        self.floods = FloodControl(
+            limits, RefusalLog(lambda: self.now), self.dropped.append, self.clock
+        )
 
     def clock(self) -> float:
         return self.now
@@ -43,10 +45,10 @@ def by(person: str, number: int) -> Message:
 def test_three_times_a_rate_is_taken_and_no_more_until_it_is_over(limits: UsageLimits) -> None:
     minute = Minute(limits)
 
-    taken = [minute.takes(by("anna", number)) for number in range(TIMES * MOST + 2)]
+    taken = [minute.takes(by("anna", number)) for number in range(FLOOD_FACTOR * MOST + 2)]
     minute.now = 60.0
 
-    assert taken == [True] * TIMES * MOST + [False] * 2
+    assert taken == [True] * FLOOD_FACTOR * MOST + [False] * 2
     assert len(minute.dropped) == 2
     assert minute.takes(by("anna", 99))
 

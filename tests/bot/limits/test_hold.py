@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.answering.limit_notices import RefusalLog
+from bot.answering.limits import WINDOW, LimitedAdmission
 from bot.domain.types import Inquiry, Message, Refusal
 from bot.domain.usage import UsageLimits
-from bot.limits.limits import WINDOW, LimitedAdmission
-from bot.limits.notices import Notices
 from tests.bot.ledger import Door, Ledger
 
 Arrivals = Sequence[tuple[float, str, str, str]]
@@ -40,7 +40,7 @@ def recorded(ledger: Ledger, arrived: Arrivals) -> list[Message]:
 def decided(
     ledger: Ledger, limits: UsageLimits, asked: Sequence[Message]
 ) -> list[Inquiry | Refusal]:
-    door = LimitedAdmission(Door(), use=ledger, pauses=ledger, limits=limits, notices=Notices())
+    door = LimitedAdmission(Door(), use=ledger, pauses=ledger, limits=limits, notices=RefusalLog())
 
     async def admit() -> list[Inquiry | Refusal]:
         return [await door.admit(message) for message in asked]

@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
+from bot.answering.limit_notices import RefusalLog
+from bot.answering.limits import LimitedAdmission
 from bot.chat.response_view import render
 from bot.domain.handoff import HANDOFF_OFFER
 from bot.domain.types import NO_MODEL, Inquiry, Limit, Message, Policy, Refusal, Reply
 from bot.domain.usage import Pause, UsageLimits
-from bot.limits.limits import LimitedAdmission
-from bot.limits.notices import Notices
 from rag.types import Turn
 from tests.bot.ledger import Door, Ledger
 from tests.builders import NOON
@@ -21,7 +21,7 @@ JARGON = re.compile(r"token|budget|quota|rate|limit|model|error|exception", re.I
 
 def admission(ledger: Ledger, limits: UsageLimits, door: Door | None = None) -> LimitedAdmission:
     return LimitedAdmission(
-        door or Door(), use=ledger, pauses=ledger, limits=limits, notices=Notices()
+        door or Door(), use=ledger, pauses=ledger, limits=limits, notices=RefusalLog()
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from bot.limits.notices import Notices
+from bot.answering.limit_notices import RefusalLog
 
 
 class Clock:
@@ -17,7 +17,7 @@ class Clock:
         return self.now
 
 
-def at(clock: Clock, notices: Notices, *seconds: float, key: str = "anna") -> None:
+def at(clock: Clock, notices: RefusalLog, *seconds: float, key: str = "anna") -> None:
     for second in seconds:
         clock.now = second
         notices.refused("rate", key, {"person": key})
@@ -30,13 +30,13 @@ def told(logs: Sequence[MutableMapping[str, Any]]) -> list[tuple[str, int]]:
 def test_a_flood_is_a_line_a_minute_and_the_rest_is_counted() -> None:
     clock = Clock()
     with capture_logs() as logs:
-        at(clock, Notices(clock), 0, 1, 2, 59, 60, 61, 130)
+        at(clock, RefusalLog(clock), 0, 1, 2, 59, 60, 61, 130)
 
     assert told(logs) == [("anna", 0), ("anna", 3), ("anna", 1)]
 
 
 def test_each_key_has_a_line_of_its_own() -> None:
-    clock, notices = Clock(), Notices(Clock())
+    clock, notices = Clock(), RefusalLog(Clock())
     with capture_logs() as logs:
         at(clock, notices, 0, key="anna")
         at(clock, notices, 1, key="ben")
@@ -45,7 +45,7 @@ def test_each_key_has_a_line_of_its_own() -> None:
 
 
 def test_each_limit_has_a_line_of_its_own() -> None:
-    notices = Notices(Clock())
+    notices = RefusalLog(Clock())
     with capture_logs() as logs:
         notices.refused("rate", "anna", {})
         notices.refused("pause", "anna", {})
@@ -55,7 +55,7 @@ def test_each_limit_has_a_line_of_its_own() -> None:
 
 def test_what_a_flood_that_ended_left_out_is_told_with_the_next_refusal() -> None:
     clock = Clock()
-    notices = Notices(clock)
+    notices = RefusalLog(clock)
     with capture_logs() as logs:
         at(clock, notices, 0, 1, 2)
         at(clock, notices, 100, 200, key="ben")
@@ -71,7 +71,7 @@ def test_what_a_flood_that_ended_left_out_is_told_with_the_next_refusal() -> Non
 
 def test_who_was_told_of_long_ago_takes_no_memory() -> None:
     clock = Clock()
-    notices = Notices(clock)
+    notices = RefusalLog(clock)
     with capture_logs():
         for person in range(1000):
             at(clock, notices, person, key=f"p{person}")
@@ -80,7 +80,7 @@ def test_who_was_told_of_long_ago_takes_no_memory() -> None:
 
 
 def test_unknown_prices_are_told_once_a_day_for_each_tenant() -> None:
-    notices = Notices()
+    notices = RefusalLog()
     with capture_logs() as logs:
         for day in (1, 1, 2):
             notices.unpriced("a", date(2026, 11, day), 7)

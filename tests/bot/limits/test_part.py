@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+from bot.answering.limits import limits_status
 from bot.domain.errors import StoreUnavailable
 from bot.domain.health import ComponentStatus
 from bot.domain.settings import Settings, load_settings
 from bot.domain.usage import Pause
-from bot.limits.part import limits_part
 from tests.bot.ledger import Ledger
 from tests.builders import NOON
 
@@ -14,7 +14,7 @@ def settings(**limits: object) -> Settings:
 
 
 async def part(configured: Settings, ledger: Ledger) -> ComponentStatus:
-    return await limits_part(configured, ledger, ledger, now=lambda: NOON)
+    return await limits_status(configured, ledger, ledger, now=lambda: NOON)
 
 
 async def test_what_is_configured_is_listed() -> None:

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from bot.answering.limit_notices import AskerNotices, RefusalLog
+from bot.answering.limits import LimitedAdmission
 from bot.domain.outcomes import refused_outcome
 from bot.domain.types import Inquiry, Message, Refusal
 from bot.domain.usage import UsageLimits
-from bot.limits.limits import LimitedAdmission
-from bot.limits.notices import AskerNotices, Notices
 from bot.store.database import Store
 from tests.bot.ledger import Door, Ledger
 from tests.bot.recorded import answered
@@ -27,7 +27,7 @@ def admission(store: Store, ledger: Ledger | None = None) -> LimitedAdmission:
         use=ledger or store.counting,
         pauses=store.pauses,
         limits=UsageLimits(per_user=2 if ledger else 0),
-        notices=Notices(),
+        notices=RefusalLog(),
         told=AskerNotices(store.notes, SLACK),
     )
 

@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from bot.domain.errors import StoreUnavailable
 from bot.domain.handoff import PERSON_REQUEST
 from bot.domain.health import ComponentStatus
+from bot.domain.person_requests import person_request_id
 from bot.domain.types import Intent, Outcome, Reply, Trace
 from bot.doors.problems import problem, problems
-from bot.escalations.repeating import wish_id
 from bot.observability.metrics import PATH, Metrics, mount_metrics
 from rag.types import ModelCall
 from tests.bot.house import LIKELY, house
@@ -52,7 +52,7 @@ def test_an_outcome_is_counted_with_its_time_and_what_it_cost() -> None:
 @pytest.mark.mended(id="ux-5")
 def test_the_press_of_a_button_is_no_answer_of_its_own() -> None:
     metrics = Metrics()
-    wish = replace(message(PERSON_REQUEST), id=wish_id("m1"))
+    wish = replace(message(PERSON_REQUEST), id=person_request_id("m1"))
 
     metrics.answered(
         wish, Outcome(Reply("Of course.", "generic"), Trace(route(Intent.HUMAN, "?"))), 5

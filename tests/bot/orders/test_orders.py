@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from bot.admission import VouchedDirectory
+from bot.answering.admission import VouchedDirectory
 from bot.chat.commands.channel_settings import (
     ChannelSettingsForm,
     InvalidSettings,

@@ -9,8 +9,8 @@ import pytest
 from bot.chat.actions import ActionRejected, ButtonQuestions, message_below
 from bot.domain.handoff import PERSON_REQUEST, person_request
 from bot.domain.outcomes import refused_outcome
+from bot.domain.person_requests import person_request_id
 from bot.domain.types import Clarification, Interaction, Message, Outcome, Person, Refusal
-from bot.escalations.repeating import wish_id
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, TRACE
@@ -71,7 +71,8 @@ async def test_the_same_wish_is_made_once_by_whomever(
 ) -> None:
     asked = await _kept(store)
     await store.work.open(
-        message_below(ASKED, wish_id(ASKED.id), BEN, text=PERSON_REQUEST, reply_to=""), "server"
+        message_below(ASKED, person_request_id(ASKED.id), BEN, text=PERSON_REQUEST, reply_to=""),
+        "server",
     )
     with pytest.raises(ActionRejected, match="already"):
         await wishing.ask_person(asked, Person("cleo"), reply_to="")
@@ -82,7 +83,7 @@ async def test_a_wish_that_a_limit_refused_was_not_asked_already(
     store: Store, wishing: ButtonQuestions
 ) -> None:
     asked = await _kept(store)
-    wish = message_below(ASKED, wish_id(ASKED.id), BEN, text=PERSON_REQUEST, reply_to="")
+    wish = message_below(ASKED, person_request_id(ASKED.id), BEN, text=PERSON_REQUEST, reply_to="")
     await _kept(store, wish, refused_outcome(wish, Refusal("Later.", "pause")))
     with pytest.raises(ActionRejected) as declined:
         await wishing.ask_person(asked, BEN, reply_to="")

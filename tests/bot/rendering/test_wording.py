@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.rendering.wording import found_passages, refusal_of, reply_of, suggestions_of
+from bot.answering.reply_text import found_passages, refusal_of, reply_of, suggestions_of
 from rag.types import Answer, Citation, Claim, Passage
 from tests.builders import NOON, chunk, passage
 

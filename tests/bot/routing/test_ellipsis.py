@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.routing.ellipsis import combine, dependence
+from bot.answering.routing.conversation import dependence, with_missing_words
 from rag.types import Turn
 
 LEAVE = (
@@ -60,13 +60,13 @@ def test_with_no_conversation_there_is_nothing_to_lean_on(text: str) -> None:
 
 
 def test_a_follow_up_is_given_the_words_it_leaves_out() -> None:
-    combined = combine("and after 15 years?", LEAVE)
+    combined = with_missing_words("and after 15 years?", LEAVE)
     assert combined.startswith("and after 15 years? (")
     assert {"annual", "leave"} <= set(combined.strip(")").split("(")[1].split())
 
 
 def test_what_the_follow_up_says_itself_is_not_repeated() -> None:
-    assert "leave" not in combine("and sick leave?", LEAVE).partition("(")[2].split()
+    assert "leave" not in with_missing_words("and sick leave?", LEAVE).partition("(")[2].split()
 
 
 def test_a_name_in_the_last_answer_is_what_they_may_stand_for() -> None:
@@ -74,7 +74,7 @@ def test_a_name_in_the_last_answer_is_what_they_may_stand_for() -> None:
         Turn("user", "how do I book a train"),
         Turn("assistant", "You can book through AdTrav or by phone."),
     )
-    assert "AdTrav" in combine("what's their number", history)
+    assert "AdTrav" in with_missing_words("what's their number", history)
 
 
 def test_while_questions_lean_on_each_other_the_first_one_says_what_it_is_about() -> None:
@@ -85,12 +85,12 @@ def test_while_questions_lean_on_each_other_the_first_one_says_what_it_is_about(
         Turn("assistant", "Nothing."),
     )
     assert {"parking", "permit"} <= set(
-        combine("and for two?", history).strip(")").split("(")[1].split()
+        with_missing_words("and for two?", history).strip(")").split("(")[1].split()
     )
 
 
 def test_an_answer_alone_gives_no_topic() -> None:
-    assert combine("and that?", (Turn("assistant", "Hello."),)) == "and that?"
+    assert with_missing_words("and that?", (Turn("assistant", "Hello."),)) == "and that?"
 
 
 @given(st.text(), st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]), st.text())))
@@ -99,5 +99,5 @@ def test_any_conversation_gives_a_question_that_begins_with_the_message(
 ) -> None:
     history = tuple(turns)
     assert dependence(text, history) in {"alone", "unsure", "leaning"}
-    combined = combine(text, history)
-    assert combined == combine(text, history)
+    combined = with_missing_words(text, history)
+    assert combined == with_missing_words(text, history)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.routing.followup import FollowUps, is_faithful
-from bot.routing.followup import leaned_on as words_from
+from bot.answering.routing.conversation import FollowUpRewriter, is_faithful
+from bot.answering.routing.conversation import rewrite_sources as words_from
 from rag.errors import ModelUnavailable
 from rag.ports import Completion, Prompt, Shape, Structured
 from rag.types import ModelCall, Turn
@@ -42,7 +42,7 @@ class RefusingModel(ScriptedModel):
 
 async def test_a_follow_up_is_rewritten_by_the_model() -> None:
     model = ScriptedModel(lambda _: "how do I get VPN error 809 solved on linux")
-    asked = await FollowUps(model).standalone("and on linux?", HISTORY)
+    asked = await FollowUpRewriter(model).standalone("and on linux?", HISTORY)
     assert asked.question == "how do I get VPN error 809 solved on linux"
     assert asked.certain
     assert [call.purpose for call in asked.calls] == ["rewrite"]
@@ -50,7 +50,7 @@ async def test_a_follow_up_is_rewritten_by_the_model() -> None:
 
 async def test_the_model_reads_the_conversation_and_the_message() -> None:
     model = ScriptedModel(lambda _: "VPN on linux")
-    await FollowUps(model).standalone("and on linux?", HISTORY)
+    await FollowUpRewriter(model).standalone("and on linux?", HISTORY)
     sent = model.prompts[0].messages[-1].content
     assert "user: how do I get VPN error 809" in sent
     assert "assistant: Use a phone hotspot." in sent
@@ -59,25 +59,25 @@ async def test_the_model_reads_the_conversation_and_the_message() -> None:
 
 async def test_quotation_marks_around_a_rewrite_are_dropped() -> None:
     model = ScriptedModel(lambda _: '"VPN error 809 on linux"')
-    asked = await FollowUps(model).standalone("and on linux?", HISTORY)
+    asked = await FollowUpRewriter(model).standalone("and on linux?", HISTORY)
     assert asked.question == "VPN error 809 on linux"
 
 
 async def test_a_new_question_asks_no_model_and_keeps_its_words() -> None:
     model = ScriptedModel(lambda _: "something else")
     text = "which laptop models can new developers choose this year"
-    asked = await FollowUps(model).standalone(text, HISTORY)
+    asked = await FollowUpRewriter(model).standalone(text, HISTORY)
     assert (asked.question, asked.certain, model.prompts) == (text, True, [])
 
 
 async def test_a_first_message_asks_no_model() -> None:
     model = ScriptedModel(lambda _: "something else")
-    asked = await FollowUps(model).standalone("and on linux?", ())
+    asked = await FollowUpRewriter(model).standalone("and on linux?", ())
     assert (asked.question, model.prompts) == ("and on linux?", [])
 
 
 async def test_without_a_model_rules_add_what_is_missing() -> None:
-    asked = await FollowUps(None).standalone("and on linux?", HISTORY)
+    asked = await FollowUpRewriter(None).standalone("and on linux?", HISTORY)
     assert (asked.question, asked.certain, asked.calls) == (BY_RULE, False, ())
 
 
@@ -92,7 +92,9 @@ async def test_without_a_model_rules_add_what_is_missing() -> None:
     ],
 )
 async def test_an_empty_or_absurd_rewrite_is_not_used(rewrite: str) -> None:
-    asked = await FollowUps(ScriptedModel(lambda _: rewrite)).standalone("and on linux?", HISTORY)
+    asked = await FollowUpRewriter(ScriptedModel(lambda _: rewrite)).standalone(
+        "and on linux?", HISTORY
+    )
     assert asked.question == BY_RULE
     assert asked.notes == ("the rewrite was not used",)
     assert len(asked.calls) == 1
@@ -100,24 +102,24 @@ async def test_an_empty_or_absurd_rewrite_is_not_used(rewrite: str) -> None:
 
 async def test_a_rewrite_that_loses_an_identifier_is_not_used() -> None:
     model = ScriptedModel(lambda _: "VPN error solved on Windows")
-    asked = await FollowUps(model).standalone("and with INC0012345?", HISTORY)
+    asked = await FollowUpRewriter(model).standalone("and with INC0012345?", HISTORY)
     assert asked.question.startswith("and with INC0012345?")
 
 
 async def test_a_refusal_falls_back_to_the_rules() -> None:
-    asked = await FollowUps(RefusingModel(lambda _: "")).standalone("and on linux?", HISTORY)
+    asked = await FollowUpRewriter(RefusingModel(lambda _: "")).standalone("and on linux?", HISTORY)
     assert asked.question == BY_RULE
 
 
 async def test_a_silent_model_falls_back_to_the_rules_and_is_noted() -> None:
-    asked = await FollowUps(SilentModel()).standalone("and on linux?", HISTORY)
+    asked = await FollowUpRewriter(SilentModel()).standalone("and on linux?", HISTORY)
     assert (asked.question, asked.calls) == (BY_RULE, ())
     assert asked.notes == ("the rewriting model did not answer",)
 
 
 async def test_a_pasted_log_is_condensed_to_its_telling_line() -> None:
     log = "10:00:01 INFO start\n10:00:02 INFO go\n10:00:03 ERROR disk full on /var: write failed"
-    asked = await FollowUps(None).standalone(log, ())
+    asked = await FollowUpRewriter(None).standalone(log, ())
     assert asked.question == "disk full on /var: write failed"
 
 
@@ -129,7 +131,7 @@ def test_a_faithful_rewrite_takes_its_words_from_the_conversation() -> None:
 @given(st.text(max_size=300), st.lists(st.text(max_size=50), max_size=4), st.text(max_size=300))
 def test_any_words_of_anyone_give_a_question(text: str, said: list[str], answer: str) -> None:
     history = tuple(Turn("user", turn) for turn in said)
-    followups = FollowUps(ScriptedModel(lambda _: answer))
+    followups = FollowUpRewriter(ScriptedModel(lambda _: answer))
     asked = asyncio.run(followups.standalone(text, history))
     assert isinstance(asked.question, str)
 
@@ -154,7 +156,7 @@ BIKE = (
 async def test_what_a_question_took_words_from_is_named(
     text: str, leaned_on: tuple[str, ...]
 ) -> None:
-    assert (await FollowUps(None).standalone(text, BIKE)).leaned_on == leaned_on
+    assert (await FollowUpRewriter(None).standalone(text, BIKE)).leaned_on == leaned_on
 
 
 @pytest.mark.mended(id="teams-1")

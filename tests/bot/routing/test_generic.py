@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.answering.routing.generic_replies import (
+    MODEL_SILENT,
+    NO_MODEL,
+    GenericAnswers,
+    without_links_and_mentions,
+)
 from bot.domain.types import Intent, Route
-from bot.routing.generic import MODEL_SILENT, NO_MODEL, GenericAnswers, harmless
 from rag.ports import Completion, Prompt
 from rag.types import Turn
 from tests.bot.routing.test_followup import SilentModel
@@ -107,7 +112,7 @@ async def test_what_a_model_pretends_to_have_done_is_not_said(line: str) -> None
     ],
 )
 def test_a_models_links_and_mentions_do_not_pass(text: str, shown: str | None) -> None:
-    assert harmless(text) == (text if shown is None else shown)
+    assert without_links_and_mentions(text) == (text if shown is None else shown)
 
 
 @given(st.text(max_size=500), st.text(max_size=500))
@@ -120,5 +125,5 @@ def test_any_message_and_any_answer_give_a_reply(text: str, answer: str) -> None
 @pytest.mark.parametrize("piece", ["[", "![x](", "(a)[", "<@"])
 def test_talk_of_any_length_is_made_harmless_quickly(piece: str) -> None:
     started = time.process_time()
-    assert len(harmless(piece * 50_000)) <= 40_000
+    assert len(without_links_and_mentions(piece * 50_000)) <= 40_000
     assert time.process_time() - started < 3

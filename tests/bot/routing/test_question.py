@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.routing.question import SEARCHABLE_CHARACTERS, condense, is_log
+from bot.answering.routing.message_text import SEARCHABLE_CHARACTERS, condense, is_log
 
 JAVA = """hey my build is dead, what do i do?
 2024-05-01 10:00:01,123 INFO [main] Starting

@@ -9,10 +9,15 @@ import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.answering.routing.classifier_training import SEED_INTENTS, load_seeds
+from bot.answering.routing.intent_classifier import (
+    IntentClassifier,
+    Thresholds,
+    TrainingRecord,
+    load_classifier,
+)
+from bot.answering.routing.router import Router, intent_of_reply
 from bot.domain.types import Intent
-from bot.routing.intents.classifier import IntentClassifier, Thresholds, Training, load_classifier
-from bot.routing.intents.seeds import LEARNT, load_seeds
-from bot.routing.router import Router, one_word
 from rag.errors import ModelUnavailable
 from rag.models.embedding.local import LocalEmbedder, open_local_embedder
 from rag.ports import Completion, Prompt
@@ -29,10 +34,10 @@ def saying(generic: float = 0.0, human: float = 0.0, *, name: str = "words@1") -
     shares = {Intent.GENERIC: generic, Intent.HUMAN: human, Intent.DOMAIN: 1 - generic - human}
     rows = {
         intent: np.append(np.zeros(WordEmbedder.dimensions), np.log(shares[intent] + 1e-9))
-        for intent in LEARNT
+        for intent in SEED_INTENTS
     }
     limits = Thresholds(generic=0.7, generic_doubt=0.4, human=0.8, human_doubt=0.3)
-    return IntentClassifier(rows, limits, Training(name, "2026-01-01", 1, "abc"))
+    return IntentClassifier(rows, limits, TrainingRecord(name, "2026-01-01", 1, "abc"))
 
 
 def answering(word: str) -> ScriptedModel:
@@ -117,7 +122,7 @@ async def test_weights_of_another_embedder_turn_the_classifier_off_with_a_warnin
     with structlog.testing.capture_logs() as logs:
         router = Router(WordEmbedder(), saying(generic=0.99, name="other@1"), None)
     assert logs[0]["event"] == "intent_classifier_off"
-    assert "bot.routing.intents.training" in logs[0]["cure"]
+    assert "bot.answering.routing.classifier_training" in logs[0]["cure"]
     assert (await router.route("what is dna", ())).intent is Intent.UNKNOWN
 
 
@@ -135,7 +140,7 @@ async def test_weights_of_another_embedder_turn_the_classifier_off_with_a_warnin
     ],
 )
 def test_anything_but_one_of_the_words_is_unknown(answer: str, intent: Intent) -> None:
-    assert one_word(answer) is intent
+    assert intent_of_reply(answer) is intent
 
 
 async def test_a_refusal_is_unknown() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.routing.smalltalk import NOTHING_SAID, SmallTalk
+from bot.answering.routing.generic_replies import NOTHING_SAID, SmallTalk
 
 TOPICS = [
     ("hi", "greeting"),

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import Select
 from sqlalchemy.dialects import sqlite
 
+from bot.answering.limit_notices import RefusalLog
+from bot.answering.limits import WINDOW, LimitedAdmission
 from bot.domain.types import Inquiry, Message
 from bot.domain.usage import Arrival, Spent, UsageLimits
-from bot.limits.limits import WINDOW, LimitedAdmission
-from bot.limits.notices import Notices
 from bot.store import limits
 from bot.store.database import Store, open_store, sqlite_url
 from bot.store.rows import Rows
@@ -92,10 +92,10 @@ async def test_the_record_and_the_plainest_way_let_the_same_messages_in(store: S
     await write(store, *asked)
     limits = UsageLimits(per_user=4, per_channel=7)
     by_record = LimitedAdmission(
-        Door(), use=store.counting, pauses=store.pauses, limits=limits, notices=Notices()
+        Door(), use=store.counting, pauses=store.pauses, limits=limits, notices=RefusalLog()
     )
     by_ledger = LimitedAdmission(
-        Door(), use=ledger, pauses=ledger, limits=limits, notices=Notices()
+        Door(), use=ledger, pauses=ledger, limits=limits, notices=RefusalLog()
     )
     decided = [await by_record.admit(message) for message in asked]
 

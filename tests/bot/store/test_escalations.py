@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, State
 from bot.domain.errors import ActRefused, EscalationTaken, InteractionUnknown
 from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.person_requests import person_request_id
 from bot.domain.types import (
     Escalation,
     Intent,
@@ -26,7 +27,6 @@ from bot.domain.types import (
     Trace,
 )
 from bot.escalations.lifecycle import SETTLED, UNSETTLED, WAITING
-from bot.escalations.repeating import wish_id
 from bot.store.database import Store, unopened
 from tests.bot.fakes import replied
 from tests.bot.recorded import answered
@@ -125,7 +125,7 @@ async def test_a_wish_about_a_follow_up_names_what_it_is_about(
     await answered(store, asked, found)
     wish = replace(asked, id="m2", text="a person please")
     if pressed:
-        wish = replace(asked, id=wish_id(asked.id), text=PERSON_REQUEST)
+        wish = replace(asked, id=person_request_id(asked.id), text=PERSON_REQUEST)
     response = Escalation("Of course.", "asked_for_human", f"{FOLLOW_UP}\nPlease!")
     handed = Outcome(response, Trace(route(Intent.HUMAN, FOLLOW_UP)))
     case_id = (await answered(store, wish, handed)).id

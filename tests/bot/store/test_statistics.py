@@ -13,6 +13,7 @@ from sqlalchemy.dialects import sqlite
 
 from bot.domain.feedback import Vote, new_feedback
 from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.person_requests import person_request_id
 from bot.domain.record_reports import (
     KINDS,
     Day,
@@ -30,7 +31,6 @@ from bot.domain.record_reports import (
 )
 from bot.domain.record_search import QuestionQuery
 from bot.domain.types import Escalation, Intent, Outcome, Reply, Response, Trace
-from bot.escalations.repeating import wish_id
 from bot.store import statistics
 from bot.store.database import Store, open_store, sqlite_url
 from bot.store.statistics import StoredStatistics
@@ -125,7 +125,7 @@ async def asked_and(store: Store, name: str, response: Response, *, pressed: boo
     asked = message(f"{name}?", message_id=name, channel=name)
     await answered(store, asked, Outcome(response, Trace(route(Intent.DOMAIN, "?"))))
     if pressed:
-        wish = replace(asked, id=wish_id(asked.id), text=PERSON_REQUEST)
+        wish = replace(asked, id=person_request_id(asked.id), text=PERSON_REQUEST)
         await answered(store, wish, Outcome(HANDED, Trace(route(Intent.HUMAN, "?"))))
 
 

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from bot.answering.asker_identity import Reader
+from bot.answering.explanations.explainer import Explainer, Explanation, PageSummary
+from bot.answering.gate import load_gate
+from bot.answering.visibility import PassageOnPage, ReadableInIndex, ReadablePassages
 from bot.domain.errors import InteractionUnknown
 from bot.domain.types import (
     Clarification,
@@ -22,12 +26,7 @@ from bot.domain.types import (
     Reply,
     Trace,
 )
-from bot.escalations.reading import IndexReading, OnPage, Readable
-from bot.gating.gate import load_gate
-from bot.readers import Reader
 from bot.store.database import Store, open_store, sqlite_url
-from bot.why.explaining import Explaining, Explanation
-from bot.why.pages import PageRead
 from rag.errors import IndexUnavailable
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.types import EVERYONE, Chunk, Page, Principal, Readers
@@ -83,8 +82,8 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await opened.close()
 
 
-def explaining(store: Store, readable: Readable) -> Explaining:
-    return Explaining(
+def explaining(store: Store, readable: ReadablePassages) -> Explainer:
+    return Explainer(
         interactions=store.interactions,
         gate=load_gate(0.65),
         readable=readable,
@@ -93,8 +92,8 @@ def explaining(store: Store, readable: Readable) -> Explaining:
 
 
 @pytest.fixture
-def why(store: Store, index: EmbeddedIndex) -> Explaining:
-    return explaining(store, IndexReading(index))
+def why(store: Store, index: EmbeddedIndex) -> Explainer:
+    return explaining(store, ReadableInIndex(index))
 
 
 def asked(text: str = "vpn error 809?", *, private: bool = False, name: str = "m1") -> Message:
@@ -108,7 +107,7 @@ def outcome(*passages: FoundPassage, confidence: float = 0.8) -> Outcome:
 
 
 async def told(
-    why: Explaining,
+    why: Explainer,
     asked_: Message,
     *,
     reader: Reader = ANYONE,
@@ -119,7 +118,7 @@ async def told(
 
 
 async def test_an_answer_is_explained_in_steps_with_how_sure_it_was_and_its_pages(
-    store: Store, why: Explaining
+    store: Store, why: Explainer
 ) -> None:
     passages = (
         found("vpn", 0, "Errors", keyword=5.0, vector=0.9),
@@ -142,12 +141,12 @@ async def test_an_answer_is_explained_in_steps_with_how_sure_it_was_and_its_page
     assert (sure.words, sure.told, sure.needed_told) == ("fairly sure", "80%", "65%")
     ways = "found by its words and by its meaning"
     address = f"{PUBLIC_URL}/pages/IT/vpn.md"
-    assert explanation.pages == (PageRead("VPN", "Errors", address, ways),)
+    assert explanation.pages == (PageSummary("VPN", "Errors", address, ways),)
     assert explanation.left_out == ""
 
 
 async def test_pages_are_named_to_those_alone_who_may_read_them_now(
-    store: Store, index: EmbeddedIndex, why: Explaining
+    store: Store, index: EmbeddedIndex, why: Explainer
 ) -> None:
     passages = (found("pay", keyword=9.0), found("vpn", 1, "VPN", vector=0.5))
     await answered(store, asked(), outcome(*passages))
@@ -165,7 +164,7 @@ async def test_pages_are_named_to_those_alone_who_may_read_them_now(
 
 
 async def test_a_passage_that_is_another_pages_text_by_now_is_left_out(
-    store: Store, why: Explaining
+    store: Store, why: Explainer
 ) -> None:
     await answered(store, asked(), outcome(replace(found("vpn", 1, "VPN"), title="Old name")))
 
@@ -176,7 +175,7 @@ async def test_a_passage_that_is_another_pages_text_by_now_is_left_out(
 
 
 async def test_five_pages_are_named_at_most_each_once_and_the_best_first(
-    store: Store, index: EmbeddedIndex, why: Explaining
+    store: Store, index: EmbeddedIndex, why: Explainer
 ) -> None:
     names = [f"p{number}" for number in range(7)]
     for name in names:
@@ -200,7 +199,7 @@ async def test_five_pages_are_named_at_most_each_once_and_the_best_first(
     ],
 )
 async def test_how_a_page_was_found_is_said(
-    store: Store, why: Explaining, signals: Mapping[str, float], words: str
+    store: Store, why: Explainer, signals: Mapping[str, float], words: str
 ) -> None:
     await answered(store, asked(), outcome(found("vpn", 0, "Errors", **signals)))
 
@@ -211,7 +210,7 @@ async def test_how_a_page_was_found_is_said(
 
 @pytest.mark.mended(id="slack-2")
 async def test_pages_of_spaces_that_are_closed_to_a_reader_are_not_named(
-    store: Store, why: Explaining
+    store: Store, why: Explainer
 ) -> None:
     await answered(store, asked(), outcome(found("vpn", 0, "Errors")))
     open_, closed = (Reader(ANYONE.principals, frozenset({space})) for space in ("IT", "FAQ"))
@@ -225,7 +224,7 @@ class Away:
     """An index that can't be asked."""
 
     async def readable(
-        self, tenant: str, found: Sequence[OnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         raise IndexUnavailable("The disk is away.")
 
@@ -246,7 +245,7 @@ async def test_while_the_index_is_away_no_page_is_named_and_that_is_said(store: 
 
 
 async def test_a_private_conversation_is_explained_to_its_asker_alone(
-    store: Store, why: Explaining
+    store: Store, why: Explainer
 ) -> None:
     await answered(store, asked(private=True), outcome(found("vpn", 0, "Errors")))
 
@@ -256,7 +255,7 @@ async def test_a_private_conversation_is_explained_to_its_asker_alone(
 
 
 async def test_what_a_channel_was_told_is_explained_to_colleagues_too(
-    store: Store, why: Explaining
+    store: Store, why: Explainer
 ) -> None:
     await answered(store, asked(), outcome(found("vpn", 0, "Errors")))
 
@@ -267,7 +266,7 @@ async def test_what_a_channel_was_told_is_explained_to_colleagues_too(
 
 
 async def test_nothing_is_told_of_another_tenant_of_what_was_withdrawn_or_never_was(
-    store: Store, why: Explaining
+    store: Store, why: Explainer
 ) -> None:
     await answered(store, asked(), outcome())
     with pytest.raises(InteractionUnknown):
@@ -283,7 +282,7 @@ async def test_nothing_is_told_of_another_tenant_of_what_was_withdrawn_or_never_
         await told(why, asked())
 
 
-async def test_what_is_still_worked_on_is_said_to_be(store: Store, why: Explaining) -> None:
+async def test_what_is_still_worked_on_is_said_to_be(store: Store, why: Explainer) -> None:
     await store.work.open(asked(), "me")
 
     explanation = await told(why, asked())
@@ -295,7 +294,7 @@ async def test_what_is_still_worked_on_is_said_to_be(store: Store, why: Explaini
 
 
 async def test_what_failed_without_an_answer_is_not_said_to_be_worked_on(
-    store: Store, why: Explaining
+    store: Store, why: Explainer
 ) -> None:
     await add_all(store, interaction_rows("lost", status="failed", posted=False))
 
@@ -306,7 +305,7 @@ async def test_what_failed_without_an_answer_is_not_said_to_be_worked_on(
 
 
 async def test_the_newest_answer_of_a_person_in_a_channel_is_explained(
-    store: Store, why: Explaining
+    store: Store, why: Explainer
 ) -> None:
     await answered(store, asked("first?"), outcome())
     await answered(store, asked("second?", name="m2"), outcome())
@@ -322,7 +321,7 @@ async def test_the_newest_answer_of_a_person_in_a_channel_is_explained(
 
 @pytest.mark.parametrize("private", [True, False])
 async def test_what_was_searched_is_told_as_it_was(
-    store: Store, why: Explaining, *, private: bool
+    store: Store, why: Explainer, *, private: bool
 ) -> None:
     nothing = Escalation("I'll ask.", "nothing_found", "vpn?", confidence=0.0)
     await answered(store, asked(private=private), replace(outcome(), response=nothing))
@@ -335,7 +334,7 @@ async def test_what_was_searched_is_told_as_it_was(
     assert "would have been enough" in words
 
 
-async def test_silence_is_explained_as_what_it_was(store: Store, why: Explaining) -> None:
+async def test_silence_is_explained_as_what_it_was(store: Store, why: Explainer) -> None:
     asked_back = Clarification("Which?", confidence=0.3)
     await answered(store, asked(), replace(outcome(), response=asked_back, silent=True))
 

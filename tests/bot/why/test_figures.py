@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bot.answering.explanations.view import figure_groups, passage_rows, weight_rows
+from bot.answering.gate import FeatureWeight
 from bot.domain.types import FoundPassage, Intent, Trace
-from bot.gating.gate import Weight
-from bot.why.figures import groups, passage_rows, weight_rows
 from rag.types import ModelCall
 from tests.builders import route
 
@@ -22,7 +22,9 @@ def call(cost: int | None) -> ModelCall:
 
 
 def rows(trace: Trace, name: str) -> dict[str, str]:
-    return next((dict(group.rows) for group in groups(trace, set()) if group.name == name), {})
+    return next(
+        (dict(group.rows) for group in figure_groups(trace, set()) if group.name == name), {}
+    )
 
 
 def trace(**more: object) -> Trace:
@@ -63,7 +65,7 @@ def test_a_column_without_anything_above_nothing_has_empty_bars(value: float) ->
     ],
 )
 def test_what_a_signal_did_is_said_in_a_word(push: float, did: str, side: str) -> None:
-    (row,) = weight_rows([Weight("coverage_first", 0.25, push)], {"coverage_first": 0.5})
+    (row,) = weight_rows([FeatureWeight("coverage_first", 0.25, push)], {"coverage_first": 0.5})
 
     assert (row.did, row.side) == (did, side)
     assert (row.cell.figure, row.cell.bar) == ("50%", 25)

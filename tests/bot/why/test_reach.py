@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.answering.asker_identity import Reader
+from bot.answering.explanations.explainer import MOST_PAGES, Explainer
+from bot.answering.gate import load_gate
+from bot.answering.visibility import ReadableInIndex
 from bot.domain.types import (
     Clarification,
     Escalation,
@@ -22,11 +26,6 @@ from bot.domain.types import (
     Source,
     Trace,
 )
-from bot.escalations.reading import IndexReading
-from bot.gating.gate import load_gate
-from bot.readers import Reader
-from bot.why.explaining import Explaining
-from bot.why.pages import MOST_PAGES
 from rag.types import EVERYONE, Chunk, Principal, Readers
 from tests.builders import NOON, chunk, message, route
 
@@ -65,7 +64,7 @@ def may_read(of_page: Readers, readers: frozenset[Principal]) -> bool:
 
 @dataclass(frozen=True)
 class Shelves:
-    """Implements bot.escalations.reading.Pages over a list."""
+    """Implements bot.answering.visibility.IndexPages over a list."""
 
     held: Sequence[Chunk]
 
@@ -136,8 +135,8 @@ def test_no_page_outside_of_what_the_reader_may_read_ever_shows(data: st.DataObj
     interaction = Interaction(
         asked.interaction_id, asked, "done", NOON, Outcome(response, trace, private)
     )
-    why = Explaining(
-        interactions=Only(interaction), gate=GATE, readable=IndexReading(Shelves(chunks))
+    why = Explainer(
+        interactions=Only(interaction), gate=GATE, readable=ReadableInIndex(Shelves(chunks))
     )
 
     explained = asyncio.run(why.explain("default", interaction.id, Reader(reader), asker_id="anna"))

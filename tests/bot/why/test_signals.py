@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.gating.careful import CAREFUL_RULE
-from bot.gating.gate import load_gate_file
-from bot.why.signals import CALLS, SIGNALS, Signal, signal_of, written
+from bot.answering.explanations.signals import CALL_NAMES, SIGNALS, Signal, format_signal, signal_of
+from bot.answering.gate import CAREFUL_RULE, load_gate_file
 from prompts.files import load_prompt
 from rag.answer.confidence import features
 from rag.answer.extractive import ExtractiveComposer
@@ -79,9 +78,9 @@ def test_a_signal_that_is_not_known_keeps_its_own_name() -> None:
     ],
 )
 def test_figures_are_written_as_they_are_read(signal: Signal, value: float, text: str) -> None:
-    assert written(signal, value) == text
+    assert format_signal(signal, value) == text
 
 
 @pytest.mark.parametrize("prompt", ["answer", "generic", "intent", "rewrite"])
 def test_every_call_of_a_model_is_named_by_what_it_was_for(prompt: str) -> None:
-    assert load_prompt(prompt).name in CALLS
+    assert load_prompt(prompt).name in CALL_NAMES

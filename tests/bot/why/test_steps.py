@@ -6,6 +6,10 @@ from datetime import date
 
 import pytest
 
+from bot.answering.explanations.steps import steps_of, title_of
+from bot.answering.explanations.view import explanation_view, feature_weights_of
+from bot.answering.gate import FeatureWeight, Gate
+from bot.answering.gate_file import Calibration, Feature, GateFile
 from bot.domain.types import (
     Clarification,
     Escalation,
@@ -17,10 +21,6 @@ from bot.domain.types import (
     Response,
     Trace,
 )
-from bot.gating.gate import Gate, Weight
-from bot.gating.gate_file import Calibration, Feature, GateFile
-from bot.why.steps import steps_of, title_of
-from bot.why.view import weights_of, why_view
 from tests.builders import route
 
 JARGON = {"chunk", "retriev", "classifier", "gate", "threshold", "embedding", "vector", "token"}
@@ -68,7 +68,7 @@ def told(
         threshold=0.65,
         notes=("the desk stopped on OperationalError",),
     )
-    return " ".join(step.text for step in why_view(Outcome(response, trace), GATE).steps)
+    return " ".join(step.text for step in explanation_view(Outcome(response, trace), GATE).steps)
 
 
 def not_answered(reason: EscalationReason, confidence: float | None = 0.2) -> Escalation:
@@ -129,7 +129,7 @@ def test_a_code_that_is_nowhere_is_named_as_the_reason() -> None:
 def test_a_pasted_log_is_not_repeated_in_full() -> None:
     pasted = Trace(route=route(Intent.DOMAIN, "error " * 500))
 
-    steps = why_view(Outcome(Reply("x", "found"), pasted), GATE).steps
+    steps = explanation_view(Outcome(Reply("x", "found"), pasted), GATE).steps
 
     assert max(len(step.text) for step in steps) < 300
 
@@ -168,7 +168,7 @@ def test_a_chance_just_under_what_is_needed_does_not_look_like_enough() -> None:
 def test_a_question_that_was_refused_by_a_limit_says_so() -> None:
     trace = Trace(route=route(Intent.UNKNOWN, "q"), notes=("limit:person",))
 
-    (step,) = why_view(Outcome(Reply("Later.", "generic", refused=True), trace), GATE).steps
+    (step,) = explanation_view(Outcome(Reply("Later.", "generic", refused=True), trace), GATE).steps
 
     assert "too much was asked" in step.text
 
@@ -179,7 +179,7 @@ def test_signals_that_were_weighed_come_with_what_they_did_strongest_first() -> 
         features={"has_claims": 1.0, "vector_best": 0.5, "tokens_lead": 0.2},
         threshold=0.65,
     )
-    view = why_view(Outcome(Reply("x", "found", confidence=0.8), trace), GATE)
+    view = explanation_view(Outcome(Reply("x", "found", confidence=0.8), trace), GATE)
 
     assert [(row.name, row.did) for row in view.weights] == [
         ("Word by word, lead over other pages", "clearly for"),
@@ -193,7 +193,7 @@ def test_signals_that_were_weighed_come_with_what_they_did_strongest_first() -> 
 def test_how_sure_it_was_is_shown_only_where_that_decided() -> None:
     for response in EVERY_RESPONSE:
         trace = Trace(route=route(Intent.DOMAIN, "q"), threshold=0.65)
-        sure = why_view(Outcome(response, trace), GATE).sure
+        sure = explanation_view(Outcome(response, trace), GATE).sure
         assert (sure is not None) == ("%" in told(response))
 
 
@@ -201,7 +201,7 @@ def test_a_question_that_was_declined_tells_no_chance() -> None:
     declined = Reply("x", "generic", refused=True, confidence=0.9)
     trace = Trace(route=route(Intent.DOMAIN, "q"), features={"tokens_lead": 0.2}, threshold=0.65)
 
-    view = why_view(Outcome(declined, trace), GATE)
+    view = explanation_view(Outcome(declined, trace), GATE)
 
     assert view.sure is None
     assert view.weights == ()
@@ -229,7 +229,7 @@ def test_an_explanation_is_called_by_what_became_of_the_question(
 def test_what_was_not_said_is_not_told_as_if_it_was(response: Response) -> None:
     trace = Trace(route=route(Intent.DOMAIN, "q"), threshold=0.65)
 
-    steps = why_view(Outcome(response, trace, silent=True), GATE).steps
+    steps = explanation_view(Outcome(response, trace, silent=True), GATE).steps
 
     (result,) = (step.text for step in steps if step.label == "Result")
     assert result.endswith("so I said nothing.")
@@ -241,7 +241,9 @@ def test_what_kept_it_silent_is_told_with_its_chance() -> None:
     trace = Trace(route=route(Intent.DOMAIN, "q"), threshold=0.65)
     unsure = Outcome(not_answered("low_confidence"), trace, silent=True)
 
-    (result,) = (step.text for step in why_view(unsure, GATE).steps if step.label == "Result")
+    (result,) = (
+        step.text for step in explanation_view(unsure, GATE).steps if step.label == "Result"
+    )
 
     assert "at 20%. I answer only from 65% up" in result
 
@@ -254,8 +256,8 @@ def test_a_question_is_yours_only_where_you_asked_it(
     trace = Trace(route=route(Intent.DOMAIN, "{asked} {x}"), features=features, threshold=0.65)
     outcome = Outcome(response, trace)
 
-    own = steps_of(outcome, weights_of(outcome, GATE), private=False)
-    others = steps_of(outcome, weights_of(outcome, GATE), private=False, own=False)
+    own = steps_of(outcome, feature_weights_of(outcome, GATE), private=False)
+    others = steps_of(outcome, feature_weights_of(outcome, GATE), private=False, own=False)
 
     assert own[0].label == "Your question"
     assert "{asked} {x}" in own[1].text
@@ -270,7 +272,7 @@ def test_what_held_it_back_speaks_of_whose_question_it_was() -> None:
     features = {"has_claims": 1.0, "coverage_first": 0.0, "tokens_lead": 1.0, "vector_best": 0.4}
     trace = Trace(route=route(Intent.DOMAIN, "q"), features=features, threshold=0.65)
     outcome = Outcome(not_answered("low_confidence"), trace)
-    weights = [Weight("coverage_first", 0.0, -1.0)]
+    weights = [FeatureWeight("coverage_first", 0.0, -1.0)]
 
     (own,) = (s.text for s in steps_of(outcome, weights, private=True) if s.label == "Missing")
     others = steps_of(outcome, weights, private=False, own=False)[-1].text

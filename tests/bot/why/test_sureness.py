@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bot.answering.explanations.steps import stated_confidence
 from bot.domain.types import Clarification, Escalation, Intent, Outcome, Reply, Response, Trace
-from bot.why.sureness import sure_of
 from tests.builders import route
 
 
@@ -32,7 +32,7 @@ def unsure(confidence: float) -> Escalation:
 def test_words_and_numbers_say_the_same(
     response: Response, threshold: float, words: str, told: str, needed: str
 ) -> None:
-    sure = sure_of(outcome(response, threshold))
+    sure = stated_confidence(outcome(response, threshold))
 
     assert sure is not None
     assert (sure.words, sure.told, sure.needed_told) == (words, told, needed)
@@ -51,4 +51,4 @@ def test_words_and_numbers_say_the_same(
     ],
 )
 def test_where_it_did_not_decide_nothing_is_said_of_it(judged: Outcome) -> None:
-    assert sure_of(judged) is None
+    assert stated_confidence(judged) is None

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from bot.answering.reply_text import MISSING_INTRO, UNSURE_INTRO
 from bot.domain.types import Clarification, Reply
-from bot.rendering.wording import NOT_SAID, UNSURE
 from tests.bot.adapters.outcomes import ANSWER, LOCAL, VPN
 from tests.conformance import desks, hearing
 from tests.conformance.case import Case
@@ -53,22 +53,24 @@ ANSWERS = (
     Case(
         "sure: nothing is said to be missing",
         desks.is_sure,
-        Asks(_809, ("From the wiki", BLOCKED, "VPN guide"), absent=(UNSURE, NOT_SAID)),
+        Asks(_809, ("From the wiki", BLOCKED, "VPN guide"), absent=(UNSURE_INTRO, MISSING_INTRO)),
     ),
     Case(
         "partial: with what the wiki doesn't say",
         desks.knows_a_part,
-        Asks(_809, (re.compile(f"{NOT_SAID}.*{desks.LACKS}"), BLOCKED), absent=(UNSURE,)),
+        Asks(
+            _809, (re.compile(f"{MISSING_INTRO}.*{desks.LACKS}"), BLOCKED), absent=(UNSURE_INTRO,)
+        ),
     ),
     Case(
         "unsure: said to be a guess, and nobody is asked",
         desks.guesses,
-        Guesses(_809, (UNSURE, BLOCKED, "VPN guide")),
+        Guesses(_809, (UNSURE_INTRO, BLOCKED, "VPN guide")),
     ),
     Case(
         "unsure in private: said to be a guess, and nobody is asked",
         desks.guesses,
-        Guesses(_809, (UNSURE, BLOCKED, "VPN guide"), private=True),
+        Guesses(_809, (UNSURE_INTRO, BLOCKED, "VPN guide"), private=True),
     ),
     Case(
         "remarks below the answer",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.types import Escalation
-from bot.rendering.wording import NOT_SAID
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, OFFERED
 from tests.conformance import desks, hearing, people, presses
 from tests.conformance.case import Case
@@ -110,7 +110,7 @@ PEOPLE = (
     Case(
         "a person asked below a part of an answer sees what it lacks",
         desks.knows_a_part,
-        HandsOn(re.compile(f"{NOT_SAID}.*{desks.LACKS}")),
+        HandsOn(re.compile(f"{MISSING_INTRO}.*{desks.LACKS}")),
     ),
     Case(
         "a person is asked below a guess",

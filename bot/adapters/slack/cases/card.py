@@ -25,6 +25,8 @@ from bot.adapters.slack.wire.actions import (
 )
 from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.adapters.slack.wire.text import escaped, escaped_label, mrkdwn
+from bot.answering.permitted_views import EarlierExchange, SearchFinding
+from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
 from bot.domain.cases import THREAD_NOT_READ, Act, CaseStep
 from bot.domain.text.markdown import clip, disarm, split, without_direction_marks
@@ -39,9 +41,7 @@ from bot.escalations.case_view import (
     state_since,
     status_text,
 )
-from bot.escalations.finding import Exchange, Finding
 from bot.escalations.lifecycle import display_name
-from bot.rendering.wording import NOT_SAID
 
 BUTTONS: Mapping[Act, str] = {
     "claim": CASE_CLAIM,
@@ -139,12 +139,12 @@ def _where(message: Message, ways: Ways) -> str:
     return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
 
 
-def _missing(finding: Finding | None) -> list[str]:
+def _missing(finding: SearchFinding | None) -> list[str]:
     """Return what the answer that was given says that the pages lack."""
-    return [f"*{NOT_SAID}* {_line(finding.missing)}"] if finding and finding.missing else []
+    return [f"*{MISSING_INTRO}* {_line(finding.missing)}"] if finding and finding.missing else []
 
 
-def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[str]:
+def _pages(finding: SearchFinding | None, ways: Ways, now: datetime) -> list[str]:
     """Return what was found and everyone may read, in pieces that a section takes."""
     if finding is None:
         return []
@@ -158,7 +158,7 @@ def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[str]:
     return [part for part in split(listed, SECTION_LIMIT) if part]
 
 
-def _lines(finding: Finding, ways: Ways) -> Sequence[SourceLine]:
+def _lines(finding: SearchFinding, ways: Ways) -> Sequence[SourceLine]:
     lines = offered_pages(finding.suggestions[:_MOST_PAGES])
     found = zip(lines, finding.suggestions, strict=False)
     return [_linked(line, public_link(source.url, ways.public_url)) for line, source in found]
@@ -168,13 +168,13 @@ def _linked(line: SourceLine, url: str) -> SourceLine:
     return replace(line, number=None, url=web_url(url))
 
 
-def _before(exchanges: Sequence[Exchange]) -> list[str]:
+def _before(exchanges: Sequence[EarlierExchange]) -> list[str]:
     if not exchanges:
         return []
     return ["\n".join(["*Said so far*", *map(_exchange, exchanges)])]
 
 
-def _exchange(exchange: Exchange) -> str:
+def _exchange(exchange: EarlierExchange) -> str:
     answer = "_an answer from pages that not everyone may read_"
     if not exchange.withheld:
         answer = _line(_QUOTED.sub("", exchange.answer)) or "_no answer_"

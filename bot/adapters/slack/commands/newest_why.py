@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from bot.adapters.slack.commands.commanding import Command
 from bot.adapters.slack.pressed.why import WhyModals
+from bot.answering.asker_identity import ReaderLookup
+from bot.answering.explanations.explainer import NOTHING_YET, Explanation
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.types import CommandCaller
 from bot.domain.concurrency import BackgroundTasks
-from bot.readers import Readers
-from bot.why.explaining import NOTHING_YET, Explanation
 
 
 class NewestWhy:
     """Implements bot.adapters.slack.commands.commands.Opens."""
 
     def __init__(
-        self, *, office: ChatContext, readers: Readers, modals: WhyModals, errands: BackgroundTasks
+        self,
+        *,
+        office: ChatContext,
+        readers: ReaderLookup,
+        modals: WhyModals,
+        errands: BackgroundTasks,
     ) -> None:
         self._office = office
         self._readers = readers

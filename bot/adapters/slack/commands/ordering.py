@@ -18,12 +18,12 @@ from bot.adapters.slack.pressed.why import WhyModals
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.permalinks import Permalinks
+from bot.answering.asker_identity import ReaderLookup
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
 from bot.domain.concurrency import BackgroundTasks
-from bot.readers import Readers
 
 
 def followers_of(
@@ -66,7 +66,7 @@ def command_listeners(
     open_spaces = channel.settings.slack_outsider_spaces
     why = NewestWhy(
         office=office,
-        readers=Readers(channel, office.directory, open_spaces=open_spaces),
+        readers=ReaderLookup(channel, office.directory, open_spaces=open_spaces),
         modals=WhyModals(modals),
         errands=errands,
     )

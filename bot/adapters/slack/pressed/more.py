@@ -8,11 +8,11 @@ from slack_bolt.app.async_app import AsyncApp
 
 from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.wire.actions import MORE
+from bot.answering.asker_identity import ReaderLookup
+from bot.answering.permitted_views import PrivateAnswers
 from bot.chat.actions import ActionRejected, ActionTargets, interaction_named
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.types import Message, Reply
-from bot.fuller import FullerReplies
-from bot.readers import Readers
 
 _ANOTHERS = "That is for the one who asked. Ask me yourself, and you get what you may read."
 
@@ -31,8 +31,8 @@ class More:
         *,
         subjects: ActionTargets,
         presses: Presses,
-        readers: Readers,
-        fuller: FullerReplies,
+        readers: ReaderLookup,
+        fuller: PrivateAnswers,
         whispers: Whispers,
         errands: BackgroundTasks,
     ) -> None:

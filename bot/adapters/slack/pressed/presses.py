@@ -21,11 +21,11 @@ from bot.adapters.slack.pressed.wishes import Wishes
 from bot.adapters.slack.showing.asides import Asides
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.showing.posting import Poster
+from bot.answering.asker_identity import ReaderLookup
 from bot.chat.actions import ButtonQuestions, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.votes import AnswerVotes, ReactionVotes
 from bot.domain.concurrency import BackgroundTasks
-from bot.readers import Readers
 
 
 def presses(
@@ -35,7 +35,7 @@ def presses(
     client, caller, tenant = channel.client, channel.caller, office.tenant
     asides, modals = Asides(client), Modals(client, caller)
     open_spaces = channel.settings.slack_outsider_spaces
-    readers = Readers(channel, office.directory, open_spaces=open_spaces)
+    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
     taking = Presses(asides, errands)
     subjects = subjects_of(
         tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues

@@ -13,9 +13,9 @@ from bot.adapters.slack.pressed import why_view
 from bot.adapters.slack.pressed.pressing import Press, Presses
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.actions import WHY
+from bot.answering.explanations.explainer import Explanation
 from bot.chat.actions import LATER, ActionTargets, ExplainAction, interaction_named
 from bot.domain.errors import BotError, InteractionUnknown
-from bot.why.explaining import Explanation
 
 _SOON_SECONDS = 0.8
 """What takes longer is announced, while the trigger is still good."""

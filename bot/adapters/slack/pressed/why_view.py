@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from bot.adapters.slack.showing.blocks import SECTION_LIMIT, Block, context, section, words
 from bot.adapters.slack.wire.actions import WHY_VIEW
 from bot.adapters.slack.wire.text import escaped, escaped_label
+from bot.answering.explanations.explainer import Explanation, PageSummary
+from bot.answering.explanations.steps import StatedConfidence
 from bot.chat.response_view import web_url
 from bot.domain.text.markdown import clip, split
-from bot.why.explaining import Explanation
-from bot.why.pages import PageRead
-from bot.why.sureness import Sure
 
 _TITLE_LIMIT = 24
 _MOST_BLOCKS = 100
@@ -54,11 +53,11 @@ def _sections(heading: str, text: str) -> Iterator[Block]:
     yield from (section(escaped(part)) for part in rest)
 
 
-def _sure(sure: Sure) -> str:
+def _sure(sure: StatedConfidence) -> str:
     return f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
 
 
-def _pages(pages: Sequence[PageRead]) -> Iterator[Block]:
+def _pages(pages: Sequence[PageSummary]) -> Iterator[Block]:
     yield section("*Pages I read*")
     for page in pages:
         where = f" \u203a {page.section}" if page.section else ""

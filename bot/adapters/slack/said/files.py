@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.attachments.taking import fetching, taken
+from bot.answering.attachments import download_errors, downloaded_bytes
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import Attachment
 
@@ -36,9 +36,11 @@ class Files:
     async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
         """Return a file. Raises DeliveryFailed, also for one above ``most`` bytes."""
         self._check(attachment)
-        with fetching(attachment):
+        with download_errors(attachment):
             async with self._asked(attachment) as response:
-                return await taken(attachment, response, most=most, host="Slack", cure=_CURE)
+                return await downloaded_bytes(
+                    attachment, response, most=most, host="Slack", cure=_CURE
+                )
 
     def _check(self, attachment: Attachment) -> None:
         if not attachment.place:

@@ -7,8 +7,8 @@ from typing import assert_never
 
 from bot.adapters.slack.showing.blocks import Block, actions, button, words
 from bot.adapters.slack.wire.actions import ASK_PERSON, FEEDBACK, MORE, OPTION, WHY
+from bot.answering.explanations.steps import title_of
 from bot.domain.types import Clarification, Escalation, InteractionId, Outcome, Reply
-from bot.why.steps import title_of
 
 _MOST_OPTIONS = 4
 

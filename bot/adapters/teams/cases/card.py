@@ -14,6 +14,8 @@ from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json, kind_of
 from bot.adapters.teams.wire.reference import read_reference
 from bot.adapters.teams.wire.text import teams_label, without_functions
+from bot.answering.permitted_views import EarlierExchange, SearchFinding
+from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
 from bot.domain.cases import THREAD_NOT_READ, CaseStep
 from bot.domain.text.formatting import freshness
@@ -29,9 +31,7 @@ from bot.escalations.case_view import (
     state_since,
     status_text,
 )
-from bot.escalations.finding import Exchange, Finding
 from bot.escalations.lifecycle import display_name
-from bot.rendering.wording import NOT_SAID
 
 _QUESTION_LIMIT = 2_000
 _QUESTION_BYTES = 7_000
@@ -131,15 +131,15 @@ def _shared(message: Message) -> str:
     return "Asked in a group chat" if chat else "Asked in a channel"
 
 
-def _missing(finding: Finding | None) -> list[Json]:
+def _missing(finding: SearchFinding | None) -> list[Json]:
     """Return what the answer that was given says that the pages lack."""
     if finding is None or not finding.missing:
         return []
     said = clip(uncoded(finding.missing), _LINE_LENGTH)
-    return [lines((NOT_SAID, _BOLD), (f" {said}", {}))]
+    return [lines((MISSING_INTRO, _BOLD), (f" {said}", {}))]
 
 
-def _pages(finding: Finding | None, ways: Ways, now: datetime) -> list[Json]:
+def _pages(finding: SearchFinding | None, ways: Ways, now: datetime) -> list[Json]:
     """Return what was found and everyone may read."""
     if finding is None:
         return []
@@ -162,11 +162,11 @@ def _page(page: SourceLine, source: Source, ways: Ways, now: datetime) -> Json:
     return _together([name, plain(about, **_SUBTLE)] if about else [name])
 
 
-def _before(exchanges: Sequence[Exchange]) -> list[Json]:
+def _before(exchanges: Sequence[EarlierExchange]) -> list[Json]:
     return [_heading("Said so far"), *map(_exchange, exchanges)] if exchanges else []
 
 
-def _exchange(exchange: Exchange) -> Json:
+def _exchange(exchange: EarlierExchange) -> Json:
     answer = clip(uncoded(_QUOTED.sub("", exchange.answer)), _LINE_LENGTH) or "no answer"
     if exchange.withheld:
         answer = "an answer from pages that not everyone may read"

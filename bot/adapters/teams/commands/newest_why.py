@@ -7,14 +7,14 @@ from bot.adapters.teams.pressed.why_view import explained, title_of
 from bot.adapters.teams.showing.elements import opens, with_card
 from bot.adapters.teams.wire.actions import WHY
 from bot.adapters.teams.wire.body import Json
+from bot.answering.asker_identity import ReaderLookup
+from bot.answering.explanations.explainer import NOTHING_YET
 from bot.chat.actions import ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.types import CommandCaller
 from bot.chat.votes import can_be_rated
 from bot.domain.errors import InteractionUnknown
 from bot.domain.types import Message
-from bot.readers import Readers
-from bot.why.explaining import NOTHING_YET
 
 SAY_WHAT_WAS_WRONG = "Say what was wrong"
 
@@ -25,7 +25,7 @@ class NewestWhy:
     All who see the conversation may read the answer, so it is bounded as below every answer.
     """
 
-    def __init__(self, office: ChatContext, readers: Readers) -> None:
+    def __init__(self, office: ChatContext, readers: ReaderLookup) -> None:
         self._office = office
         self._why = ExplainAction(office, readers)
 

@@ -15,11 +15,11 @@ from bot.adapters.teams.commands.people_rooms import PeopleRooms
 from bot.adapters.teams.commands.reindexing import Reindexing
 from bot.adapters.teams.commands.run_screen import RunScreen
 from bot.adapters.teams.commands.standing import Standing
+from bot.answering.asker_identity import ReaderLookup
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLeases, process_owner
 from bot.chat.commands.run_message import Clock
-from bot.readers import Readers
 
 
 def followers_of(
@@ -53,7 +53,7 @@ def command_listeners(
         errands=channel.errands,
     )
     open_spaces = channel.settings.teams_outsider_spaces
-    readers = Readers(channel, office.directory, open_spaces=open_spaces)
+    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
     commands = Commands(
         office=office,
         orderers=orderers,

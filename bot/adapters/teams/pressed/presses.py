@@ -12,10 +12,10 @@ from bot.adapters.teams.pressed.reactions import Reactions
 from bot.adapters.teams.pressed.reasons import Reasons
 from bot.adapters.teams.pressed.why import Why
 from bot.adapters.teams.pressed.wishes import Wishes
+from bot.answering.asker_identity import ReaderLookup
 from bot.chat.actions import ActionTargets, ButtonQuestions, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.votes import AnswerVotes, ReactionVotes
-from bot.readers import Readers
 
 
 def presses(channel: TeamsChannel, office: ChatContext) -> Sequence[Registers]:
@@ -31,7 +31,7 @@ def presses(channel: TeamsChannel, office: ChatContext) -> Sequence[Registers]:
     reacting = ReactionVotes(platform="teams", tenant=tenant, judging=judging, notes=office.notes)
     wishing = ButtonQuestions(interactions=interactions, inbox=office.inbox)
     open_spaces = channel.settings.teams_outsider_spaces
-    readers = Readers(channel, office.directory, open_spaces=open_spaces)
+    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
     return (
         FeedbackLoop(tenant=tenant, answers=answers, judging=judging, subjects=subjects),
         Reactions(answers=answers, reacting=reacting, subjects=subjects),

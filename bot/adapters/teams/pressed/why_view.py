@@ -8,11 +8,10 @@ from bot.adapters.teams.showing.elements import card, text_block
 from bot.adapters.teams.showing.sizes import ROOM, size
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import card_plain
+from bot.answering.explanations.explainer import Explanation, PageSummary
+from bot.answering.explanations.steps import StatedConfidence
 from bot.chat.response_view import web_url
 from bot.domain.text.markdown import clip
-from bot.why.explaining import Explanation
-from bot.why.pages import PageRead
-from bot.why.sureness import Sure
 
 _TITLE_LENGTH = 60
 _HEADING_LENGTH = 80
@@ -67,11 +66,11 @@ def _below(text: str) -> Json:
     return text_block(text, spacing="None")
 
 
-def _sure(sure: Sure) -> str:
+def _sure(sure: StatedConfidence) -> str:
     return f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
 
 
-def _page(page: PageRead) -> str:
+def _page(page: PageSummary) -> str:
     where = f" \u203a {page.section}" if page.section else ""
     label = card_plain(clip(f"{page.title}{where}", _PAGE_LENGTH))
     url = web_url(page.url)

@@ -9,7 +9,7 @@ import aiohttp
 from yarl import URL
 
 from bot.adapters.teams.wire.attached import INLINE
-from bot.attachments.taking import fetching, taken
+from bot.answering.attachments import download_errors, downloaded_bytes
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import Attachment
 
@@ -43,7 +43,7 @@ class Files:
         """
         if attachment.place.startswith(INLINE):
             return _inline(attachment, most)
-        with fetching(attachment):
+        with download_errors(attachment):
             async with aiohttp.ClientSession(
                 connector=self._connector(), cookie_jar=aiohttp.DummyCookieJar(), timeout=_TIMEOUT
             ) as session:
@@ -55,7 +55,9 @@ async def _fetched(session: aiohttp.ClientSession, attachment: Attachment, most:
     for _ in range(_MOST_ADDRESSES):
         async with session.get(url, headers=_UNPACKED, allow_redirects=False) as response:
             if response.status not in _REDIRECTS:
-                return await taken(attachment, response, most=most, host="SharePoint", cure=_CURE)
+                return await downloaded_bytes(
+                    attachment, response, most=most, host="SharePoint", cure=_CURE
+                )
             url = _checked(attachment, response.headers.get("Location", ""), url)
     raise DeliveryFailed(f"File {attachment.name!r}: SharePoint leads from place to place.")
 

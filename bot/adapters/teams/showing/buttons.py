@@ -7,9 +7,9 @@ from typing import assert_never
 from bot.adapters.teams.showing.elements import opens, press
 from bot.adapters.teams.wire.actions import OPTION, PERSON, WHY
 from bot.adapters.teams.wire.body import Json
+from bot.answering.explanations.steps import title_of
 from bot.domain.text.markdown import clip
 from bot.domain.types import Clarification, Escalation, InteractionId, Outcome, Reply
-from bot.why.steps import title_of
 
 MOST = 6
 """Teams shows six buttons of a card side by side; more would hide behind a menu."""

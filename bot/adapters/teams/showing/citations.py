@@ -9,10 +9,10 @@ from datetime import datetime
 from bot.adapters.teams.showing.sizes import size
 from bot.adapters.teams.wire.body import Json
 from bot.adapters.teams.wire.text import teams_label, teams_plain
+from bot.answering.reply_text import tables_as_text
 from bot.chat.response_view import SourceLine
 from bot.domain.text.formatting import freshness, superseded_text, updated_text
 from bot.domain.text.markdown import clip
-from bot.rendering.wording import readable
 
 _MOST = 10
 _BUDGET = 8_000
@@ -73,11 +73,11 @@ def _citation(number: int, line: SourceLine, now: datetime) -> Json:
 
 def _abstract(line: SourceLine) -> str:
     """Return the quote in short; where that would cut off the line that answers, from there on."""
-    short = clip(readable(line.quote), _ABSTRACT_LENGTH)
-    answering = clip(readable(line.line), _ABSTRACT_LENGTH)
+    short = clip(tables_as_text(line.quote), _ABSTRACT_LENGTH)
+    answering = clip(tables_as_text(line.line), _ABSTRACT_LENGTH)
     if answering.rstrip("\u2026") in short or line.line not in line.quote:
         return short
-    return clip(readable(line.quote[line.quote.index(line.line) :]), _ABSTRACT_LENGTH)
+    return clip(tables_as_text(line.quote[line.quote.index(line.line) :]), _ABSTRACT_LENGTH)
 
 
 def _line(line: SourceLine, now: datetime) -> str:

@@ -11,13 +11,13 @@ from urllib.parse import quote
 import pytest
 
 from bot.adapters.board.words import LEVELS, OFFERED
+from bot.answering.explanations.signals import PASSAGE_SIGNALS
+from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.feedback import new_feedback
 from bot.domain.outcomes import refused_outcome
 from bot.domain.types import Clarification, PostedRef, Refusal, Reply
-from bot.rendering.wording import NOT_SAID
 from bot.store.database import Store
 from bot.store.search import StoredSearches
-from bot.why.signals import FOUND_BY
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.work_app import (
     CALL,
@@ -77,7 +77,7 @@ async def test_the_list_and_the_record_say_how_sure_an_answer_was(desk: Desk, st
 async def test_what_an_answer_lacks_is_withheld_with_a_page_that_was_read(
     desk: Desk, store: Store
 ) -> None:
-    said = f"It is blocked [1].\n\n{NOT_SAID} {SECRET}"
+    said = f"It is blocked [1].\n\n{MISSING_INTRO} {SECRET}"
     part = replace(SURE, text=said, confidence_level="partial", missing=SECRET)
     recorded = await ask(store, response=part, private=part)
 
@@ -226,7 +226,7 @@ async def test_scores_of_the_search_are_on_the_record_for_admins_alone(
         plain(await desk.of(who).get(f"{LIST}/{recorded.id}")) for who in ("anna", "admin")
     ]
 
-    for score in (FOUND_BY["keyword"], "Strength of the best passage 90% score_best"):
+    for score in (PASSAGE_SIGNALS["keyword"], "Strength of the best passage 90% score_best"):
         assert score not in expert
         assert score in admin
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from bot.adapters.board.shown import response_view
+from bot.answering.asker_identity import Reader
+from bot.answering.visibility import PassageOnPage, Visibility, visibility_of
 from bot.domain.types import Clarification, Escalation, Reply, Response, Source
-from bot.escalations.reading import OnPage, Sight, sight_of
-from bot.readers import Reader
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, Principal
 from tests.builders import chunk
@@ -19,7 +19,7 @@ PAGE = chunk("Use port 4500. Ask Bea.", section="Ports")
 CITED = Source(
     PAGE.id, PAGE.page_id, PAGE.title, "", PAGE.section, "Use port 4500.", None, 1.0, "folder", ""
 )
-SEEING = Sight({PAGE.id: PAGE})
+SEEING = Visibility({PAGE.id: PAGE})
 
 
 def quoting(*sources: Source) -> Reply:
@@ -30,7 +30,7 @@ class Away:
     """An index that can't be asked."""
 
     async def readable(
-        self, tenant: str, found: Sequence[OnPage], readers: frozenset[Principal]
+        self, tenant: str, found: Sequence[PassageOnPage], readers: frozenset[Principal]
     ) -> Mapping[str, Chunk]:
         raise IndexUnavailable("The disk is away.")
 
@@ -48,7 +48,7 @@ class Away:
 def test_an_answer_is_shown_while_its_quotes_are_on_pages_that_may_be_read(
     page: Chunk, *, seen: bool
 ) -> None:
-    assert Sight({page.id: page}).shows(quoting(CITED)) is seen
+    assert Visibility({page.id: page}).shows(quoting(CITED)) is seen
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_of_what_could_be_meant_only_pages_that_may_be_read_are_named() -> None:
 
 
 def test_what_is_said_at_a_hand_over_names_no_page() -> None:
-    assert Sight().shows(Escalation("Shall I ask?", "nothing_found", "vpn?", (CITED,)))
+    assert Visibility().shows(Escalation("Shall I ask?", "nothing_found", "vpn?", (CITED,)))
 
 
 def test_pages_that_may_not_be_read_are_counted_and_left_out() -> None:
@@ -80,7 +80,7 @@ def test_pages_that_may_not_be_read_are_counted_and_left_out() -> None:
 
 
 async def test_while_the_index_is_away_nothing_is_seen() -> None:
-    blind = await sight_of(Away(), "default", [CITED], Reader(frozenset({EVERYONE})))
+    blind = await visibility_of(Away(), "default", [CITED], Reader(frozenset({EVERYONE})))
 
     assert blind.blind
     assert not blind.shows(quoting(CITED))

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from bot.adapters.board.queue import case_lines, empty, queue_query, tab_of
 from bot.adapters.board.work import ACTS, allowed, work_view
+from bot.answering.permitted_views import SearchFinding
 from bot.domain.cases import Actor, Case, CaseStatus, CaseStep, State
 from bot.domain.errors import ActRefused
 from bot.domain.types import EscalationReason, InteractionId
 from bot.escalations.case_view import CaseView
-from bot.escalations.finding import Finding
 from bot.escalations.lifecycle import after
 from tests.bot.adapters.outcomes import VPN
 from tests.builders import NOON
@@ -104,7 +104,7 @@ def test_it_says_that_nothing_was_looked_up_only_where_that_is_so(
     reason: EscalationReason, gate: str, *, told: bool
 ) -> None:
     case = replace(CASE, reason=reason)
-    found = Finding(InteractionId("i0"), "Where?", gate, 0.24 if gate else None, 0.65)
+    found = SearchFinding(InteractionId("i0"), "Where?", gate, 0.24 if gate else None, 0.65)
 
     view = work_view(CaseView(case, (), found, ()), ANNA, NOON, HALF_AN_HOUR)
 
@@ -117,7 +117,9 @@ def test_it_says_that_nothing_was_looked_up_only_where_that_is_so(
 @pytest.mark.mended(id="ux-5")
 @pytest.mark.parametrize(("quote", "goes_on"), [("Ask at the", True), ("Ask at 12.", False)])
 def test_a_quote_that_ends_within_a_sentence_says_so(quote: str, *, goes_on: bool) -> None:
-    found = Finding(InteractionId("i1"), "Where?", "", None, None, (replace(VPN, quote=quote),))
+    found = SearchFinding(
+        InteractionId("i1"), "Where?", "", None, None, (replace(VPN, quote=quote),)
+    )
 
     view = work_view(CaseView(CASE, (), found, ()), ANNA, NOON, HALF_AN_HOUR)
 

@@ -14,6 +14,7 @@ from aiohttp.typedefs import Handler
 
 from bot.adapters.board.frame import mount_frame
 from bot.adapters.board.working import mount_work
+from bot.answering.visibility import ReadableInIndex
 from bot.domain.record_search import Searches
 from bot.domain.settings import load_settings
 from bot.domain.types import (
@@ -33,7 +34,6 @@ from bot.domain.users import SignedIn
 from bot.doors.doors import mount_doors
 from bot.doors.identity import SIGNED_IN
 from bot.escalations.casework import Casework, QuestionLinks
-from bot.escalations.reading import IndexReading
 from bot.store.database import Store
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
@@ -104,7 +104,7 @@ TOLD_ALL = Reply(f"It is so [1], see {SECRET} [2].", "answer", (source(OPEN), so
 
 @dataclass
 class Shelf:
-    """Implements bot.escalations.reading.Pages over two pages; may be away."""
+    """Implements bot.answering.visibility.IndexPages over two pages; may be away."""
 
     held: Sequence[Chunk] = (OPEN, CLOSED)
     away: bool = field(default=False)
@@ -205,7 +205,7 @@ def board_app(
     app.middlewares.append(_signed_in)
     mount_frame(app)
     shelf = shelf or Shelf()
-    readable = IndexReading(shelf)
+    readable = ReadableInIndex(shelf)
     mount_work(
         app,
         tenant=tenant,

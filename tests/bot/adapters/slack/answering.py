@@ -11,10 +11,10 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.endpoint import mount
-from bot.admission import Admission, VouchedDirectory
+from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.asker_identity import AskerIdentification
 from bot.domain.ports import AnswersInquiries, Inbox
 from bot.domain.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
-from bot.introductions import Introductions
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.saying import PAGE, TENANT, Says
@@ -120,7 +120,7 @@ async def bot_at(
 ) -> AsyncIterator[Bot]:
     """Start a bot; its desk says what a test tells it to, unless there is another."""
     said, pages = Says(), ReadsPages(PAGE)
-    introductions = Introductions(
+    introductions = AskerIdentification(
         {"slack": channel}, open_spaces={"slack": frozenset({"IT"})}, notes=store.notes
     )
     admission = Admission(

@@ -12,10 +12,10 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.endpoint import mount
-from bot.admission import Admission, VouchedDirectory
+from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.asker_identity import AskerIdentification
 from bot.domain.ports import AnswersInquiries, Inbox
 from bot.domain.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
-from bot.introductions import Introductions
 from bot.store.database import Store
 from tests.bot.adapters.saying import PAGE, TENANT, Says
 from tests.bot.adapters.teams.server import FakeTeams
@@ -96,7 +96,7 @@ async def bot_at(
 ) -> AsyncIterator[Bot]:
     """Start a bot; its desk says what a test tells it to, unless there is another."""
     said, pages = Says(), ReadsPages(PAGE)
-    introductions = Introductions(
+    introductions = AskerIdentification(
         {"teams": channel}, open_spaces={"teams": frozenset({"IT"})}, notes=store.notes
     )
     admission = Admission(

@@ -13,7 +13,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient
 
 from bot.adapters.web.pages import WebChat
-from bot.admission import Admission, VouchedDirectory
+from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.gate import load_gate
+from bot.answering.visibility import ReadablePassages
 from bot.domain.ports import AnswersInquiries, ReportStage
 from bot.domain.settings import load_settings
 from bot.domain.types import (
@@ -30,8 +32,6 @@ from bot.domain.types import (
 )
 from bot.doors.doors import mount_doors
 from bot.doors.identity import person_of
-from bot.escalations.reading import Readable
-from bot.gating.gate import load_gate
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from rag.types import Chunk, Principal
@@ -95,7 +95,7 @@ async def chat_app(
     desk: AnswersInquiries,
     *,
     drain_seconds: float = 5,
-    readable: Readable | None = None,
+    readable: ReadablePassages | None = None,
 ) -> AsyncIterator[web.Application]:
     """Join the chat as the server does, but with a stand-in for the desk."""
     admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)

@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from bot.adapters.web.view import ExchangeView, exchange_view
+from bot.answering.reply_text import UNSURE_INTRO
+from bot.answering.visibility import Visibility
 from bot.domain.types import (
     Activity,
     Escalation,
@@ -19,8 +21,6 @@ from bot.domain.types import (
     Trace,
 )
 from bot.domain.types import Intent as Intents
-from bot.escalations.reading import Sight
-from bot.rendering.wording import UNSURE
 from tests.bot.adapters.web.stand_in import SOURCE
 from tests.builders import NOON, chunk, message, route
 
@@ -34,7 +34,7 @@ def answered(response: Response) -> Interaction:
 def shown(interaction: Interaction, activity: Activity | None = None) -> ExchangeView:
     """Return the view for one who may read the page."""
     page = chunk(SOURCE.quote, chunk_id=SOURCE.chunk_id, page_id=SOURCE.page_id)
-    return exchange_view(interaction, Sight({page.id: page}), activity=activity)
+    return exchange_view(interaction, Visibility({page.id: page}), activity=activity)
 
 
 def test_an_opened_source_shows_and_leads_to_the_line_that_answers() -> None:
@@ -111,13 +111,17 @@ def test_a_long_question_is_named_by_its_beginning() -> None:
 
 def test_a_guess_is_said_once_to_be_one_and_offers_a_person_and_thumbs() -> None:
     guess = Reply(
-        f"{UNSURE}:\n\n> {SOURCE.quote} [1]", "found", (SOURCE,), 0.5, confidence_level="unsure"
+        f"{UNSURE_INTRO}:\n\n> {SOURCE.quote} [1]",
+        "found",
+        (SOURCE,),
+        0.5,
+        confidence_level="unsure",
     )
 
     view = shown(answered(guess))
 
-    assert (view.heading, view.level) == (UNSURE, "unsure")
-    assert UNSURE not in view.html
+    assert (view.heading, view.level) == (UNSURE_INTRO, "unsure")
+    assert UNSURE_INTRO not in view.html
     assert SOURCE.quote in view.html
     assert view.can_ask_person
     assert view.rateable

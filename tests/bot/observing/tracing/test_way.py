@@ -6,14 +6,14 @@ from pathlib import Path
 
 from opentelemetry.trace import StatusCode
 
+from bot.answering.desk import Desk
+from bot.answering.gate import load_gate
+from bot.answering.routing.generic_replies import GenericAnswers
+from bot.answering.routing.router import Router
 from bot.app.components import Components, open_components
-from bot.desk import Desk
 from bot.domain.handoff import HandoffWording
 from bot.domain.types import Delivery, Escalation, Message, Outcome, Reply, Stage
-from bot.gating.gate import load_gate
 from bot.observability.tracing import deliver_span, interaction_span
-from bot.routing.generic import GenericAnswers
-from bot.routing.router import Router
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
 from rag.errors import ModelUnavailable

@@ -7,9 +7,14 @@ import numpy as np
 import pytest
 import structlog
 
+from bot.answering.routing.classifier_training import SEED_INTENTS, fingerprint, load_seeds
+from bot.answering.routing.intent_classifier import (
+    IntentClassifier,
+    Thresholds,
+    TrainingRecord,
+    load_classifier,
+)
 from bot.domain.types import Intent
-from bot.routing.intents.classifier import IntentClassifier, Thresholds, Training, load_classifier
-from bot.routing.intents.seeds import LEARNT, fingerprint, load_seeds
 from rag.models.embedding.local import LocalEmbedder
 
 LIMITS = Thresholds(0.7, 0.4, 0.8, 0.3)
@@ -17,11 +22,11 @@ LIMITS = Thresholds(0.7, 0.4, 0.8, 0.3)
 
 def classifier(dimensions: int = 3) -> IntentClassifier:
     rows = np.eye(3, dimensions + 1)
-    weights = {intent: rows[number] * 5 for number, intent in enumerate(LEARNT)}
-    return IntentClassifier(weights, LIMITS, Training("words@1", "2026-01-01", 3, "abc"))
+    weights = {intent: rows[number] * 5 for number, intent in enumerate(SEED_INTENTS)}
+    return IntentClassifier(weights, LIMITS, TrainingRecord("words@1", "2026-01-01", 3, "abc"))
 
 
-@pytest.mark.parametrize(("row", "intent"), list(enumerate(LEARNT)))
+@pytest.mark.parametrize(("row", "intent"), list(enumerate(SEED_INTENTS)))
 def test_the_nearest_intent_gets_the_largest_share(row: int, intent: Intent) -> None:
     shares = classifier().probabilities(np.eye(3, dtype=np.float32)[row])
     assert max(shares, key=shares.__getitem__) is intent
@@ -68,5 +73,5 @@ def test_the_shipped_weights_fit_the_shipped_embedder() -> None:
 
 
 def test_the_weights_are_plain_json_that_can_be_compared() -> None:
-    path = Path(__file__).parents[4] / "bot/routing/intents/weights.json"
+    path = Path(__file__).parents[4] / "bot/answering/routing/weights.json"
     assert set(json.loads(path.read_text())) == {"version", "training", "thresholds", "weights"}

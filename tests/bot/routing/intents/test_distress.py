@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.routing.intents.human import HumanRequests
+from bot.answering.routing.intent_rules import HumanRequests
 
 DANGER = """
 I want to kill myself

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.routing.intents.human import HumanRequests
+from bot.answering.routing.intent_rules import HumanRequests
 
 REQUESTS = """
 can I talk to a human?

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.routing.intents.plain import clauses, plain, shortened, without_mentions
+from bot.answering.routing.message_text import (
+    clauses,
+    normalized,
+    without_letter_runs,
+    without_mentions,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +28,7 @@ from bot.routing.intents.plain import clauses, plain, shortened, without_mention
     ],
 )
 def test_what_looks_alike_becomes_alike(text: str, expected: str) -> None:
-    assert plain(text) == expected
+    assert normalized(text) == expected
 
 
 def test_an_address_is_no_mention() -> None:
@@ -31,16 +36,16 @@ def test_an_address_is_no_mention() -> None:
 
 
 def test_clauses_are_parted_at_punctuation() -> None:
-    assert clauses(plain("No, wait. Can I?")) == ["no", "wait", "can i"]
+    assert clauses(normalized("No, wait. Can I?")) == ["no", "wait", "can i"]
 
 
 def test_drawn_out_letters_are_said_once() -> None:
-    assert shortened("hiiii byeeee") == "hi bye"
+    assert without_letter_runs("hiiii byeeee") == "hi bye"
 
 
 @given(st.text())
 def test_plain_text_is_folded_and_has_single_spaces(text: str) -> None:
-    said = plain(text)
+    said = normalized(text)
     assert said == " ".join(said.split())
     assert said == said.casefold()
     assert "\u200b" not in said

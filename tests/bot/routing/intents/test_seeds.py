@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from bot.answering.routing.classifier_training import SEED_INTENTS, load_seeds
+from bot.answering.routing.intent_rules import Rules
+from bot.answering.routing.message_text import normalized
 from bot.domain.types import Intent
-from bot.routing.intents.plain import plain
-from bot.routing.intents.rules import Rules
-from bot.routing.intents.seeds import LEARNT, load_seeds
 
 HUMAN_SEEDS_HEARD = 0.97
 """The rest of these seeds is for the classifier and the model to hear."""
@@ -13,11 +13,11 @@ HUMAN_SEEDS_HEARD = 0.97
 
 def test_every_intent_has_enough_seeds() -> None:
     counts = Counter(seed.intent for seed in load_seeds())
-    assert all(counts[intent] >= 150 for intent in LEARNT)
+    assert all(counts[intent] >= 150 for intent in SEED_INTENTS)
 
 
 def test_no_seed_stands_twice() -> None:
-    said = Counter(plain(seed.text) for seed in load_seeds())
+    said = Counter(normalized(seed.text) for seed in load_seeds())
     assert [text for text, times in said.items() if times > 1] == []
 
 

@@ -5,18 +5,18 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from bot.answering.routing.classifier_training import SEED_INTENTS, Seed
 from bot.domain.types import Intent
-from bot.routing.intents.seeds import LEARNT, Seed
 
 training = pytest.importorskip(
-    "bot.routing.intents.training", reason="scikit-learn is not installed"
+    "bot.answering.routing.classifier_training", reason="scikit-learn is not installed"
 )
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def seeds() -> tuple[Seed, ...]:
-    return tuple(Seed(f"what is {n} {i.value}", i) for i in LEARNT for n in range(20))
+    return tuple(Seed(f"what is {n} {i.value}", i) for i in SEED_INTENTS for n in range(20))
 
 
 def vectors() -> np.ndarray:
@@ -28,7 +28,7 @@ def vectors() -> np.ndarray:
 
 def test_separate_clouds_are_told_apart() -> None:
     classifier, _ = training.train(seeds(), vectors(), "words@1", NOW)
-    for row, intent in enumerate(LEARNT):
+    for row, intent in enumerate(SEED_INTENTS):
         shares = classifier.probabilities(np.eye(3, 8, dtype=np.float32)[row])
         assert max(shares, key=shares.__getitem__) is intent
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from bot.adapters.slack.cases.card import Ways, card
 from bot.adapters.slack.cases.case_forms import decline_form, reply_form
+from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.types import InteractionId, Message, Source
 from bot.escalations.case_view import CaseView
-from bot.escalations.finding import Exchange, Finding
 from tests.bot.adapters.outcomes import LOCAL, VPN
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, block_text, refusal
 from tests.bot.adapters.slack.questions import question
@@ -56,11 +56,13 @@ def seen(
         CaseStep(asked.interaction_id, number, step, actor, words, NOW - timedelta(minutes=5))
         for number, step in enumerate(get_args(Step), start=1)
     ]
-    exchange = Exchange(InteractionId("e"), words, words, NOW, withheld=withheld)
+    exchange = EarlierExchange(InteractionId("e"), words, words, NOW, withheld=withheld)
     return CaseView(
         case=case_of(asked, question=words, standing=owner, opened_at=NOW, changed_at=NOW),
         steps=tuple(steps),
-        finding=Finding(asked.interaction_id, words, "", None, None, sources, (), hidden, words),
+        finding=SearchFinding(
+            asked.interaction_id, words, "", None, None, sources, (), hidden, words
+        ),
         before=(exchange,) * 5,
     )
 
@@ -169,7 +171,7 @@ def test_long_questions_do_not_break_a_form() -> None:
 @pytest.mark.mended(id="slack-11")
 @pytest.mark.parametrize("said", ["> " + "quoted words " * 60, "<&> " * 200])
 def test_what_was_said_so_far_is_marked_where_it_is_cut(said: str) -> None:
-    earlier = Exchange(InteractionId("e"), "vpn?", said, NOW)
+    earlier = EarlierExchange(InteractionId("e"), "vpn?", said, NOW)
     form = card(question(), replace(seen(), before=(earlier,)), WAYS, now=NOW)[0]
     (answer,) = [line for line in form.text.splitlines() if "\u2192" in line]
 

@@ -14,12 +14,10 @@ from bot.adapters.slack.pressed.why import WhyModals
 from bot.adapters.slack.pressed.why_view import explained, one_moment, told
 from bot.adapters.slack.showing.modals import Modals
 from bot.adapters.slack.wire.actions import WHY, WHY_VIEW
+from bot.answering.explanations.explainer import Explanation, PageSummary
+from bot.answering.explanations.steps import StatedConfidence, Step
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.types import FoundPassage, Outcome
-from bot.why.explaining import Explanation
-from bot.why.pages import PageRead
-from bot.why.steps import Step
-from bot.why.sureness import Sure
 from rag.types import Principal
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.adapters.saying import PAGE
@@ -38,7 +36,7 @@ READ = replace(
     threshold=0.65,
 )
 HERS = (frozenset({Principal("user:alice@acme.example")}),)
-SURE = Sure("quite sure", "90%", "65%", 90, 65)
+SURE = StatedConfidence("quite sure", "90%", "65%", 90, 65)
 EVIL = "<!channel> <@U0CEO0000> <https://evil.example|x> https://evil.example *b* | &lt;!here&gt; "
 PLAIN = Explanation("Why this answer", "vpn?", (Step("Result", "It quotes the page."),))
 
@@ -155,7 +153,7 @@ def test_how_sure_it_was_is_told_in_words_and_numbers() -> None:
 
 
 def test_a_page_of_no_address_is_named_without_a_link() -> None:
-    pages = (PageRead("Offices", "", "javascript:alert(1)", "found by its words"),)
+    pages = (PageSummary("Offices", "", "javascript:alert(1)", "found by its words"),)
     shown = str(explained(replace(PLAIN, pages=pages)))
     assert "Offices" in shown
     assert "javascript" not in shown
@@ -181,7 +179,7 @@ def test_nothing_is_live_and_every_limit_is_kept(
             question,
             tuple(Step(*step) for step in steps),
             sure=SURE,
-            pages=tuple(PageRead(*page, "https://wiki.example/a", EVIL) for page in pages),
+            pages=tuple(PageSummary(*page, "https://wiki.example/a", EVIL) for page in pages),
             left_out=EVIL,
         )
     )

@@ -13,11 +13,11 @@ from bot.adapters.slack.pressed.pressing import Press
 from bot.adapters.slack.pressed.wishes import answered_at
 from bot.adapters.slack.wire.actions import ASK_PERSON
 from bot.adapters.slack.wire.reply_to import response_url_of
-from bot.desk import Desk
+from bot.answering.desk import Desk
+from bot.answering.routing.router import Router
 from bot.domain.errors import InboxFull
 from bot.domain.handoff import person_request
 from bot.domain.types import Clarification, Interaction, Outcome
-from bot.routing.router import Router
 from bot.store.database import Store
 from rag.pipeline import Pipeline
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE

@@ -8,10 +8,10 @@ import pytest
 
 from bot.adapters.slack.channel import SlackChannel
 from bot.adapters.slack.home import names as names_module
+from bot.answering.routing.message_text import condense
 from bot.chat.adapters import ChatContext
 from bot.domain.ports import ReportStage
 from bot.domain.types import Inquiry, Outcome, Policy
-from bot.routing.question import condense
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE

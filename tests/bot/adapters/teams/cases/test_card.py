@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from bot.adapters.teams.cases.card import Aside, Ways, card_message, case_card
 from bot.adapters.teams.showing.sizes import ROOM, size
+from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import THREAD_NOT_READ, Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.types import InteractionId, Message, Person, Source, Thread
 from bot.escalations.case_view import CaseView
-from bot.escalations.finding import Exchange, Finding
 from tests.bot.adapters.outcomes import LOCAL, VPN
 from tests.bot.adapters.teams.tenant import cards
 from tests.bot.adapters.teams.tenant.card_rules import check
@@ -63,7 +63,7 @@ def seen(
         CaseStep(ASKED.interaction_id, number, step, actor, words, NOW - timedelta(minutes=5))
         for number, step in enumerate(get_args(Step), start=1)
     ]
-    exchange = Exchange(InteractionId("e"), words, words, NOW, withheld=withheld)
+    exchange = EarlierExchange(InteractionId("e"), words, words, NOW, withheld=withheld)
     return CaseView(
         case=case_of(
             ASKED,
@@ -74,7 +74,9 @@ def seen(
             changed_at=NOW,
         ),
         steps=tuple(steps),
-        finding=Finding(ASKED.interaction_id, words, "", None, None, sources, (), hidden, missing),
+        finding=SearchFinding(
+            ASKED.interaction_id, words, "", None, None, sources, (), hidden, missing
+        ),
         before=(exchange,) * 5,
     )
 

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from bot.adapters.teams.pressed.why_view import explained, title_of
 from bot.adapters.teams.showing.sizes import BUDGET, size
 from bot.adapters.teams.wire.actions import ABOUT, WHY
+from bot.answering.explanations.explainer import Explainer, Explanation, PageSummary
+from bot.answering.explanations.steps import StatedConfidence, Step
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import FoundPassage, Interaction, Outcome
-from bot.why.explaining import Explaining, Explanation
-from bot.why.pages import PageRead
-from bot.why.steps import Step
-from bot.why.sureness import Sure
 from rag.types import Principal
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.adapters.saying import PAGE
@@ -34,7 +32,7 @@ READ = replace(
     threshold=0.65,
 )
 HERS = (frozenset({Principal("user:alice@acme.example")}),)
-SURE = Sure("quite sure", "90%", "65%", 90, 65)
+SURE = StatedConfidence("quite sure", "90%", "65%", 90, 65)
 EVIL = "<at>Bob</at> [x](https://evil.example) ![i](https://evil.example/i.png) {{DATE(2026)}} *b*"
 
 
@@ -107,14 +105,14 @@ async def test_an_explanation_that_fails_is_told_in_words(
     async def fails(*_: object, **__: object) -> None:
         raise StoreUnavailable("db.internal is gone")
 
-    monkeypatch.setattr(Explaining, "explain", fails)
+    monkeypatch.setattr(Explainer, "explain", fails)
     words = (await _why(bot, asked)).words
     assert "try again" in words
     assert "db.internal" not in words
 
 
 def _explanation(text: str, pages: int) -> Explanation:
-    page = PageRead(text, text, "https://wiki.example.com/vpn", text)
+    page = PageSummary(text, text, "https://wiki.example.com/vpn", text)
     steps = tuple(Step(text, text) for _ in range(8))
     return Explanation(text, text, steps, replace(SURE, words=text), (page,) * pages, text)
 

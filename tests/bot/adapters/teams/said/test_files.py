@@ -10,7 +10,7 @@ import pytest
 from bot.adapters.teams.channel import TeamsChannel
 from bot.adapters.teams.said.files import Files
 from bot.adapters.teams.wire.attached import INLINE
-from bot.attachments.reading import Attachments
+from bot.answering.attachments import AttachmentReader
 from bot.domain.capabilities import Fetches
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import Attachment
@@ -153,7 +153,7 @@ async def test_what_comes_with_a_question_is_read_and_the_rest_is_said(
     log = file_host.share("vpn.log", b"Error 809")
     await alice.say(alice.chat, "what is this?", files=[log, elsewhere, picture])
 
-    read = await Attachments({"teams": files}, PdfOfText()).read(inbox.only)
+    read = await AttachmentReader({"teams": files}, PdfOfText()).read(inbox.only)
 
     assert [(each.name, each.text) for each in read.attached] == [("vpn.log", "Error 809")]
     assert read.remarks == (

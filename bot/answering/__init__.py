@@ -1,0 +1,1 @@
+"""Turn an admitted message into an outcome: route it, search, compose, gate and respond."""

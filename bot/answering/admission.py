@@ -1,0 +1,230 @@
+"""Admit a message: build its inquiry from the thread's history, the asker and the audience."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import chain
+
+from bot.answering.asker_identity import AskerIdentification, IdentifiedAsker, Reader
+from bot.answering.attachments import ReadAttachments, ReadsAttachments
+from bot.answering.routing.conversation import readable_turns
+from bot.answering.visibility import ReadablePassages, Visibility, passages_behind, visibility_of
+from bot.domain.cases import USE_REPLY, is_card_thread
+from bot.domain.handoff import asks_topic
+from bot.domain.person_requests import (
+    ASKED_ALREADY,
+    THREAD_MESSAGES_CHECKED,
+    asked_already,
+    is_person_request,
+)
+from bot.domain.ports import Directory, Interactions, Notes, Policies
+from bot.domain.types import (
+    Audience,
+    FoundPassage,
+    Inquiry,
+    Interaction,
+    Message,
+    Person,
+    Policy,
+    Refusal,
+)
+from rag.types import EVERYONE, Principal, Turn
+
+HISTORY_EXCHANGES = 3
+"""Questions with their answers: six turns."""
+
+_MOST_HISTORY_PASSAGES = 100
+"""Passages that a conversation rests on. Where there are more, its earliest exchanges are left out:
+generic replies hand on what they rest on, each to the next, for as long as a chat goes on."""
+_JUST_BEFORE = timedelta(minutes=10)
+_TOPIC_WINDOW = timedelta(hours=1)
+"""So long what is said in a thread may be the topic that was asked for: a chat never ends."""
+
+_TURNED_OFF = "I'm turned off here. Please ask me somewhere else, or ask your help desk directly."
+
+
+class Admission:
+    """Builds inquiries. The audience bounds the search: a channel reads what everyone may.
+
+    Args:
+        interactions: What was said before in a thread.
+        directory: What a person may read.
+        policy: It holds everywhere; a channel's own narrows it further.
+        policies: The channels' own.
+        introductions: Who asks, on platforms that know more than a message says.
+        reading: Reads the files that come with messages; without it none is read.
+        readable: Tells what may be read now; without it no earlier answer from pages is known.
+        notes: Tells which threads are those of cards; without it none is.
+    """
+
+    def __init__(
+        self,
+        interactions: Interactions,
+        directory: Directory,
+        policy: Policy,
+        policies: Policies,
+        *,
+        introductions: AskerIdentification | None = None,
+        reading: ReadsAttachments | None = None,
+        readable: ReadablePassages | None = None,
+        notes: Notes | None = None,
+    ) -> None:
+        self._interactions = interactions
+        self._directory = directory
+        self._policy = policy
+        self._policies = policies
+        self._introductions = introductions
+        self._reading = reading
+        self._readable = readable
+        self._notes = notes
+
+    async def admit(self, message: Message) -> Inquiry | Refusal:
+        """Return the inquiry for a message, or why none is made.
+
+        Raises AskerUnknown, StoreUnavailable.
+        """
+        thread = message.thread
+        if self._notes is not None and await is_card_thread(self._notes, thread):
+            return Refusal(USE_REPLY, "card_thread", ephemeral=True)
+        own = await self._policies.of(thread.tenant, f"{thread.platform}:{thread.channel}")
+        policy = narrowed(self._policy, own)
+        if policy.answers == "off":
+            return Refusal(_TURNED_OFF, "channel_off")
+        introduced = await self._introduced(message)
+        if isinstance(introduced, Refusal):
+            return introduced
+        if await self._is_repeated(message):
+            return Refusal(ASKED_ALREADY, "asked_already")
+        known = replace(message, author=await self._with_principals(message, introduced))
+        read = await self._read(message)
+        audience = audience_of(known)
+        talk = await self._talk(known, Reader(audience.principals, introduced.spaces))
+        return Inquiry(
+            message=known,
+            history=talk.turns,
+            heard=talk.heard,
+            audience=audience,
+            policy=within(policy, introduced.spaces),
+            attached=read.attached,
+            remarks=read.remarks,
+            notes=introduced.notes,
+            asker=introduced.recorded,
+            outsiders=introduced.spaces is not None,
+        )
+
+    async def _talk(self, message: Message, reader: Reader) -> _History:
+        """Return what was said before, as far as those who will read the reply may know it now."""
+        tenant = message.thread.tenant
+        before = await self._interactions.history(message.thread, message, HISTORY_EXCHANGES)
+        before = _current(before, message) or await self._asked_topic(message)
+        before = _bounded(before)
+        named = list(chain.from_iterable(map(passages_behind, before)))
+        seen = Visibility(blind=True)
+        if self._readable is not None:
+            seen = await visibility_of(self._readable, tenant, named, reader)
+        told = [each for each in before if seen.tells(each)]
+        return _History(readable_turns(before, message.author.id, seen), history_passages(told))
+
+    async def _asked_topic(self, message: Message) -> Sequence[Interaction]:
+        """Return what was said just before, if the bot asked there what a person is wanted for.
+
+        That is for direct conversations in which every message may begin a thread; else nothing.
+        """
+        thread = message.thread
+        if not message.private or thread.id != message.id:
+            return ()
+        place = thread.tenant, thread.platform, thread.channel
+        last = await self._interactions.newest_of(*place, message.author.id)
+        if last is None or not _asks_topic(last):
+            return ()
+        age = message.received_at - last.message.received_at
+        recent = timedelta(0) <= age <= _JUST_BEFORE
+        return (last,) if recent and not last.withdrawn else ()
+
+    async def _is_repeated(self, message: Message) -> bool:
+        """Tell whether a button asks for what somebody typed meanwhile."""
+        if not is_person_request(message):
+            return False
+        there = await self._interactions.in_thread(message.thread, THREAD_MESSAGES_CHECKED)
+        before = [each for each in there if each.id != message.interaction_id]
+        return asked_already(message, before)
+
+    async def _introduced(self, message: Message) -> IdentifiedAsker | Refusal:
+        if self._introductions is None:
+            return IdentifiedAsker(message.author)
+        return await self._introductions.of(message)
+
+    async def _with_principals(self, message: Message, introduced: IdentifiedAsker) -> Person:
+        author = introduced.author
+        if not introduced.open:
+            return author
+        principals = await self._directory.principals(message.thread.tenant, author)
+        return replace(author, principals=principals)
+
+    async def _read(self, message: Message) -> ReadAttachments:
+        if self._reading is None or not message.attachments:
+            return ReadAttachments()
+        return await self._reading.read(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """What was said before, and the passages that it rests on."""
+
+    turns: tuple[Turn, ...]
+    heard: tuple[FoundPassage, ...]
+
+
+def _current(exchanges: Sequence[Interaction], message: Message) -> Sequence[Interaction]:
+    """Leave out questions for a topic that were asked long ago: what is said now is no topic."""
+    since = message.received_at - _TOPIC_WINDOW
+    return [each for each in exchanges if each.message.received_at > since or not _asks_topic(each)]
+
+
+def _asks_topic(said: Interaction) -> bool:
+    return said.outcome is not None and asks_topic(said.outcome.response.text)
+
+
+def _bounded(exchanges: Sequence[Interaction]) -> Sequence[Interaction]:
+    """Return the last exchanges that rest on so few passages that these can be recorded."""
+    kept = list(exchanges)
+    while kept and len(history_passages(kept)) > _MOST_HISTORY_PASSAGES:
+        del kept[0]
+    return kept
+
+
+def history_passages(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ...]:
+    """Return the passages that exchanges rest on, each once, as identities."""
+    named = {each.chunk_id: each for one in exchanges for each in passages_behind(one)}
+    return tuple(
+        FoundPassage(each.chunk_id, each.page_id, each.title, each.section, {})
+        for each in named.values()
+    )
+
+
+def narrowed(policy: Policy, own: Policy | None) -> Policy:
+    """Return a channel's own policy within the spaces of the one that holds everywhere."""
+    return policy if own is None else within(own, policy.spaces)
+
+
+def within(policy: Policy, spaces: frozenset[str] | None) -> Policy:
+    """Return a policy that allows no other spaces than these; None allows all."""
+    if spaces is None:
+        return policy
+    return replace(policy, spaces=spaces if policy.spaces is None else policy.spaces & spaces)
+
+
+def audience_of(message: Message) -> Audience:
+    """Return who will read the reply: the asker alone, or everyone in a channel."""
+    if message.private:
+        return Audience("private", message.author.principals | {EVERYONE})
+    return Audience("channel", frozenset({EVERYONE}))
+
+
+class VouchedDirectory:
+    """Knows of a person only what their adapter has verified; everyone else is ``everyone``."""
+
+    async def principals(self, tenant: str, person: Person) -> frozenset[Principal]:  # noqa: ARG002 - the port names it
+        return person.principals | {EVERYONE}

@@ -1,0 +1,304 @@
+"""Download and read the files that come with a message, and say which were not read.
+
+Text, logs and PDF are read. A platform hands a file out through its own client; the errors of the
+download never name an address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Literal, Protocol
+
+import aiohttp
+import structlog
+
+from bot.answering.routing.message_text import error_lines
+from bot.domain.capabilities import Fetches
+from bot.domain.errors import DeliveryFailed
+from bot.domain.text.markdown import clip
+from bot.domain.types import Attached, Attachment, Message, Platform
+
+AttachmentKind = Literal["text", "pdf", "other"]
+
+READABLE_KINDS = "text, logs and PDF"
+"""What is read, in words."""
+
+_TEXT_ENDINGS = frozenset(
+    """
+    .bat .c .cc .cfg .cmd .conf .config .cpp .cs .css .csv .diff .dockerfile .env .err .eml .go .h
+    .hpp .htm .html .ini .java .js .json .jsonl .jsx .kt .lua .log .markdown .md .ndjson .out
+    .patch .php .pl .properties .ps1 .py .r .rb .reg .rs .rst .sh .sql .swift .tf .toml .trace .ts
+    .tsv .tsx .txt .vbs .xml .yaml .yml
+    """.split()
+)
+_TEXT_TYPES = frozenset(
+    f"application/{name}"
+    for name in """
+    ecmascript graphql javascript json ld+json ndjson sql toml typescript x-httpd-php
+    x-javascript x-ndjson x-perl x-python x-ruby x-sh x-shellscript x-sql x-yaml xml yaml
+    """.split()
+)
+_UNKNOWN_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+_PDF = "application/pdf"
+
+
+def attachment_kind(attachment: Attachment) -> AttachmentKind:
+    """Return what to read a file as; one of which nothing is told may be text."""
+    told = attachment.media_type.partition(";")[0].strip().lower()
+    ending = PurePosixPath(attachment.name.lower()).suffix
+    if told == _PDF or (told in _UNKNOWN_TYPES and ending == ".pdf"):
+        return "pdf"
+    if told.startswith("text/") or told in _TEXT_TYPES or told.endswith(("+json", "+xml")):
+        return "other" if told.startswith("image/") else "text"
+    if ending in _TEXT_ENDINGS:
+        return "text"
+    return "text" if told in _UNKNOWN_TYPES and not ending else "other"
+
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_COLOUR = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_LINE_ENDS = re.compile("[\x0b\x0c\x85\u2028\u2029]")
+_CONTROL_SHARE = 0.01
+_GAP = "[\u2026]"
+_LEAST_ROOM = 200
+
+
+class NotText(Exception):
+    """The bytes are no text."""
+
+
+def decode_text(content: bytes) -> str:
+    """Return a file's text with plain line ends. Raises NotText.
+
+    A byte order mark decides, else it is UTF-8; terminal colours and stray controls go.
+    """
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise NotText from error
+    text = _COLOUR.sub("", text)
+    few = int(len(text) * _CONTROL_SHARE)
+    # A file of nothing else is counted no further than that: everybody waits meanwhile.
+    if next(islice(_CONTROL.finditer(text), few, None), None) is not None:
+        raise NotText
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROL.sub("", _LINE_ENDS.sub("\n", text))
+
+
+def shorten_text(text: str, room: int) -> str:
+    """Return a text of at most ``room`` characters: its end, its beginning, and errors between.
+
+    What was left out is marked. A text that fits comes back as it is; where there is next to no
+    room, nothing does.
+    """
+    if len(text) <= room:
+        return text
+    if room < _LEAST_ROOM:
+        return ""
+    left = room - 2 * len(f"\n{_GAP}\n")
+    first, last = left // 4, left // 2
+    between = text[first : len(text) - last]
+    told = "\n".join(error_lines(between))[: left - first - last]
+    parts = [text[:first], _GAP, told, _GAP, text[len(text) - last :]]
+    return "\n".join(parts if told else [parts[0], _GAP, parts[-1]])[:room]
+
+
+UnreadReason = Literal[
+    "other_kind",
+    "too_large",
+    "too_many",
+    "too_long",
+    "not_handed_out",
+    "not_text",
+    "pdf_without_text",
+    "empty",
+]
+
+_LONGEST_NAME = 80
+_MOST_NAMES = 5
+_REASON_TEXTS: Mapping[UnreadReason, str] = {
+    "other_kind": f"I read {READABLE_KINDS} only.",
+    "too_large": "I read files of up to 2 MB.",
+    "too_many": "I read three files of a message, and 20,000 characters in all.",
+    "not_handed_out": "it was not handed out to me.",
+    "not_text": "there is no text in it that I can read.",
+    "pdf_without_text": "I could not get text out of that PDF.",
+    "empty": "there is nothing in it.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadAttachment:
+    """A file that was not read, or ("too_long") not whole."""
+
+    name: str
+    why: UnreadReason
+
+
+def unread_remarks(unread: Sequence[UnreadAttachment]) -> tuple[str, ...]:
+    """Return one sentence a reason, in the order in which they came up."""
+    by_reason: dict[UnreadReason, list[str]] = {}
+    for each in unread:
+        by_reason.setdefault(each.why, []).append(_display_name(each.name))
+    return tuple(_remark(why, names) for why, names in by_reason.items())
+
+
+def _remark(why: UnreadReason, names: Sequence[str]) -> str:
+    if why == "too_long":
+        return f"I read only parts of {_listed(names)}: it is long."
+    because = _REASON_TEXTS[why]
+    if len(names) > 1:
+        because = because.replace("it was", "they were").replace("in it", "in them")
+    return f"I did not read {_listed(names)}: {because}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(names[:_MOST_NAMES])
+    more = len(names) - len(shown)
+    if more:
+        shown.append(f"{more} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _display_name(name: str) -> str:
+    """Return a file's name on one line; its writer may have named it anything."""
+    return clip(" ".join(name.split()), _LONGEST_NAME) or "a file without a name"
+
+
+_CHUNK_BYTES = 65_536
+_OK = 200
+
+
+@contextmanager
+def download_errors(attachment: Attachment) -> Iterator[None]:
+    """Raise DeliveryFailed in place of what can go wrong on the way; no address is told."""
+    try:
+        yield
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise DeliveryFailed(
+            f"File {attachment.name!r} could not be fetched ({type(error).__name__})."
+        ) from error
+
+
+async def downloaded_bytes(
+    attachment: Attachment, response: aiohttp.ClientResponse, *, most: int, host: str, cure: str
+) -> bytes:
+    """Return what a host answered. Raises DeliveryFailed.
+
+    An error is no file, nor is a redirect, nor the page that asks to sign in, which comes with 200;
+    ``cure`` says what to do then. A file that is a page itself comes as an attachment.
+    """
+    if response.status != _OK:
+        raise DeliveryFailed(f"File {attachment.name!r}: {host} answered {response.status}.")
+    disposition = response.headers.get("Content-Disposition", "")
+    if response.content_type == "text/html" and not disposition.startswith("attachment"):
+        raise DeliveryFailed(f"File {attachment.name!r}: {host} wants a sign-in. {cure}")
+    content = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
+        content += chunk
+        if len(content) > most:
+            raise DeliveryFailed(f"File {attachment.name!r} is larger than {most} bytes.")
+    return bytes(content)
+
+
+MOST_FILES = 3
+MOST_BYTES = 2_000_000
+MOST_CHARACTERS = 20_000
+"""Of all files of a message together."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAttachments:
+    """What was read of a message's files, and what its asker must be told of the others."""
+
+    attached: tuple[Attached, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+class ReadsAttachments(Protocol):
+    """Reads what comes with a message; a file that can't be read is told, never an error."""
+
+    async def read(self, message: Message) -> ReadAttachments: ...
+
+
+class ReadsPdf(Protocol):
+    """Takes the text out of a PDF."""
+
+    async def text(self, content: bytes) -> str:
+        """Return its text. Raises NotText when it has none, is locked, broken or takes too long."""
+        ...
+
+
+class AttachmentReader:
+    """Implements ReadsAttachments over the platforms that hand files out."""
+
+    def __init__(self, platforms: Mapping[Platform, Fetches], pdf: ReadsPdf) -> None:
+        self._platforms = platforms
+        self._pdf = pdf
+
+    async def read(self, message: Message) -> ReadAttachments:
+        """Read the first files of a message that are text or PDF, one after the other."""
+        attached: list[Attached] = []
+        unread: list[UnreadAttachment] = []
+        left = MOST_CHARACTERS
+        for attachment in message.attachments:
+            text = await self._text(message, attachment, full=len(attached) == MOST_FILES)
+            if isinstance(text, UnreadAttachment):
+                unread.append(text)
+                continue
+            kept = await asyncio.to_thread(shorten_text, text, left)
+            if len(kept) < len(text):
+                unread.append(UnreadAttachment(attachment.name, "too_long" if kept else "too_many"))
+            if kept:
+                attached.append(Attached(attachment.name, kept))
+                left -= len(kept)
+        return ReadAttachments(tuple(attached), unread_remarks(unread))
+
+    async def _text(
+        self, message: Message, attachment: Attachment, *, full: bool
+    ) -> str | UnreadAttachment:
+        kind, platform = attachment_kind(attachment), self._platforms.get(message.thread.platform)
+        why: UnreadReason | None = None
+        if kind == "other":
+            why = "other_kind"
+        elif full:
+            why = "too_many"
+        elif attachment.size > MOST_BYTES:
+            why = "too_large"
+        elif platform is None:
+            why = "not_handed_out"
+        if why is not None or platform is None:
+            return UnreadAttachment(attachment.name, why or "not_handed_out")
+        return await self._fetched(platform, message, attachment, pdf=kind == "pdf")
+
+    async def _fetched(
+        self, platform: Fetches, message: Message, attachment: Attachment, *, pdf: bool
+    ) -> str | UnreadAttachment:
+        try:
+            content = await platform.fetch(attachment, most=MOST_BYTES)
+            text = await self._pdf.text(content) if pdf else decode_text(content)
+        except DeliveryFailed as error:
+            _log.warning(
+                "attachment_not_fetched", interaction_id=message.interaction_id, why=str(error)
+            )
+            return UnreadAttachment(attachment.name, "not_handed_out")
+        except NotText:
+            return UnreadAttachment(attachment.name, "pdf_without_text" if pdf else "not_text")
+        return text if text.strip() else UnreadAttachment(attachment.name, "empty")

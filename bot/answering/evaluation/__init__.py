@@ -1,0 +1,1 @@
+"""Measure the desk on labelled questions, train its gate and certify its threshold."""

@@ -1,0 +1,202 @@
+"""Measure the desk on labelled questions, train its gate, certify its threshold.
+
+`python -m bot evaluate` and `make evals` are thin shells around this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from bot.answering.evaluation import question_metrics
+from bot.answering.evaluation.gate_metrics import gating_figures
+from bot.answering.evaluation.labelled_questions import LabelledQuestion, load_questions
+from bot.answering.evaluation.question_cases import Case, Subject, ask
+from bot.answering.evaluation.question_metrics import kind_of
+from bot.answering.evaluation.report import Report, Run
+from bot.answering.evaluation.training_samples import CasesBySet
+from bot.answering.gate import GATE_FILE, load_gate_file
+from bot.answering.gate_file import CertificateRecord, GateFile
+from bot.domain.errors import SettingInvalid
+from rag.evaluation import certificate
+
+Progress = Callable[[int, int], None]
+"""Told how many questions are done, of how many."""
+
+
+class PlannedQuestion(NamedTuple):
+    """A question to be asked, with or without its gold pages."""
+
+    row: LabelledQuestion
+    withheld: bool = False
+
+
+async def evaluate(
+    subject: Subject,
+    questions: Path,
+    *,
+    out: Path | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Ask every question, and each answerable one again with its pages withheld.
+
+    Args:
+        subject: the desk, with a RecordingComposer inside, and its index.
+        questions: a JSON Lines file, see docs/evaluation.md.
+        out: where the report is written as JSON.
+        name: what the set is called in the report; default the file's name.
+        progress: told after each question.
+
+    Raises SettingInvalid when the file or a line of it can't be read.
+    """
+    rows = load_questions(questions)
+    cases = await ask_all(subject, questions_and_withheld(rows), progress)
+    report = report_of(await run_of(subject, questions, cases, name=name), cases)
+    if out is not None:
+        write(out, report)
+    return report
+
+
+def questions_and_withheld(rows: Sequence[LabelledQuestion]) -> list[PlannedQuestion]:
+    """Return every question, then each answerable one again with its pages withheld."""
+    return [PlannedQuestion(row) for row in rows] + [
+        PlannedQuestion(row, withheld=True) for row in rows if row.has_answer
+    ]
+
+
+async def ask_all(
+    subject: Subject, asks: Sequence[PlannedQuestion], progress: Progress | None = None
+) -> list[Case]:
+    """Return a case for each question, in order; they are asked one by one."""
+    cases = []
+    for done, (row, withheld) in enumerate(asks, 1):
+        cases.append(await ask(subject, row, withheld=withheld))
+        if progress is not None:
+            progress(done, len(asks))
+    return cases
+
+
+async def run_of(
+    subject: Subject, questions: Path, cases: Sequence[Case], *, name: str | None = None
+) -> Run:
+    """Return what was measured; ``name`` is that of the set, default the file's."""
+    return Run(
+        name=name or questions.stem,
+        date=datetime.now(UTC).date(),
+        questions=questions.name,
+        sha256=_sha256_of(questions),
+        kinds=dict(Counter(map(kind_of, cases))),
+        embedder=subject.embedder.name if subject.embedder else "none (keyword search alone)",
+        composer=subject.composer.name,
+        chunks=sum((await subject.index.spaces(subject.tenant)).values()),
+    )
+
+
+def report_of(run: Run, cases: Sequence[Case]) -> Report:
+    """Return all figures of a run; pure."""
+    return Report(
+        run=run,
+        retrieval=question_metrics.retrieval(cases),
+        retrieval_lead=question_metrics.retrieval_lead(cases),
+        routes=question_metrics.routes(cases),
+        routed_right=question_metrics.routed_right(cases),
+        answers=question_metrics.answers(cases),
+        citations=question_metrics.citations(cases),
+        gate=gating_figures(cases),
+        operation=question_metrics.operation(cases),
+        cost=question_metrics.cost(cases),
+    )
+
+
+def train(asked: Mapping[str, CasesBySet], out: Path) -> GateFile:
+    """Fit the gate on the answers to labelled questions and write its file.
+
+    Args:
+        asked: the cases to learn from, by the key of their calibration (training.gate_file).
+        out: where the file is written. Certificates of an earlier file there do not survive;
+            calibrations of models that nothing was asked of do.
+
+    Raises SettingInvalid when there is too little to learn from, or scikit-learn is missing.
+    """
+    earlier = load_gate_file(out if out.exists() else GATE_FILE)
+    try:
+        training = importlib.import_module("bot.answering.evaluation.gate_training")
+        file: GateFile = training.gate_file(asked, earlier)
+    except ImportError as error:
+        raise SettingInvalid(f"{error}. Install requirements-evals.txt to train.") from error
+    except ValueError as error:
+        raise SettingInvalid(str(error)) from error
+    write(out, file)
+    return file
+
+
+async def certify(
+    subject: Subject,
+    questions: Path,
+    out: Path,
+    *,
+    gate: Path = GATE_FILE,
+    target: float = 0.05,
+    confidence: float = 0.9,
+) -> CertificateRecord | None:
+    """Certify the threshold of the subject's composer on one's own labelled questions.
+
+    Args:
+        subject: the desk as it is in use; the certificate holds for its index, model and gate.
+        questions: a fair draw of what is asked, with those that have no answer; none of them may
+            have been used to train the gate.
+        out: where the gate's file is written with the certificate in it, or without one.
+        gate: the gate's file that the subject judges by.
+        target: the largest share of wrong answers among those given, 0..1.
+        confidence: how sure that must be, 0..1.
+
+    Returns None when nothing can be promised. Raises SettingInvalid for a file that can't be
+    read, and where there is no calibration for what the subject composes with.
+    """
+    rows = load_questions(questions)
+    cases = [await ask(subject, row) for row in rows]
+    asked = [case for case in cases if case.reached_index]
+    scores = [case.confidence or 0.0 for case in asked]
+    found = certificate.certify(
+        scores, [case.right for case in asked], target=target, confidence=confidence
+    )
+    record = _certificate_record(found, questions.name) if found else None
+    file = load_gate_file(gate)
+    named = Counter(case.calibration for case in asked if case.calibration in file.calibrations)
+    judge = named.most_common(1)[0][0] if named else subject.composer.name
+    if judge not in file.calibrations:
+        raise SettingInvalid(
+            "There is no calibration for answers of this model, so nothing can be certified: "
+            "docs/confidence.md says how one is trained."
+        )
+    write(out, file.with_certificate(judge, record))
+    return record
+
+
+def _certificate_record(found: certificate.Certificate, on: str) -> CertificateRecord:
+    return CertificateRecord(
+        threshold=found.threshold,
+        target_error=found.target,
+        confidence=found.confidence,
+        coverage=found.coverage,
+        questions=found.questions,
+        on=on,
+        date=datetime.now(UTC).date(),
+    )
+
+
+def _sha256_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write(out: Path, model: BaseModel) -> None:
+    """Write a report or a gate's file as JSON."""
+    out.write_text(model.model_dump_json(indent=2) + "\n", "utf-8")

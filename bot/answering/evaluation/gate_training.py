@@ -1,0 +1,325 @@
+"""Fit the gate's regression on labelled answers; needs requirements-evals.txt (scikit-learn).
+
+With many labelled answers all features take part, shrunk alike; with few, those few that predict
+best on a set that was held out (bot.answering.evaluation.training_samples).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+
+from bot.answering.evaluation.training_samples import (
+    CasesBySet,
+    Sample,
+    forward_selected,
+    most_features,
+    samples_of,
+)
+from bot.answering.gate import CAREFUL_RULE, KEYWORD_ONLY, WEIGHED_BY_RULE
+from bot.answering.gate_file import Calibration, Feature, GateFile, TrainedOn
+from rag.evaluation.certificate import upper_bound
+from rag.evaluation.metrics import Pairs, aurc
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+TARGET_ERROR = 0.05
+"""The share of wrong answers, among those that are given, that a threshold is set for."""
+
+_THRESHOLD_CONFIDENCE = 0.8
+_THRESHOLD_DIGITS = 2
+_FOLDS = 5
+_CONSTANT = 1e-6
+
+
+def sample_weights(samples: Sequence[Sample]) -> Floats:
+    """Return the samples' weights, one on average."""
+    raw = np.array([sample.weight for sample in samples])
+    return np.asarray(raw * len(samples) / raw.sum(), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureTable:
+    """The samples as numbers, one column a feature; what is absent counts as average."""
+
+    names: tuple[str, ...]
+    mean: Floats
+    scale: Floats
+    lowest: Floats
+    highest: Floats
+    standardised: Floats
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], names: Sequence[str]) -> FeatureTable:
+        """Standardise the features; beyond the 1st and the 99th percentile counts as there."""
+        raw = np.array([[s.features.get(name, math.nan) for name in names] for s in samples])
+        lowest, highest = np.nanquantile(raw, (0.01, 0.99), axis=0)
+        clipped = np.clip(raw, lowest, highest)
+        mean, scale = np.nanmean(clipped, axis=0), np.nanstd(clipped, axis=0)
+        scale = np.where(scale > _CONSTANT, scale, 1.0)
+        standardised = np.nan_to_num((clipped - mean) / scale)
+        return cls(tuple(names), mean, scale, lowest, highest, standardised)
+
+    def described(self, coefficients: Floats) -> tuple[Feature, ...]:
+        """Return the features as the gate's file keeps them."""
+        return tuple(
+            Feature(
+                name=name,
+                mean=round(float(self.mean[i]), 6),
+                scale=round(float(self.scale[i]), 6),
+                lowest=round(float(self.lowest[i]), 6),
+                highest=round(float(self.highest[i]), 6),
+                coefficient=round(float(coefficients[i]), 6),
+            )
+            for i, name in enumerate(self.names)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionProblem:
+    """A table with its labels and weights; samples of one group are held out together."""
+
+    table: Floats
+    right: Labels
+    weights: Floats
+    groups: Sequence[str]
+
+    def fitted(self, strength: float) -> tuple[Floats, float]:
+        """Return the coefficients and the intercept."""
+        model = _regression(strength).fit(self.table, self.right, sample_weight=self.weights)
+        return np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0])
+
+    def predicted(self, strength: float) -> Floats:
+        """Return each sample's probability from a regression that saw none of its group."""
+        found = np.zeros(len(self.right))
+        folds = GroupKFold(min(_FOLDS, len(set(self.groups))))
+        for seen, unseen in folds.split(self.table, self.right, self.groups):
+            if len(set(self.right[seen].tolist())) == 1:
+                found[unseen] = self.right[seen][0]
+                continue
+            model = _regression(strength).fit(
+                self.table[seen], self.right[seen], sample_weight=self.weights[seen]
+            )
+            found[unseen] = model.predict_proba(self.table[unseen])[:, 1]
+        return found
+
+    def loss(self, strength: float) -> float:
+        """Return the weighted Brier score of what is predicted."""
+        wrong_by = (self.predicted(strength) - self.right) ** 2
+        return float(np.average(wrong_by, weights=self.weights))
+
+    def threshold(self, strength: float) -> float | None:
+        """Return the lowest threshold that keeps TARGET_ERROR on what was held out, or None.
+
+        The upper bound of the error counts, for the lowest of many thresholds is a lucky one. Every
+        answer counts alike, so half of the questions have none where each was also withheld: more
+        than in use, to be on the safe side.
+        """
+        predicted = np.round(self.predicted(strength), _THRESHOLD_DIGITS)
+        for tried in np.unique(predicted):
+            accepted = self.right[predicted >= tried]
+            wrong = int((accepted == 0).sum())
+            if upper_bound(wrong, len(accepted), _THRESHOLD_CONFIDENCE) <= TARGET_ERROR:
+                return float(tried)
+        return None
+
+    def figures(self, strength: float) -> dict[str, float]:
+        """Return the cross-validated figures, unweighted but for the Brier score."""
+        predicted = self.predicted(strength)
+        right, wrong = predicted[self.right == 1], predicted[self.right == 0]
+        found = {
+            "auroc": Pairs.of(right.tolist(), wrong.tolist()).auroc(),
+            "weighted_brier": self.loss(strength),
+            "aurc": aurc(predicted.tolist(), [bool(label) for label in self.right]),
+        }
+        return {name: round(value, 4) for name, value in found.items()}
+
+
+def _regression(strength: float) -> LogisticRegression:
+    return LogisticRegression(C=strength, max_iter=2000)
+
+
+EXPECTED_SIGNS: Mapping[str, int] = {
+    "score_best": 1,
+    "score_gap_2": 1,
+    "score_gap_5": 1,
+    "score_mean": 1,
+    "score_spread": 1,
+    "keyword_best": 1,
+    "vector_best": 1,
+    "vector_mean": 1,
+    "tokens_best": 1,
+    "tokens_lead": 1,
+    "rank_agreement": 1,
+    "pages_close": -1,
+    "best_page_share": 1,
+    "coverage_best": 1,
+    "coverage_first": 1,
+    "coverage_top_3": 1,
+    "rarest_uncovered": -1,
+    "composer_best_quote_score": 1,
+    "composer_best_quote_coverage": 1,
+    "composer_best_quote_cosine": 1,
+    "composer_quotes_coverage": 1,
+    "composer_lead_over_other_pages": 1,
+    "composer_answer_type_missing": -1,
+    "composer_section_score": 1,
+    "composer_section_gap": 1,
+    "composer_section_lead": 1,
+    "supported_share": 1,
+    "composer_answerable": 1,
+    "composer_self_rating": 1,
+    "composer_partial": -1,
+    "composer_conflict": -1,
+    "composer_claims_kept_share": 1,
+    "composer_quote_exact_share": 1,
+    "composer_figures_quoted": 1,
+    "composer_words_supported": 1,
+    "composer_lines_found_share": 1,
+    "composer_wording_literal": 1,
+    CAREFUL_RULE: 1,
+}
+"""The features a regression may use, and the only sign each may have.
+
+A coefficient of the other sign fits an accident of the training set; its feature is left out.
+"""
+
+_STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+_LEAST_SAMPLES = 50
+_SELECTING_STRENGTH = 0.3
+_LEAST_SETS = 3
+"""From so many sets on features are selected by how they predict a set that was held out."""
+
+
+def fit(samples: Sequence[Sample], label: str) -> Calibration:
+    """Return the regression, its strength and its figures by cross-validation over pages.
+
+    Args:
+        samples: labelled answers.
+        label: what the probability is the probability of, in words.
+
+    Raises ValueError when there are fewer than 50 samples, or one label alone.
+    """
+    right = np.array([sample.right for sample in samples], dtype=np.int64)
+    if len(samples) < _LEAST_SAMPLES or not 0 < right.sum() < len(samples):
+        raise ValueError(
+            f"{len(samples)} labelled answers, {int(right.sum())} of them right, are too few to "
+            f"train on: at least {_LEAST_SAMPLES}, with right and wrong ones, are needed."
+        )
+    weights = sample_weights(samples)
+    groups = [f"{sample.data}/{sample.group}" for sample in samples]
+    names = _selected(samples, right, weights)
+    while True:
+        table = FeatureTable.of(samples, names)
+        problem = RegressionProblem(table.standardised, right, weights, groups)
+        strength = min(_STRENGTHS, key=problem.loss)
+        coefficients, intercept = problem.fitted(strength)
+        wrong = _most_wrongly_signed(names, coefficients)
+        if wrong is None:
+            break
+        names = [name for name in names if name != wrong]
+    return Calibration(
+        label=label,
+        intercept=round(intercept, 6),
+        features=table.described(coefficients),
+        trained_on=_trained_on(samples),
+        validation=problem.figures(strength) | {"regularisation": strength},
+        threshold=_threshold(samples, replace(problem, groups=_folds(samples)), strength),
+    )
+
+
+def _folds(samples: Sequence[Sample]) -> list[str]:
+    """Return what is held out together to see how a regression carries over: a set, or a page."""
+    sets = [sample.data for sample in samples]
+    by_page = [f"{sample.data}/{sample.group}" for sample in samples]
+    return sets if len(set(sets)) >= _LEAST_SETS else by_page
+
+
+def _threshold(
+    samples: Sequence[Sample], problem: RegressionProblem, strength: float
+) -> float | None:
+    """Return the threshold for a model's answers; without a model TARGET_ERROR is out of reach."""
+    return problem.threshold(strength) if CAREFUL_RULE in _present(samples) else None
+
+
+def _selected(samples: Sequence[Sample], right: Labels, weights: Floats) -> list[str]:
+    """Return the features that the regression gets, in the order of EXPECTED_SIGNS."""
+    names = _usable(samples)
+    table = FeatureTable.of(samples, names).standardised
+    folds = _folds(samples)
+
+    def loss(chosen: Sequence[str]) -> float | None:
+        columns = table[:, [names.index(name) for name in chosen]]
+        problem = RegressionProblem(columns, right, weights, folds)
+        coefficients, _ = problem.fitted(_SELECTING_STRENGTH)
+        if _most_wrongly_signed(chosen, coefficients) is not None:
+            return None
+        return problem.loss(_SELECTING_STRENGTH)
+
+    count = int(right.sum())
+    chosen = forward_selected(names, most_features(count, len(right) - count), loss)
+    if not chosen:
+        raise ValueError("No feature tells right answers from wrong ones in the way it should.")
+    return [name for name in names if name in chosen]
+
+
+def _usable(samples: Sequence[Sample]) -> list[str]:
+    """Return the known features; the parts of the careful rule give way to the rule itself."""
+    present = _present(samples)
+    parts = WEIGHED_BY_RULE if CAREFUL_RULE in present else frozenset[str]()
+    return [name for name in EXPECTED_SIGNS if name in present and name not in parts]
+
+
+def _present(samples: Sequence[Sample]) -> frozenset[str]:
+    return frozenset(name for sample in samples for name in sample.features)
+
+
+def _most_wrongly_signed(names: Sequence[str], coefficients: Floats) -> str | None:
+    wrong = {
+        name: float(coefficient) * EXPECTED_SIGNS[name]
+        for name, coefficient in zip(names, coefficients, strict=True)
+        if coefficient * EXPECTED_SIGNS[name] < 0
+    }
+    return min(wrong, key=lambda name: wrong[name]) if wrong else None
+
+
+def _trained_on(samples: Sequence[Sample]) -> tuple[TrainedOn, ...]:
+    names = dict.fromkeys(sample.data for sample in samples)
+    return tuple(
+        TrainedOn(
+            name=name,
+            questions=sum(sample.data == name for sample in samples),
+            right=sum(sample.right for sample in samples if sample.data == name),
+        )
+        for name in names
+    )
+
+
+def gate_file(asked: Mapping[str, CasesBySet], earlier: GateFile) -> GateFile:
+    """Return the gate's file with every calibration that there are cases for fitted again.
+
+    Args:
+        asked: the cases by the name of the calibration: ``extractive``, ``extractive.keyword``,
+            and ``model:<name>:<prompt>`` for a model and a version of its prompt.
+        earlier: calibrations of other models, or of other prompts, are kept from here.
+    """
+    kept = {name: each for name, each in earlier.calibrations.items() if name.startswith("model")}
+    fitted = {name: fit(samples_of(cases), _label(name)) for name, cases in asked.items()}
+    return earlier.model_copy(
+        update={"date": datetime.now(UTC).date(), "calibrations": kept | fitted}
+    )
+
+
+def _label(name: str) -> str:
+    if name.startswith("model:"):
+        return "what is claimed holds every key fact, or names what is missing, from a gold page"
+    alone = ", with keyword search alone" if name.endswith(KEYWORD_ONLY) else ""
+    return f"the quotes hold every key fact and cite a gold page{alone}"

@@ -1,0 +1,245 @@
+"""Ask the desk one labelled question and keep what came of it, page rankings included."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.answering.evaluation.labelled_questions import (
+    Grade,
+    LabelledQuestion,
+    QuestionKind,
+    RecordingComposer,
+    grade_answer,
+)
+from bot.answering.gate_file import CAREFUL
+from bot.domain.ports import AnswersInquiries
+from bot.domain.types import (
+    Audience,
+    ConfidenceLevel,
+    Inquiry,
+    Intent,
+    Message,
+    Outcome,
+    Person,
+    Reply,
+    Stage,
+    Thread,
+)
+from rag.embedding import embed_question
+from rag.evaluation.metrics import distinct, reciprocal_rank_fusion
+from rag.ports import Embedder, Index
+from rag.types import Passage, Question
+
+CANDIDATES = 400
+"""How many passages are asked for: enough for the whole lists of both halves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rankings:
+    """Pages in order, each once, by four ways of ranking the same candidates."""
+
+    keyword: tuple[str, ...]
+    vector: tuple[str, ...]
+    rrf: tuple[str, ...]
+    ours: tuple[str, ...]
+
+
+async def rank_pages(
+    index: Index, embedder: Embedder | None, row: LabelledQuestion, tenant: str
+) -> Rankings:
+    """Search once and order the result in four ways; a follow-up is asked in its full form.
+
+    The rewriting of follow-ups is left to the written one, so that retrieval is measured alone.
+    """
+    text = row.standalone or row.text
+    vector, tokens = await embed_question(embedder, text)
+    question = Question(text=text, tenant=tenant, vector=vector, tokens=tokens)
+    passages = await index.search(question, row.principals, CANDIDATES)
+    page_of = {passage.chunk.id: passage.chunk.page_id for passage in passages}
+    keyword = _ordered_by(passages, "keyword_rank")
+    by_vector = _ordered_by(passages, "vector_rank")
+    fused = reciprocal_rank_fusion([keyword, by_vector])
+    ours = [passage.chunk.id for passage in passages]
+    return Rankings(
+        *(
+            distinct(page_of[chunk] for chunk in order)
+            for order in (keyword, by_vector, fused, ours)
+        )
+    )
+
+
+def _ordered_by(passages: Sequence[Passage], rank: str) -> list[str]:
+    ranked = [passage for passage in passages if rank in passage.signals]
+    return [p.chunk.id for p in sorted(ranked, key=lambda passage: passage.signals[rank])]
+
+
+_ANSWER_PROMPT = "answer"
+"""How the names of the prompts begin that ask a model for an answer from passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is evaluated: a desk, the composer inside it, and the index that it asks."""
+
+    desk: AnswersInquiries
+    composer: RecordingComposer
+    index: Index
+    embedder: Embedder | None
+    tenant: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question as it was asked, and what came of it.
+
+    ``confidence`` and ``threshold`` are None when the index was not asked. ``withheld`` says that
+    the gold pages were kept out of the search. ``level`` is how sure an answer from the pages was
+    shown to be; None where there is none. ``calibration`` names what judges such an answer: of a
+    model, its name and the prompt that it was asked with.
+    """
+
+    row: LabelledQuestion
+    withheld: bool
+    intent: Intent
+    response: str
+    confidence: float | None
+    threshold: float | None
+    features: dict[str, float]
+    keyword: float
+    vector: float
+    verdict: Grade
+    latency_ms: float
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    rankings: Rankings | None = None
+    level: ConfidenceLevel | None = None
+    calibration: str = "extractive"
+
+    @property
+    def kind(self) -> QuestionKind:
+        return self.row.kind
+
+    @property
+    def right(self) -> bool:
+        """Whether the composed answer is right; no answer is right where none exists."""
+        return self.row.has_answer and not self.withheld and self.verdict.right
+
+    @property
+    def right_in_part(self) -> bool:
+        """Whether what it says is right, and it says that something is missing.
+
+        That what is missing is rightly named takes a reader; a key fact has to be there, and a
+        gold page cited.
+        """
+        named = self.features.get("composer_partial", 0.0) > 0
+        has_answer = self.row.has_answer and not self.withheld
+        return has_answer and named and self.verdict.right_as_a_part
+
+    @property
+    def answered(self) -> bool:
+        """Whether an answer from the pages was given; one that is shown as unsure is none."""
+        return self.level in {"sure", "partial"}
+
+    @property
+    def answered_right(self) -> bool:
+        """Whether the answer that was given is right; a partial one for what it says."""
+        part = self.level == "partial" and self.right_in_part
+        return self.answered and (self.right or part)
+
+    @property
+    def reached_index(self) -> bool:
+        return self.confidence is not None
+
+
+async def ask(subject: Subject, row: LabelledQuestion, *, withheld: bool = False) -> Case:
+    """Ask one question; the withheld run leaves out every page that may answer it."""
+    excluded = row.withheld_pages if withheld else frozenset[str]()
+    inquiry = _inquiry(row, subject.tenant, excluded)
+    subject.composer.take()
+    started = time.perf_counter()
+    outcome = await subject.desk.handle(inquiry, _ignore_stage)
+    took = (time.perf_counter() - started) * 1000
+    verdict = grade_answer(row, subject.composer.take(), excluded)
+    ranked = row.has_answer and not withheld
+    rankings = (
+        await rank_pages(subject.index, subject.embedder, row, subject.tenant) if ranked else None
+    )
+    return _case(row, outcome, verdict, took, withheld=withheld, rankings=rankings)
+
+
+def _inquiry(row: LabelledQuestion, tenant: str, excluded: frozenset[str]) -> Inquiry:
+    message = Message(
+        id=row.id,
+        thread=Thread("cli", tenant, "evaluation", row.id),
+        author=Person("evaluation", principals=row.principals),
+        text=row.text,
+        received_at=datetime.now(UTC),
+        private=True,
+    )
+    return Inquiry(
+        message=message,
+        history=row.turns,
+        audience=Audience("private", row.principals),
+        excluded_pages=excluded,
+    )
+
+
+def _case(
+    row: LabelledQuestion,
+    outcome: Outcome,
+    verdict: Grade,
+    latency_ms: float,
+    *,
+    withheld: bool,
+    rankings: Rankings | None,
+) -> Case:
+    trace = outcome.trace
+    signals = [passage.signals for passage in trace.passages]
+    return Case(
+        row=row,
+        withheld=withheld,
+        intent=trace.route.intent,
+        response=outcome.response.kind,
+        confidence=outcome.response.confidence,
+        threshold=trace.threshold,
+        features=dict(trace.features),
+        keyword=max((found.get("keyword", 0.0) for found in signals), default=0.0),
+        vector=max((found.get("vector", 0.0) for found in signals), default=0.0),
+        verdict=verdict,
+        latency_ms=latency_ms,
+        model_calls=len(trace.calls),
+        input_tokens=sum(call.input_tokens for call in trace.calls),
+        output_tokens=sum(call.output_tokens for call in trace.calls),
+        rankings=rankings,
+        level=_level(outcome),
+        calibration=_calibration(outcome),
+    )
+
+
+def _calibration(outcome: Outcome) -> str:
+    """Name the calibration that judged an answer; without one, the one that there may be.
+
+    That goes by the last call that composed an answer, which names the model as its server does.
+    Without such a call it is the quotes'.
+    """
+    judged_by = outcome.trace.calibration
+    if judged_by not in {"", CAREFUL}:
+        return judged_by
+    composing = [call for call in outcome.trace.calls if call.prompt.startswith(_ANSWER_PROMPT)]
+    return f"model:{composing[-1].model}:{composing[-1].prompt}" if composing else "extractive"
+
+
+def _level(outcome: Outcome) -> ConfidenceLevel | None:
+    """Return how sure an answer from the pages is; a refusal and small talk are none."""
+    reply = outcome.response
+    if not isinstance(reply, Reply) or reply.refused or reply.confidence is None:
+        return None
+    return reply.confidence_level or "sure"
+
+
+async def _ignore_stage(_: Stage, __: int = 0) -> None:
+    """Nobody waits for an evaluation's stages."""

@@ -1,0 +1,1 @@
+"""Explain why a question got its answer, or none, in words that any platform can show."""

@@ -1,0 +1,225 @@
+"""Explain a recorded answer to whoever asks why, naming only pages that they may read now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.answering.asker_identity import Reader
+from bot.answering.explanations.steps import (
+    LONGEST_QUESTION,
+    StatedConfidence,
+    Step,
+    stated_confidence,
+    steps_of,
+    title_of,
+)
+from bot.answering.explanations.view import ReadsInteractions, WeighsFeatures, feature_weights_of
+from bot.answering.visibility import ReadablePassages, Visibility, is_open, visibility_in
+from bot.domain.errors import InteractionUnknown
+from bot.domain.text.markdown import clip
+from bot.domain.text.source_links import public_link
+from bot.domain.types import FoundPassage, Interaction, InteractionId, Outcome, Platform
+from rag.types import Chunk
+
+MOST_PAGES = 5
+
+_FOUND_BY_TEXTS = {
+    (True, True): "found by its words and by its meaning",
+    (True, False): "found by its words",
+    (False, True): "found by its meaning",
+    (False, False): "read for its context",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PageSummary:
+    """A page that was read for an answer; ``section`` is that of its best passage, or "".
+
+    ``url`` is an address of this server's own, without a host, where no public one is known.
+    ``found`` says how it was found, to follow its title.
+    """
+
+    title: str
+    section: str
+    url: str
+    found: str
+
+
+def page_summaries(
+    passages: Sequence[FoundPassage], may_read: Mapping[str, Chunk], public_url: str | None
+) -> tuple[PageSummary, ...]:
+    """Return the best pages that may be read, best first, each once.
+
+    ``may_read`` are the passages that may be read, by id, as they are now.
+    """
+    open_: dict[tuple[str, str], list[FoundPassage]] = {}
+    for each in passages:
+        if is_open(each, may_read):
+            chunk = may_read[each.chunk_id]
+            open_.setdefault((chunk.space, chunk.page_id), []).append(each)
+    best = list(open_.values())[:MOST_PAGES]
+    return tuple(_page_summary(found, may_read, public_url) for found in best)
+
+
+def hides_pages(passages: Iterable[FoundPassage], may_read: Mapping[str, Chunk]) -> bool:
+    """Tell whether anything was read that may not be shown, or is there no longer."""
+    return not all(is_open(each, may_read) for each in passages)
+
+
+def _page_summary(
+    found: Sequence[FoundPassage], may_read: Mapping[str, Chunk], public_url: str | None
+) -> PageSummary:
+    best = may_read[found[0].chunk_id]
+    ways = {name for each in found for name in each.signals}
+    return PageSummary(
+        title=best.title,
+        section=best.section if best.section != best.title else "",
+        url=public_link(best.url, public_url),
+        found=_FOUND_BY_TEXTS["keyword" in ways, "vector" in ways],
+    )
+
+
+NOTHING_YET = (
+    "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
+    "withdrawn."
+)
+"""For who asks why of their newest question, and has none."""
+
+_AT_WORK = "I am still working on this. Ask again when there is an answer."
+_FAILED = "This did not work, so there is no answer to explain. Please ask the question again."
+_ACCESS_NOT_KNOWN = "I can't tell right now which of the pages you may read, so I name none."
+_LEFT_OUT = "Pages that you may not read, or that have changed since, are left out."
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a question got what it got, in words for a colleague, without any markup.
+
+    ``question`` is what was asked, on one line and shortened. ``sure`` is None where nothing was
+    judged. ``pages`` are best first, five at most; ``left_out`` is a sentence that says why there
+    are not more of them, or "".
+    """
+
+    title: str
+    question: str
+    steps: tuple[Step, ...]
+    sure: StatedConfidence | None = None
+    pages: tuple[PageSummary, ...] = ()
+    left_out: str = ""
+
+
+class Explainer:
+    """Explains from the record; what is named of pages is bounded by the index, now.
+
+    With ``public_url`` the addresses of this server's own pages open from anywhere.
+    """
+
+    def __init__(
+        self,
+        *,
+        interactions: ReadsInteractions,
+        gate: WeighsFeatures,
+        readable: ReadablePassages,
+        public_url: str | None = None,
+    ) -> None:
+        self._interactions = interactions
+        self._gate = gate
+        self._readable = readable
+        self._public_url = public_url
+
+    async def explain(
+        self,
+        tenant: str,
+        interaction_id: InteractionId,
+        reader: Reader,
+        *,
+        asker_id: str,
+    ) -> Explanation:
+        """Explain an answer to ``asker_id``, who may read what ``reader`` may.
+
+        What is not answered yet is told to be at work, without an error. Of a channel, the caller
+        vouches that they can see it; a private conversation is explained to its asker alone.
+        Raises InteractionUnknown, also for what was withdrawn, and StoreUnavailable.
+        """
+        interaction = await self._interactions.get(interaction_id)
+        if interaction is None or not _may_be_explained_to(interaction, tenant, asker_id):
+            raise InteractionUnknown(
+                f"There is no interaction {interaction_id!r} that {asker_id!r} of tenant "
+                f"{tenant!r} may be told of: it never was, was withdrawn, or is another person's "
+                "private one."
+            )
+        return await self._explained(interaction, reader, asker_id)
+
+    async def explain_newest(
+        self,
+        tenant: str,
+        platform: Platform,
+        channel: str,
+        reader: Reader,
+        *,
+        asker_id: str,
+    ) -> Explanation:
+        """Explain what ``asker_id`` asked last in a channel, of what has an outcome.
+
+        What the bot overheard counts, so that its silence is explained too. Raises
+        InteractionUnknown when there is nothing, and StoreUnavailable.
+        """
+        newest = await self.newest(tenant, platform, channel, asker_id)
+        return await self._explained(newest, reader, asker_id)
+
+    async def newest(
+        self, tenant: str, platform: Platform, channel: str, asker_id: str
+    ) -> Interaction:
+        """Return what ``explain_newest`` explains, to find out who may read along. Raises as it."""
+        newest = await self._interactions.newest_of(tenant, platform, channel, asker_id)
+        if newest is None:
+            raise InteractionUnknown(
+                f"There is no answered question of {asker_id!r} in {platform} channel {channel!r} "
+                f"of tenant {tenant!r}: nothing was asked there, or all of it was withdrawn."
+            )
+        return newest
+
+    async def _explained(
+        self, interaction: Interaction, reader: Reader, asker_id: str
+    ) -> Explanation:
+        outcome, message = interaction.outcome, interaction.message
+        question = clip(message.text, LONGEST_QUESTION)
+        if outcome is None:
+            return _unanswered(interaction, question)
+        own = message.author.id == asker_id
+        seen = await visibility_in(self._readable, message.thread.tenant, [interaction], reader)
+        asked = seen.asked(interaction)
+        return Explanation(
+            title=title_of(outcome),
+            question=seen.why_closed if asked is None else question,
+            steps=self._steps(
+                seen.explained(interaction, outcome), private=message.private, own=own
+            ),
+            sure=stated_confidence(outcome),
+            pages=page_summaries(outcome.trace.passages, seen.passages, self._public_url),
+            left_out=_left_out(outcome.trace.passages, seen),
+        )
+
+    def _steps(self, outcome: Outcome, *, private: bool, own: bool) -> tuple[Step, ...]:
+        weights = feature_weights_of(outcome, self._gate)
+        return steps_of(outcome, weights, private=private, own=own)
+
+
+def _may_be_explained_to(interaction: Interaction, tenant: str, asker_id: str) -> bool:
+    message = interaction.message
+    if message.thread.tenant != tenant or interaction.withdrawn:
+        return False
+    return not message.private or message.author.id == asker_id
+
+
+def _unanswered(interaction: Interaction, question: str) -> Explanation:
+    if interaction.status == "working":
+        return Explanation("Not answered yet", question, (Step("Result", _AT_WORK),))
+    return Explanation("Why no answer", question, (Step("Result", _FAILED),))
+
+
+def _left_out(passages: Sequence[FoundPassage], seen: Visibility) -> str:
+    if seen.blind:
+        return _ACCESS_NOT_KNOWN if passages else ""
+    return _LEFT_OUT if hides_pages(passages, seen.passages) else ""

@@ -1,0 +1,148 @@
+"""Name the figures of search and answer for the people who read them; data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+SignalKind = Literal["share", "number", "count", "yes"]
+"""How a figure is written: in per cent, with two decimals, whole, or as yes and no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A figure's name; ``against`` says in a sentence's middle what it means when it is poor.
+
+    ``{asked}`` in it stands for "your question", or for "the question" where it is another's.
+    """
+
+    name: str
+    kind: SignalKind = "share"
+    against: str = ""
+
+
+_WEAK = "the passages fit {asked} only weakly"
+_NO_LEAD = "no passage stands out from the others"
+_RIVALS = "other pages are nearly as close"
+_SECTIONS = "another section is nearly as close"
+_WORDS = "few words of {asked} are in the passages"
+_LINES = "no line answers {asked} closely"
+_DROPPED = "some statements did not pass the checks"
+_WORDING = "the answer says more than its lines do"
+
+SIGNALS: Mapping[str, Signal] = {
+    "score_best": Signal("Strength of the best passage", against=_WEAK),
+    "score_gap_2": Signal("Lead of the best passage over the second", against=_NO_LEAD),
+    "score_gap_5": Signal("Lead of the best passage over the fifth", against=_NO_LEAD),
+    "score_mean": Signal("Strength of the five best passages, on average", against=_WEAK),
+    "score_spread": Signal("How far apart the passages are in strength", against=_NO_LEAD),
+    "keyword_best": Signal("Same words, best passage", "number", _WORDS),
+    "vector_best": Signal("Same meaning, best passage", against=_WEAK),
+    "vector_mean": Signal("Same meaning, on average", against=_WEAK),
+    "tokens_best": Signal("Word by word, best page", against=_WEAK),
+    "tokens_lead": Signal("Word by word, lead over other pages", against=_RIVALS),
+    "rank_agreement": Signal(
+        "Found both by words and by meaning",
+        against="searching by words and by meaning led to different passages",
+    ),
+    "pages_close": Signal(
+        "Pages that are about equally good", against="several pages fit about equally well"
+    ),
+    "best_page_share": Signal(
+        "Passages from the best page", against="what fits is scattered over several pages"
+    ),
+    "coverage_best": Signal("Question's words in the passage with most of them", against=_WORDS),
+    "coverage_first": Signal("Question's words in the best passage", against=_WORDS),
+    "coverage_top_3": Signal("Question's words in the three best passages", against=_WORDS),
+    "rarest_uncovered": Signal("Weight of a rare word that is missing", against=_WORDS),
+    "uncovered_identifiers": Signal("Numbers and codes of the question found nowhere", "count"),
+    "has_claims": Signal("Something answers the question", "yes"),
+    "supported_share": Signal("Statements that the pages support", against=_DROPPED),
+    "composer_best_quote_score": Signal("Fit of the best line", "number", _LINES),
+    "composer_best_quote_coverage": Signal("Question's words in the best line", against=_LINES),
+    "composer_best_quote_cosine": Signal("Same meaning, best line", against=_LINES),
+    "composer_quotes_coverage": Signal(
+        "Question's words in the best quoted lines",
+        against="the lines found leave words of {asked} open",
+    ),
+    "composer_section_coverage": Signal(
+        "Question's words in all that is shown",
+        against="what is shown leaves words of {asked} open",
+    ),
+    "composer_section_score": Signal("Fit of the best section", "number", _LINES),
+    "composer_section_gap": Signal("Lead of the best section over the next", "number", _SECTIONS),
+    "composer_section_lead": Signal("Lead of the best section over other pages", "number", _RIVALS),
+    "composer_lead_over_other_pages": Signal(
+        "Lead of the best line over other pages", "number", _RIVALS
+    ),
+    "composer_answer_type_missing": Signal(
+        "The kind of answer asked for is missing",
+        "yes",
+        "no line has what you asked for, such as a date or an amount",
+    ),
+    "composer_answerable": Signal(
+        "The model says the pages answer it", "yes", "the model found no answer in the pages"
+    ),
+    "composer_claims_kept_share": Signal("Statements that passed the checks", against=_DROPPED),
+    "composer_lines_found_share": Signal(
+        "Cited lines that there are", against="the model cited lines that are not there"
+    ),
+    "composer_sources_distinct": Signal("Different passages cited", "count"),
+    "composer_pages_distinct": Signal("Different pages cited", "count"),
+    "composer_conflict": Signal("The model says that pages contradict each other", "yes"),
+    "composer_partial": Signal(
+        "The model says something is missing", "yes", "the model says that something is missing"
+    ),
+    "composer_figures_quoted": Signal("Statements whose numbers are quoted", against=_WORDING),
+    "composer_words_supported": Signal("Answer's words that its lines have", against=_WORDING),
+    "composer_wording_literal": Signal("Pairs of words that its lines have", against=_WORDING),
+    "composer_self_rating": Signal(
+        "How sure the model says it is", against="the model is not certain"
+    ),
+    "careful_rule": Signal(
+        "The model's certainty, less what it says is missing and each failed check",
+        against="the model is not certain, says that something is missing, or a check failed",
+    ),
+}
+
+PASSAGE_SIGNALS: Mapping[str, str] = {
+    "keyword": "Same words",
+    "vector": "Same meaning",
+    "fused": "Together",
+}
+"""The signals of a passage, in the order of the table's columns."""
+
+TIMING_NAMES: Mapping[str, str] = {
+    "route": "Understanding the question",
+    "embed": "Preparing the search",
+    "search": "Searching",
+    "compose": "Composing and checking",
+    "features": "Judging",
+    "generate": "Writing the reply",
+}
+
+CALL_NAMES: Mapping[str, str] = {
+    "intent": "What kind of question it is",
+    "rewrite": "Completing a follow-up question",
+    "answer": "Composing the answer",
+    "generic": "Writing the reply",
+}
+
+
+def signal_of(name: str) -> Signal:
+    """Return a signal, by its own name where it is not known here."""
+    return SIGNALS.get(name) or Signal(name.replace("_", " ").capitalize(), "number")
+
+
+def format_signal(signal: Signal, value: float) -> str:
+    """Return a figure as it is read."""
+    match signal.kind:
+        case "share":
+            return f"{value:.0%}"
+        case "number":
+            return f"{value:.2f}"
+        case "count":
+            return f"{value:.0f}"
+        case "yes":
+            return "yes" if value else "no"

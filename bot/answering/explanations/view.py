@@ -1,0 +1,282 @@
+"""Build the full view of an outcome: the steps in words, then passages, signals and timings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot.answering.explanations.signals import (
+    CALL_NAMES,
+    PASSAGE_SIGNALS,
+    TIMING_NAMES,
+    format_signal,
+    signal_of,
+)
+from bot.answering.explanations.steps import StatedConfidence, Step, stated_confidence, steps_of
+from bot.answering.gate import FeatureWeight
+from bot.answering.gate_file import CAREFUL
+from bot.domain.types import (
+    FoundPassage,
+    Intent,
+    Interaction,
+    InteractionId,
+    Outcome,
+    Platform,
+    Trace,
+)
+from rag.types import ModelCall
+
+
+class WeighsFeatures(Protocol):
+    """What each signal did to the judgement of an answer."""
+
+    def weights(self, features: Mapping[str, float], composer: str) -> Sequence[FeatureWeight]: ...
+
+
+class ReadsInteractions(Protocol):
+    """What was asked and answered. Raises bot.domain.errors.StoreUnavailable."""
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
+
+    async def newest_of(
+        self, tenant: str, platform: Platform, channel: str, person_id: str
+    ) -> Interaction | None:
+        """Return what a person asked last in a channel, of what has an outcome."""
+        ...
+
+
+_DECIDERS = {
+    "rule": "a fixed rule",
+    "classifier": "the local classifier",
+    "model": "the language model",
+    "default": "the default",
+}
+_INTENTS = {
+    Intent.GENERIC: "small talk or general knowledge",
+    Intent.DOMAIN: "about the company",
+    Intent.UNKNOWN: "not sure",
+    Intent.HUMAN: "wants a person",
+}
+_NEGLIGIBLE, _STRONG = 0.05, 0.25
+"""Log-odds."""
+
+_MICRO = 1_000_000
+_SECOND = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class FigureCell:
+    """A figure, and the length of its bar from 0 to 100; None where it was not measured."""
+
+    figure: str
+    bar: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRow:
+    """A passage with its signals in the order of the table's columns."""
+
+    title: str
+    section: str
+    cells: tuple[FigureCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightRow:
+    """A signal, and what it did to the judgement; ``side`` is for, against or neither."""
+
+    name: str
+    cell: FigureCell
+    did: str
+    side: str
+
+
+@dataclass(frozen=True, slots=True)
+class FigureGroup:
+    """Figures under one heading."""
+
+    name: str
+    rows: tuple[tuple[str, str], ...]
+
+
+def passage_rows(
+    passages: Sequence[FoundPassage], *, scored: bool = True
+) -> tuple[PassageRow, ...]:
+    """Return the passages as they were ranked; bars compare within a column.
+
+    Without ``scored`` they have no cells.
+    """
+    most = {
+        name: max((each.signals.get(name, 0.0) for each in passages), default=0.0)
+        for name in PASSAGE_SIGNALS
+    }
+    return tuple(
+        PassageRow(
+            each.title,
+            each.section if each.section != each.title else "",
+            tuple(_cell(each.signals.get(name), most[name]) for name in PASSAGE_SIGNALS if scored),
+        )
+        for each in passages
+    )
+
+
+def _cell(value: float | None, most: float) -> FigureCell:
+    if value is None:
+        return FigureCell("", None)
+    share = value / most if most > 0 else 0.0
+    return FigureCell(f"{value:.2f}", round(100 * min(1.0, max(0.0, share))))
+
+
+def weight_rows(
+    weights: Sequence[FeatureWeight], features: Mapping[str, float]
+) -> tuple[WeightRow, ...]:
+    """Return the signals that were weighed, those that did most first."""
+    return tuple(
+        _weight_row(each, features[each.name])
+        for each in sorted(weights, key=lambda each: -abs(each.push))
+    )
+
+
+def _weight_row(weight: FeatureWeight, value: float) -> WeightRow:
+    signal = signal_of(weight.name)
+    return WeightRow(
+        name=signal.name,
+        cell=FigureCell(format_signal(signal, value), round(100 * weight.place)),
+        did=_effect_in_words(weight.push),
+        side=_side(weight.push),
+    )
+
+
+def _effect_in_words(push: float) -> str:
+    if abs(push) < _NEGLIGIBLE:
+        return "hardly counts"
+    strength = "clearly " if abs(push) >= _STRONG else ""
+    return f"{strength}{_side(push)}"
+
+
+def _side(push: float) -> str:
+    if abs(push) < _NEGLIGIBLE:
+        return "neither"
+    return "for" if push > 0 else "against"
+
+
+def figure_groups(trace: Trace, weighed: AbstractSet[str]) -> tuple[FigureGroup, ...]:
+    """Return all other figures; what was ``weighed`` is shown elsewhere."""
+    every = (
+        FigureGroup("Kind of question", tuple(_route_rows(trace))),
+        FigureGroup("Other signals", tuple(_signal_rows(trace.features, weighed))),
+        FigureGroup("Time", tuple(_timing_rows(trace.timings_ms))),
+        FigureGroup("Language model", tuple(_call_rows(trace.calls))),
+        FigureGroup("Remarks", tuple(("", _sentence(note)) for note in trace.notes)),
+    )
+    return tuple(group for group in every if group.rows)
+
+
+def _route_rows(trace: Trace) -> list[tuple[str, str]]:
+    route = trace.route
+    return [
+        ("Taken as", _INTENTS[route.intent]),
+        ("Decided by", f"{_DECIDERS[route.decided_by]}, {route.score:.0%} sure"),
+    ]
+
+
+def _signal_rows(features: Mapping[str, float], weighed: AbstractSet[str]) -> list[tuple[str, str]]:
+    others = {name: value for name, value in features.items() if name not in weighed}
+    named = [(signal_of(name), value) for name, value in others.items()]
+    return sorted((signal.name, format_signal(signal, value)) for signal, value in named)
+
+
+def _timing_rows(timings: Mapping[str, float]) -> list[tuple[str, str]]:
+    rows = [(TIMING_NAMES.get(name, name), _duration(value)) for name, value in timings.items()]
+    return [*rows, ("Together", _duration(sum(timings.values())))] if len(rows) > 1 else rows
+
+
+def _duration(milliseconds: float) -> str:
+    if milliseconds < _SECOND:
+        return f"{milliseconds:.0f} ms" if milliseconds >= 1 else "under 1 ms"
+    return f"{milliseconds / _SECOND:.1f} s"
+
+
+def _call_rows(calls: Sequence[ModelCall]) -> list[tuple[str, str]]:
+    if not calls:
+        return [("Asked", "not at all, so it cost nothing")]
+    rows = [(CALL_NAMES.get(call.purpose, call.purpose), _call(call)) for call in calls]
+    return [*rows, ("Cost", _cost(calls))]
+
+
+def _call(call: ModelCall) -> str:
+    read, wrote = f"{call.input_tokens:,}", f"{call.output_tokens:,}"
+    asked = f"{call.model} read {read} and wrote {wrote} tokens in {_duration(call.duration_ms)}"
+    return f"{asked} ({call.prompt})"
+
+
+def _cost(calls: Sequence[ModelCall]) -> str:
+    known = [call.cost_micro_usd for call in calls if call.cost_micro_usd is not None]
+    if not known:
+        return "not known: no price is set for this model"
+    dollars = f"{sum(known) / _MICRO:.4f} US dollars"
+    return dollars if len(known) == len(calls) else f"{dollars}, and calls without a known price"
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:]}."
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationView:
+    """The steps in words; then, behind folds, passages, signals and all other figures.
+
+    ``closed`` says why passages are left out, or is "". ``has_context`` says that a passage was not
+    found itself, but stands beside one that was. Without ``scored`` there are passages and signals
+    in words alone, and no other figures.
+    """
+
+    scored: bool
+    steps: tuple[Step, ...]
+    sure: StatedConfidence | None
+    signals: tuple[str, ...]
+    passages: tuple[PassageRow, ...]
+    closed: str
+    has_context: bool
+    weights: tuple[WeightRow, ...]
+    groups: tuple[FigureGroup, ...]
+
+
+def explanation_view(
+    outcome: Outcome, gate: WeighsFeatures, *, closed: str = "", scored: bool = True
+) -> ExplanationView:
+    """Return the explanation of an outcome that its asker alone was told, as they may see it now.
+
+    ``gate`` tells what each signal did to it; ``closed`` says why passages are left out, if any.
+    ``scored``: with the scores of the search, which are for admins: they count words over all
+    pages, also those that an asker may not read.
+    """
+    trace = outcome.trace
+    weights = feature_weights_of(outcome, gate)
+    return ExplanationView(
+        scored=scored,
+        steps=steps_of(outcome, weights, private=True),
+        sure=stated_confidence(outcome),
+        signals=tuple(PASSAGE_SIGNALS.values()) if scored else (),
+        passages=passage_rows(trace.passages, scored=scored),
+        closed=closed,
+        has_context=scored and not all(each.signals for each in trace.passages),
+        weights=weight_rows(weights, trace.features),
+        groups=figure_groups(trace, {each.name for each in weights}) if scored else (),
+    )
+
+
+def feature_weights_of(outcome: Outcome, gate: WeighsFeatures) -> Sequence[FeatureWeight]:
+    """Return what each signal did to a judgement; none where that did not decide."""
+    if stated_confidence(outcome) is None:
+        return ()
+    return gate.weights(
+        outcome.trace.features, outcome.trace.calibration or _default_calibration(outcome.trace)
+    )
+
+
+def _default_calibration(trace: Trace) -> str:
+    """Name what judged where that was not recorded yet: a model's answers had another gate."""
+    return CAREFUL if any(call.purpose == "answer" for call in trace.calls) else "extractive"

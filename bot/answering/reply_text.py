@@ -1,0 +1,302 @@
+"""Write answers as reply text with numbered citation marks, and list the sources behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count, groupby
+
+from bot.domain.text.markdown import clip, closes
+from bot.domain.types import ConfidenceLevel, FoundPassage, Reply, Source
+from rag.types import Answer, Chunk, Citation, Claim, PartKind, Passage
+
+QUOTES_INTRO = "From the wiki:"
+UNSURE_INTRO = "This may be it, I'm not sure"
+"""What stands before an answer that is offered as a guess."""
+
+MISSING_INTRO = "The wiki doesn't say:"
+"""What stands before that which an answer lacks."""
+
+_REFUSED = "I can't help with that one. If it is about work, a person can: reply \u201chuman\u201d."
+_EXCERPT_CHARACTERS = 240
+_LEAST_EXCERPT = 80
+_END = re.compile(r"(?<=[.!?])(?=\s)|(?=\n)")
+_STRETCH_CHARACTERS = 800
+_MISSING_CHARACTERS = 300
+_SUGGESTIONS = 3
+_MOST_IN_PARAGRAPH = 3
+"""So many sentences are read as one paragraph; more are a list."""
+_READING_INTRO = re.compile(
+    r"^\s*(?:(?:i(?:'ve|\u2019ve| have)? )?(?:read|took|taken|understood|interpret(?:ed)?)"
+    r"(?: (?:this|that|it|(?:your|the) question))? (?:as|to mean)"
+    r"|(?:this|the question) (?:is|was) (?:read|taken|understood|interpreted) (?:as|to mean))"
+    r"\s*:?\s*",
+    re.IGNORECASE,
+)
+"""How a model introduces its reading, although it was asked for the reading alone."""
+
+_TABLE_ROW = re.compile(r"^\s*\|(.*)\|\s*$")
+_TABLE_RULE = re.compile(r"^[\s|:-]+$")
+_BAR = re.compile(r"(?<!\\)\|")
+_FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})")
+_QUOTE = ">"
+
+
+def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure") -> Reply:
+    """Return the answer as a reply: quotes as what was found, or the model's checked claims.
+
+    Its text says in words what its ``level`` is, and what the pages do not say.
+    """
+    numbered = _numbered_sources(answer)
+    marks = {chunk_id: number for chunk_id, (number, _) in numbered.items()}
+    extractive = answer.composer == "extractive"
+    text = _quotes_text(answer.claims, marks) if extractive else _claims_text(answer, marks)
+    missing = clip(answer.missing or "", _MISSING_CHARACTERS) or None
+    return Reply(
+        text=_with_confidence_words(text, level, missing),
+        tone="found" if extractive else "answer",
+        sources=tuple(dict(numbered.values()).values()),
+        confidence=probability,
+        confidence_level=level,
+        missing=missing,
+    )
+
+
+def _with_confidence_words(text: str, level: ConfidenceLevel, missing: str | None) -> str:
+    said = (
+        f"{UNSURE_INTRO}:\n\n{text.removeprefix(QUOTES_INTRO).lstrip()}"
+        if level == "unsure"
+        else text
+    )
+    return f"{said}\n\n{MISSING_INTRO} {missing}" if missing else said
+
+
+def without_missing(reply: Reply) -> Reply:
+    """Return a reply that does not say what it lacks."""
+    said = f"\n\n{MISSING_INTRO} {reply.missing}"
+    return replace(reply, text=reply.text.removesuffix(said), missing=None)
+
+
+def refusal_of(probability: float) -> Reply:
+    """Return a polite refusal; what the model or its filter said stays in the record."""
+    return Reply(text=_REFUSED, tone="generic", confidence=probability, refused=True)
+
+
+def suggestions_of(passages: Sequence[Passage]) -> tuple[Source, ...]:
+    """Return the best pages found, one passage each, offered without confirmation."""
+    best: dict[str, Passage] = {}
+    for passage in passages:
+        best.setdefault(passage.chunk.page_id, passage)
+    top = list(best.values())[:_SUGGESTIONS]
+    return tuple(_source(passage, _excerpt(passage.chunk.text)) for passage in top)
+
+
+def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
+    """Return what is recorded of the passages."""
+    return tuple(
+        FoundPassage(
+            chunk_id=passage.chunk.id,
+            page_id=passage.chunk.page_id,
+            title=passage.chunk.title,
+            section=passage.chunk.section,
+            signals=dict(passage.signals),
+        )
+        for passage in passages
+    )
+
+
+def _numbered_sources(answer: Answer) -> Mapping[str, tuple[int, Source]]:
+    """Return the number and the source of each cited passage, in the order of first citation.
+
+    Passages of one section, which quotes show as one, are one source.
+    """
+    by_id = {passage.chunk.id: passage for passage in answer.passages}
+    cited: dict[Hashable, list[Citation]] = {}
+    for claim in answer.claims:
+        for citation in claim.citations:
+            chunk = by_id[citation.chunk_id].chunk
+            of_section = (chunk.space, chunk.page_id, chunk.breadcrumb, chunk.document_page)
+            key = of_section if answer.composer == "extractive" else chunk.id
+            cited.setdefault(key, []).append(citation)
+    return {
+        citation.chunk_id: (number, source)
+        for number, citations in enumerate(cited.values(), start=1)
+        for source in [_source_of_citations(by_id, citations)]
+        for citation in citations
+    }
+
+
+def _source_of_citations(passages: Mapping[str, Passage], citations: Sequence[Citation]) -> Source:
+    """Return the source of quotes: the passage of the best one, and what of it is quoted."""
+    ranked = sorted(citations, key=lambda each: each.score, reverse=True)
+    passage = passages[ranked[0].chunk_id]
+    best = [each.quote for each in ranked if each.chunk_id == passage.chunk.id]
+    return _source(passage, _stretch_around(passage.chunk.text, best), line=best[0])
+
+
+def _stretch_around(text: str, quotes: Sequence[str]) -> str:
+    """Return the stretch of a passage around its best quote that holds most of the others.
+
+    ``quotes`` are the best first; all of them are in it wherever that is not too long.
+    """
+    start = text.find(quotes[0])
+    end = start + len(quotes[0])
+    if start < 0:
+        return quotes[0]
+    for quote in quotes[1:]:
+        at = text.find(quote)
+        wider = min(start, at), max(end, at + len(quote))
+        if at >= 0 and wider[1] - wider[0] <= _STRETCH_CHARACTERS:
+            start, end = wider
+    return text[start:end]
+
+
+def _source(passage: Passage, quote: str, *, line: str = "") -> Source:
+    chunk: Chunk = passage.chunk
+    return Source(
+        chunk_id=chunk.id,
+        page_id=chunk.page_id,
+        title=chunk.title,
+        url=chunk.url,
+        section=chunk.section,
+        quote=quote,
+        document_page=chunk.document_page,
+        relevance=min(1.0, max(0.0, passage.signals.get("fused", passage.score))),
+        source_type=chunk.source_type,
+        source_id=chunk.source_id,
+        space=chunk.space,
+        updated_at=chunk.updated_at,
+        labels=chunk.labels,
+        updated_by=chunk.updated_by,
+        line=line,
+    )
+
+
+def _quotes_text(claims: Sequence[Claim], marks: dict[str, int]) -> str:
+    """Return quotes as quotations, a mark at the end of each source's."""
+    lines = [QUOTES_INTRO]
+    for number, of_source in groupby(claims, key=lambda claim: marks[_first(claim)]):
+        lines += ["", *_quotation(list(of_source), f"[{number}]")]
+    return "\n".join(lines)
+
+
+def _quotation(claims: Sequence[Claim], mark: str) -> Iterator[str]:
+    """Yield the lines of one source's quotes; code stands between them as code.
+
+    What is left out is said below the quotation, for these words are not the page's.
+    """
+    *before, last = claims
+    for claim in before:
+        yield from _lines_of(claim)
+        yield f"\n{_omission_note(claim)}\n" if claim.more else _QUOTE
+    *lines, end = _lines_of(last)
+    yield from lines
+    yield from (f"{end} {mark}",) if end.startswith(_QUOTE) else (end, "", mark)
+    if last.more:
+        yield f"\n{_omission_note(last)}"
+
+
+def _omission_note(claim: Claim) -> str:
+    return f"_{claim.more}_"
+
+
+def _lines_of(claim: Claim) -> Iterator[str]:
+    """Yield a quote line by line; fenced code in it is taken out of the quotation.
+
+    No platform knows code within a quotation.
+    """
+    fence = indent = ""
+    for line in claim.text.strip("\n").split("\n"):
+        opening = _FENCE.match(line)
+        if fence and closes(line, fence):
+            fence = ""
+            yield f"{line.strip()}\n"
+        elif fence:
+            yield line.removeprefix(indent)
+        elif opening:
+            indent, fence = opening.groups()
+            yield f"\n{line.strip()}"
+        elif not (_TABLE_ROW.match(line) and _TABLE_RULE.match(line)):
+            yield f"{_QUOTE} {tables_as_text(line)}".rstrip()
+    if fence:
+        yield f"{fence}\n"
+
+
+def _claims_text(answer: Answer, marks: dict[str, int]) -> str:
+    read = _READING_INTRO.sub("", answer.reading or "")
+    reading = [f"I read your question as: {read}", ""] if read else []
+    blocks: list[str] = []
+    steps = count(1)
+    for kind, run in groupby(answer.claims, key=lambda claim: claim.kind):
+        blocks += _BLOCKS[kind](list(run), marks, steps)
+    return "\n".join([*reading, "\n\n".join(blocks)])
+
+
+def _paragraphs(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
+    stated = [f"{claim.text} {_marks(claim.citations, marks)}" for claim in claims]
+    few = len(stated) <= _MOST_IN_PARAGRAPH
+    return [" ".join(stated) if few else "\n".join(f"- {each}" for each in stated)]
+
+
+def _steps(claims: Sequence[Claim], marks: dict[str, int], numbers: Iterator[int]) -> list[str]:
+    """Number the steps; what stands between two of them does not start the count again."""
+    lines = [f"{next(numbers)}. {claim.text} {_marks(claim.citations, marks)}" for claim in claims]
+    return ["\n".join(lines)]
+
+
+def _tables(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
+    """Return tables as lists, which every platform shows; the header stands above."""
+    shown = []
+    for claim in claims:
+        header, *rows = tables_as_text(claim.text).splitlines()
+        lines = [f"{header}:" if rows else header, *(f"- {row}" for row in rows)]
+        shown.append("\n".join(lines) + f" {_marks(claim.citations, marks)}")
+    return shown
+
+
+def _code(claims: Sequence[Claim], marks: dict[str, int], _: Iterator[int]) -> list[str]:
+    return [f"{claim.text}\n{_marks(claim.citations, marks)}" for claim in claims]
+
+
+_BLOCKS: Mapping[
+    PartKind, Callable[[Sequence[Claim], dict[str, int], Iterator[int]], list[str]]
+] = {"paragraph": _paragraphs, "step": _steps, "table": _tables, "code": _code}
+
+
+def _marks(citations: Sequence[Citation], marks: dict[str, int]) -> str:
+    numbers = dict.fromkeys(marks[citation.chunk_id] for citation in citations)
+    return "".join(f"[{number}]" for number in numbers)
+
+
+def _first(claim: Claim) -> str:
+    return claim.citations[0].chunk_id
+
+
+def tables_as_text(quote: str) -> str:
+    """Return a quote with the rows of tables as text; everything else is as it is written."""
+    shown = []
+    for line in quote.splitlines():
+        row = _TABLE_ROW.match(line)
+        if row and _TABLE_RULE.match(line):
+            continue
+        shown.append(" \u00b7 ".join(map(_cell, _BAR.split(row.group(1)))) if row else line)
+    return "\n".join(shown)
+
+
+def _cell(cell: str) -> str:
+    return cell.strip().replace("\\|", "|")
+
+
+def _excerpt(text: str) -> str:
+    """Return the beginning of a passage: a verbatim substring.
+
+    It ends with a line or a sentence wherever that leaves enough of it, else with a word.
+    """
+    if len(text) <= _EXCERPT_CHARACTERS:
+        return text
+    ends = [found.start() for found in _END.finditer(text[: _EXCERPT_CHARACTERS + 1])]
+    if ends and ends[-1] >= _LEAST_EXCERPT:
+        return text[: ends[-1]]
+    cut = text.rfind(" ", 0, _EXCERPT_CHARACTERS)
+    return text[: cut if cut > 0 else _EXCERPT_CHARACTERS]

@@ -1,0 +1,331 @@
+"""Read a message with its conversation: follow-ups become questions that stand alone.
+
+A model rewrites a follow-up; without one, or when it fails, rules add the words that it leaves out.
+The turns that prompts are given hold only what the readers of the reply may know now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import structlog
+
+from bot.answering.routing.message_text import condense, without_mentions
+from bot.answering.visibility import Visibility
+from bot.domain.types import Interaction, InteractionId
+from prompts.files import load_prompt
+from rag.errors import RagError
+from rag.ports import ChatModel, Completion, to_prompt
+from rag.text.words import content_words, identifiers, stem, stems, words
+from rag.types import ModelCall, Turn
+
+_MOST_TURNS = 6
+_TURN_CHARACTERS = 600
+
+
+_CLOSED_ANSWER = "(left out: the page behind this answer is no longer open to its readers)"
+
+
+def readable_turns(
+    exchanges: Sequence[Interaction], asker_id: str, seen: Visibility
+) -> tuple[Turn, ...]:
+    """Return what was said in a thread, oldest first, as whoever reads the reply may know it now.
+
+    What rests on a page that they may not read any more is left out; so is a question that only
+    names such a page, which was offered and chosen.
+    """
+    return tuple(
+        turn
+        for each in exchanges
+        if each.outcome is not None and (asked := seen.asked(each)) is not None
+        for turn in _exchange_turns(
+            each,
+            asked,
+            each.outcome.response.text if seen.tells(each) else _CLOSED_ANSWER,
+            own=each.message.author.id == asker_id,
+        )
+    )
+
+
+def _exchange_turns(
+    interaction: Interaction, asked: str, answered: str, *, own: bool
+) -> tuple[Turn, Turn]:
+    return (
+        Turn("user", asked, interaction.id, own=own),
+        Turn("assistant", answered, interaction.id, own=own),
+    )
+
+
+def prompt_turns(history: tuple[Turn, ...]) -> tuple[str, ...]:
+    """Return the last turns, oldest first, each with who spoke and cut to a readable length."""
+    return tuple(_prompt_turn(turn) for turn in history[-_MOST_TURNS:])
+
+
+def _prompt_turn(turn: Turn) -> str:
+    cut = turn.text[:_TURN_CHARACTERS]
+    return f"{turn.role}: {cut}{'…' if len(cut) < len(turn.text) else ''}"
+
+
+Dependence = Literal["alone", "unsure", "leaning"]
+
+_CONTINUES = re.compile(
+    r"^(?:(?:ok|okay|nice|great|cool|thanks|thx|hm+|right|good|and|so|but|or|oh|ah|also|then|well"
+    r"|yes|no)\b[\s,.!]*)*(?:and|but|or|then|also|so|what about|how about|what if|same|which one"
+    r"|why not|how so|since when|like what|such as|instead|otherwise|plus)\b",
+    re.IGNORECASE,
+)
+_ANAPHORA = re.compile(
+    r"\b(?:its?|they|them|their|theirs|he|she|him|his|hers?|those|these|ones?|there|that|this"
+    r"|the (?:same|other|others|former|latter|first|second|third|last)|same|else|another|others?"
+    r"|instead|too|as well|either|both|neither|either)\b"
+)
+_EXPLETIVE = re.compile(  # an "it" or "there" that stands for nothing, or points at the calendar
+    r"\b(?:is|was|would|will|does|isnt|if|when|can) (?:it|there) (?:\w+ )?(?:possible|ok|okay"
+    r"|allowed"
+    r"|safe|true|necessary|mandatory|a|an|any|some|take|cost|required|legal|better|worth|mean)\b"
+    r"|\b(?:is|are|was|were|will|do|does) there\b|\bthere (?:is|are|was|were)\b"
+    r"|\b(?:this|that|last|next|these|those) (?:year|month|week|morning|evening|afternoon|weekend"
+    r"|quarter|summer|winter|friday|monday|days?|time)\b|\bit(?:'s| is) (?:broken|slow|down)\b"
+    r"|\bhow (?:long )?does it (?:take|cost)\b|\bthis (?:company|office|bot|channel|message)\b"
+)
+_NUMERAL_ONE = re.compile(  # "on day one", "one week": a number, and nothing said before
+    r"\b(?:day|week|month|year|quarter|phase|stage|step|part|level|tier|grade|version|point|number"
+    r"|page|section|chapter|line|floor|room) one\b"
+    r"|\bone (?:hour|day|night|week|month|quarter|year|euro|dollar|pound|person|time)s?\b"
+)
+_RELATIVE = re.compile(
+    r"(?<=\w) (?:that|who|which) (?=(?:i|we|you|is|are|was|were|has|have|can)\b)"
+)
+_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+_FEW, _CLEAR, _ENOUGH = 2, 4, 5
+"""Content words: fewer say too little alone; so many say enough; so many before a pronoun give
+it its meaning."""
+
+_EMPTY_WORDS = frozenset(
+    """
+    tell know find explain describe mean many much long often way ways kind type types thing things
+    like look looking want question ask happen happens happened use used using make makes made
+    please ok okay nice great thanks work works ever interesting different important main really
+    first time good best give take come goes other others another also earn usual
+    """.split()
+)
+_MOST_WORDS, _MOST_NAMES = 5, 2
+"""Words of the conversation (of them, names in its last answer) that are added to a question;
+chosen on TREC CAsT 2019 and CANARD: more would drown the question."""
+
+
+def dependence(text: str, history: tuple[Turn, ...]) -> Dependence:
+    """Tell whether the message can be understood without the conversation."""
+    if not history:
+        return "alone"
+    said = without_mentions(text)
+    if _is_context_dependent(said):
+        return "leaning"
+    return "alone" if len(_topic_words(said)) >= _CLEAR else "unsure"
+
+
+@dataclass(frozen=True, slots=True)
+class MissingWord:
+    """A word that a message leaves out, and the turn that says it."""
+
+    word: str
+    turn: Turn
+
+
+def with_missing_words(text: str, history: tuple[Turn, ...]) -> str:
+    """Return the message with the words of the conversation that it leaves out, in brackets."""
+    missing = missing_words(text, history)
+    said = " ".join(without_mentions(text).split())
+    return f"{said} ({' '.join(each.word for each in missing)})" if missing else said
+
+
+def missing_words(text: str, history: tuple[Turn, ...]) -> list[MissingWord]:
+    """Return the topic of the conversation: what the message does not say itself."""
+    asked = [turn for turn in history if turn.role == "user"]
+    if not asked:
+        return []
+    own = {stem(word) for word in words(text)}
+    chosen: dict[str, MissingWord] = {}
+    for each in [*_question_topic(asked), *_answer_names(history[-1])]:
+        key = stem(_lower(each.word))
+        if key not in own:
+            chosen.setdefault(key, each)
+    return list(chosen.values())[:_MOST_WORDS]
+
+
+def is_context_dependent(text: str) -> bool:
+    """Tell whether a message points back, goes on, or says too little by itself."""
+    return _is_context_dependent(without_mentions(text))
+
+
+def topic_words(text: str) -> list[str]:
+    """Return the words that say what a message is about, in small letters."""
+    return [_lower(word) for word in _topic_words(without_mentions(text))]
+
+
+def _question_topic(asked: list[Turn]) -> list[MissingWord]:
+    """Return the last question's words; when that leans too, the first one's as well."""
+    turns = [asked[-1], asked[0]] if _is_context_dependent(asked[-1].text) else [asked[-1]]
+    return [MissingWord(word, turn) for turn in turns for word in _topic_words(turn.text)]
+
+
+def _answer_names(answered: Turn) -> list[MissingWord]:
+    if answered.role != "assistant":
+        return []
+    return [MissingWord(word, answered) for word in _names(answered.text)[:_MOST_NAMES]]
+
+
+def _is_context_dependent(text: str) -> bool:
+    return bool(_CONTINUES.match(text)) or _points_back(text) or len(_topic_words(text)) < _FEW
+
+
+def _points_back(text: str) -> bool:
+    lowered = text.replace("IT", "").lower().replace("\u2019", "'")
+    lowered = _RELATIVE.sub(" ", _NUMERAL_ONE.sub(" ", _EXPLETIVE.sub(" ", lowered)))
+    match = _ANAPHORA.search(lowered)
+    return match is not None and len(_topic_words(lowered[: match.start()])) < _ENOUGH
+
+
+def _topic_words(text: str) -> list[str]:
+    """Return the words that say what a message is about, as written, each once."""
+    kept = {word for word in content_words(text) if word not in _EMPTY_WORDS}
+    return _unique(m.group() for m in _WORD.finditer(text) if _lower(m.group()) in kept)
+
+
+def _names(text: str) -> list[str]:
+    """Return names and identifiers of an answer: capitals or digits inside a sentence."""
+    found = re.findall(r"(?<![.!?\n] )(?<!^)\b(?:[A-Z][\w-]*[A-Z0-9][\w-]*|[A-Z][a-z]\w+)", text)
+    return _unique(word for word in found if _lower(word) in set(content_words(text)))
+
+
+def _unique(found: Iterable[str]) -> list[str]:
+    return list({_lower(word): word for word in reversed(list(found))}.values())[::-1]
+
+
+def _lower(word: str) -> str:
+    return word.lower().replace("\u2019", "'")
+
+
+_log = structlog.get_logger(__name__)
+
+_MOST_GROWTH = 400
+"""Characters a rewrite may add; more is an answer, not a question."""
+_LEAST_KNOWN = 0.6
+"""Share of a rewrite's content words that the conversation must hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandaloneQuestion:
+    """A question to search for; ``certain`` unless it may lean on more than it says.
+
+    ``leaned_on`` are the exchanges that gave it words, oldest first.
+    """
+
+    question: str
+    certain: bool = True
+    calls: tuple[ModelCall, ...] = ()
+    notes: tuple[str, ...] = ()
+    leaned_on: tuple[InteractionId, ...] = ()
+
+
+class FollowUpRewriter:
+    """Makes questions stand alone. With no model, or when it fails, by rules."""
+
+    def __init__(self, model: ChatModel | None) -> None:
+        self._model = model
+        self._prompt = load_prompt("rewrite")
+
+    async def standalone(self, text: str, history: tuple[Turn, ...]) -> StandaloneQuestion:
+        """Return the message as a question of its own; never raises.
+
+        A message that says all it needs comes back as it is, whatever was talked about before.
+        When that is in doubt, only a model may change it.
+        """
+        question = condense(text)
+        leaning = dependence(question, history)
+        if leaning == "alone":
+            return StandaloneQuestion(question)
+        fallback = StandaloneQuestion(question, certain=False)
+        if leaning == "leaning":
+            turns = [each.turn for each in missing_words(question, history)]
+            by_rule = with_missing_words(question, history)
+            fallback = replace(fallback, question=by_rule, leaned_on=exchanges_of(turns, history))
+        if self._model is None:
+            return fallback
+        return await self._rewritten(self._model, question, history, fallback)
+
+    async def _rewritten(
+        self,
+        model: ChatModel,
+        question: str,
+        history: tuple[Turn, ...],
+        fallback: StandaloneQuestion,
+    ) -> StandaloneQuestion:
+        prompt = to_prompt(self._prompt, history=prompt_turns(history), message=question)
+        try:
+            completion = await model.complete(prompt)
+        except RagError as error:
+            _log.warning("rewrite_failed", exc_info=True)
+            silent = "the rewriting model did not answer"
+            return replace(fallback, calls=error.calls, notes=(silent,))
+        calls = (completion.call,)
+        rewrite = _rewritten_line(completion)
+        if not is_faithful(rewrite, question, history):
+            return replace(fallback, calls=calls, notes=("the rewrite was not used",))
+        return StandaloneQuestion(
+            rewrite, calls=calls, leaned_on=rewrite_sources(rewrite, question, history)
+        )
+
+
+def rewrite_sources(
+    rewrite: str, question: str, history: tuple[Turn, ...]
+) -> tuple[InteractionId, ...]:
+    """Return the exchanges that a rewrite took words from: the fewest that say all it added.
+
+    Of those that say as many, the last. Where it added words that nobody said, it is the last
+    exchange of whoever asks.
+    """
+    added = set(stems(rewrite)) - set(stems(question))
+    said = {turn.exchange: set[str]() for turn in history}
+    for turn in history:
+        said[turn.exchange] |= added.intersection(stems(turn.text))
+    chosen: set[str] = set()
+    missing = set[str]().union(*said.values())
+    while missing:
+        # max() takes the first of equals, which is the last exchange here.
+        best = max(reversed(said), key=lambda each: len(said[each] & missing))
+        chosen.add(best)
+        missing -= said[best]
+    turns = [turn for turn in history if turn.exchange in chosen]
+    if added and not turns:
+        turns = [turn for turn in history if turn.own][-1:]
+    return exchanges_of(turns, history)
+
+
+def exchanges_of(turns: Sequence[Turn], history: tuple[Turn, ...]) -> tuple[InteractionId, ...]:
+    """Return the exchanges of some turns, each once, in the order of the conversation."""
+    named = {turn.exchange for turn in turns}
+    order = dict.fromkeys(turn.exchange for turn in history)
+    return tuple(InteractionId(each) for each in order if each and each in named)
+
+
+def is_faithful(rewrite: str, question: str, history: tuple[Turn, ...]) -> bool:
+    """Whether a rewrite still asks what was asked: identifiers kept, little added from nowhere."""
+    if not rewrite or len(rewrite) > len(question) + _MOST_GROWTH:
+        return False
+    if not identifiers(question) <= identifiers(rewrite):
+        return False
+    said = content_words(rewrite)
+    known = set(content_words(" ".join([question, *(turn.text for turn in history)])))
+    return sum(word in known for word in said) >= _LEAST_KNOWN * len(said)
+
+
+def _rewritten_line(completion: Completion) -> str:
+    """Return the rewrite without the quotation marks models like, or "" when it refused."""
+    if completion.refused:
+        return ""
+    lines = [line.strip() for line in completion.text.strip().splitlines()]
+    return lines[0].strip("\"'\u201c\u201d ") if len(lines) == 1 else ""

@@ -1,0 +1,190 @@
+"""Reply without the index: written replies for small talk, a model's for general knowledge.
+
+What small talk is and what is replied to it comes from smalltalk.toml; which reply it is depends on
+the text alone.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import zlib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import cast
+
+import structlog
+
+from bot.answering.routing.conversation import prompt_turns
+from bot.answering.routing.message_text import normalized, without_letter_runs
+from bot.domain.outcomes import error_code
+from bot.domain.text.markdown import disarm, outside_code
+from bot.domain.types import ErrorCode, Reply, Route
+from prompts.files import load_prompt
+from rag.answer.guardrails import is_unsafe_in_small_talk
+from rag.errors import RagError
+from rag.ports import ChatModel, to_prompt
+from rag.types import ModelCall, Turn
+
+NOTHING_SAID = "nothing_said"
+JOKE = "joke"
+ACKNOWLEDGEMENT = "acknowledgement"
+
+_FILLER = re.compile(
+    r"(?:bot|frontdesk|front desk|robot|there|team|all|everyone|everybody|folks|guys|friend|mate"
+    r"|man|buddy|dear|sir|madam|again|today|now|please|pls|here|wait"
+    r"|and|but|so|oh|ok|okay|well|very|a lot"
+    r"|much|really|just|then|help ?desk|assistant|you|u|my|to you|in advance|for now|x|xx|d|p"
+    r"|\d)(?= |$)"
+)
+_MOST_WORDS = 25
+"""Longer messages are about something."""
+
+
+class SmallTalk:
+    """What is said and replied comes from smalltalk.toml; the reply depends on the text alone."""
+
+    def __init__(self) -> None:
+        source = (
+            resources.files("bot.answering.routing")
+            .joinpath("smalltalk.toml")
+            .read_text(encoding="utf-8")
+        )
+        topics = cast("Mapping[str, Mapping[str, Sequence[str]]]", tomllib.loads(source))
+        self._replies = {topic: tuple(entry["replies"]) for topic, entry in topics.items()}
+        self._said = {
+            topic: tuple(re.compile(rf"(?:{said})(?= |$)") for said in entry["said"])
+            for topic, entry in topics.items()
+        }
+
+    def topic(self, text: str) -> str | None:
+        """Return what the small talk is about, or None when the message is about something."""
+        said = without_letter_runs(normalized(text))
+        if not re.search(r"\w", said):
+            return NOTHING_SAID
+        if len(said.split()) > _MOST_WORDS:
+            return None
+        found = [self._of(clause) for clause in re.split(r"[.?]", said) if clause.strip()]
+        if any(topics is None for topics in found):
+            return None
+        order = list(self._said)
+        return min((topic for topics in found for topic in topics or ()), key=order.index)
+
+    def reply(self, topic: str, text: str) -> str:
+        """Return a written reply; the same text always gets the same one."""
+        replies = self._replies[topic]
+        return replies[zlib.crc32(text.encode("utf-8", "surrogatepass")) % len(replies)]
+
+    def _of(self, clause: str) -> list[str] | None:
+        """Return the topics that together make up the clause, or None."""
+        words = clause.strip()
+        topics: list[str] = []
+        while words:
+            topic, end = self._longest(words)
+            if not end:
+                return None
+            topics += [topic] if topic else []
+            words = words[end:].lstrip()
+        return topics or [ACKNOWLEDGEMENT]
+
+    def _longest(self, words: str) -> tuple[str, int]:
+        """Return the topic whose phrase reaches furthest, and where it ends (0: none)."""
+        best, reach = "", 0
+        for topic, patterns in self._said.items():
+            end = max((_match_end(pattern, words) for pattern in patterns), default=0)
+            if end > reach:
+                best, reach = topic, end
+        return (best, reach) if reach else ("", _match_end(_FILLER, words))
+
+
+def _match_end(pattern: re.Pattern[str], words: str) -> int:
+    match = pattern.match(words)
+    return match.end() if match else 0
+
+
+_log = structlog.get_logger(__name__)
+
+NO_MODEL = (
+    "That sounds like general knowledge, and no language model answers that here, so I can't. "
+    "I answer questions about how things work in the company, from its wiki. If it is "
+    "about work, say it with a word more and I'll look it up, or write \u201chuman\u201d to ask a "
+    "person."
+)
+MODEL_SILENT = (
+    "I could not get an answer to that just now. Please try again in a minute. Questions about "
+    "how things work in the company I can still look up in its wiki."
+)
+REFUSED = (
+    "I can't help with that one. If it is about work, write \u201chuman\u201d to ask a person."
+)
+_MESSAGE_CHARACTERS = 4000
+_LONGEST_REPLY = 20_000
+"""Characters of a model's talk; the rest of a longer one is left out."""
+
+_TOPICS_FOR_MODEL = frozenset({JOKE})
+_LINK = re.compile(
+    r"!?\[([^\]]{0,1000})\](?:\([^)]*\)|\[[^\]]*\])|<?\b(?:https?|ftp|file|data|javascript|mailto|hxxps?)"
+    r":\S+>?|\bwww\.\S+",
+    re.IGNORECASE,
+)
+_MENTION = re.compile(r"<[@!#][^>]*>|</?at\b[^>]{0,200}>|(?<!\w)@(?=\w)", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-z!][^<>]{0,2000}>", re.IGNORECASE)
+
+
+class GenericAnswers:
+    """Answers small talk and general knowledge; never touches the index, never raises."""
+
+    def __init__(self, model: ChatModel | None) -> None:
+        self._model = model
+        self._smalltalk = SmallTalk()
+        self._prompt = load_prompt("generic")
+
+    async def reply(
+        self, route: Route, text: str, history: tuple[Turn, ...]
+    ) -> tuple[Reply, tuple[ModelCall, ...]]:
+        """Return what to say, and the model calls it took."""
+        topic = self._smalltalk.topic(text) or self._smalltalk.topic(route.question)
+        told_by_model = self._model is not None and topic in _TOPICS_FOR_MODEL
+        if topic is not None and not told_by_model:
+            return _generic_reply(self._smalltalk.reply(topic, text)), ()
+        if self._model is None:
+            return _generic_reply(NO_MODEL), ()
+        return await self._composed(self._model, text, history)
+
+    async def _composed(
+        self, model: ChatModel, text: str, history: tuple[Turn, ...]
+    ) -> tuple[Reply, tuple[ModelCall, ...]]:
+        prompt = to_prompt(
+            self._prompt, history=prompt_turns(history), message=text[:_MESSAGE_CHARACTERS]
+        )
+        try:
+            completion = await model.complete(prompt)
+        except RagError as error:
+            _log.warning("generic_reply_failed", exc_info=True)
+            return _failure_reply(error_code(error)), error.calls
+        calls = (completion.call,)
+        if completion.refused:
+            return Reply(text=REFUSED, tone="generic", refused=True), calls
+        said = without_links_and_mentions(completion.text)
+        kept = said and not is_unsafe_in_small_talk(said)
+        return _generic_reply(said) if kept else _failure_reply("model_answer_invalid"), calls
+
+
+def without_links_and_mentions(text: str) -> str:
+    """Return a model's words without links, images, tags and mentions; code is kept as it is.
+
+    It has no sources to link to. A bare host becomes code, which no platform makes a link.
+    """
+    return disarm(outside_code(text[:_LONGEST_REPLY], _strip_markup)).strip()
+
+
+def _strip_markup(text: str) -> str:
+    return _TAG.sub("", _MENTION.sub("", _LINK.sub(r"\1", text)))
+
+
+def _generic_reply(text: str) -> Reply:
+    return Reply(text=text, tone="generic")
+
+
+def _failure_reply(error: ErrorCode) -> Reply:
+    return Reply(text=MODEL_SILENT, tone="generic", error=error)

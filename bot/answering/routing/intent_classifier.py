@@ -1,0 +1,231 @@
+"""Classify a message's intent by a logistic regression on its embedding, with a grey band.
+
+One matrix product at run time. Every doubt is in favour of looking it up: a workplace question
+answered as general knowledge is the costly error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from bot.answering.routing.english_requests import QUESTION
+from bot.answering.routing.message_text import normalized
+from bot.domain.types import Intent
+from rag.types import Vectors
+
+_COMPANY_WORDS = (  # said of the company, by one who works there
+    r"\b(?:our|ours|we|weve|were we|us|here|employees?|employers?|company|coworkers?|colleagues?"
+    r"|contractors?|onboarding|offboarding|intranet|payroll|payslips?|hr|401k|vacation|pto"
+    r"|benefits|insurance|salar(?:y|ies)|taxes|income|deductible|w2|paid|paycheck|medical"
+    r"|sick (?:leave|days?|note|time)|(?:annual|parental|maternity|paternity|bereavement|unpaid"
+    r"|medical) leave|days? off|time off|holiday (?:policy|calendar|allowance)|expenses?"
+    r"|reimburs\w+|per diem|timesheets?|badge|meeting rooms?|help ?desk|service ?desk"
+    r"|policy|policies|handbook|allowed|permitted|approv\w+|mandatory|required to|eligible"
+    r"|my (?:manager|boss|supervisor|lead|team|salary|pay|paycheck|contract|account|mailbox"
+    r"|laptop|badge|desk|office|department|benefits|insurance|leave|rating|review|timesheet"
+    r"|card|request|ticket|access|password|token|screen|monitor|work \w+))\b"
+)
+_SYSTEMS = (  # kept by the company even where the product is everybody's
+    r"\b(?:vpn|sso|mfa|2fa|okta|jira|confluence|sharepoint|workday|concur|salesforce|servicenow"
+    r"|sap|citrix|outlook|wifi|wi fi|printers?|licen[sc]es?|sign up|log ?in|login|signed|access"
+    r" to)\b"
+)
+_HELPER = re.compile(  # somebody who could help, or the bot that did not
+    r"\b(?:humans?|persons?|people|some ?one|some ?body|any ?one|any ?body|no ?body|agents?"
+    r"|operators?|rep|representatives?|colleagues?|technicians?|experts?|supervisors?|team|support"
+    r"|bots?|chatbots?|robots?|you|your|tickets?|call|phone|escalat\w+|answers?|desk|complain\w*)\b"
+)
+_WORKPLACE_WORDS = re.compile(f"{_COMPANY_WORDS}|{_SYSTEMS}")
+_ASKED_IN_GENERAL = re.compile(
+    r"^(?:(?:hi|hey|hello|ok|so|and|please|pls|thanks|bot|well|question|quick question|just curious"
+    r"|can you|could you|would you|will you|do you know|i want to know|tell me|anyone know)"
+    r" ?(?:\. )?)*"
+    r"(?:(?:what|whats|what is|what are|whos|who) (?:is |are |was |were |s )?(?:a|an|the|meant"
+    r" by)\b"
+    r"|(?:what|whats|who|whos|where|wheres|when|whens)(?: is| are| was| were| did| does| do)?\b"
+    r"|which (?:country|city|planet|year|animal|language|element|number|continent|author|is)\b"
+    r"|(?:what|which) (?:\w+ )?(?:does|do|did)\b|(?:explain|define|describe|summari[sz]e|compare)\b"
+    r"|why (?:is|are|do|does|did|cant|was|were)\b|how (?:many|far|tall|old|big|long|fast|hot|deep"
+    r"|heavy)\b"
+    r"|how (?:does|do|did|can) (?!(?:i|we|you|one) )\w+|is it (?:true|who)\b|is \d+"
+    r"|(?:write|compose|draft|translate|convert|calculate|compute|solve|rephrase|paraphrase|rewrite"
+    r"|proofread|correct|spell|name|list|suggest|recommend|brainstorm|invent|sing|recite|imagine"
+    r"|pretend|act|tell|give|teach|make|come up|roll|flip|pick|choose|guess)\b"
+    r"|how do (?:you|i) (?:say|spell|pronounce|cook|bake|boil|write|solve|calculate|convert|undo"
+    r"|center|sort|reverse|freeze|exit|type|merge|find files)\b"
+    r"|(?:difference|differences) between\b|(?:synonym|antonym|definition|meaning|capital"
+    r"|population"
+    r"|recipe|formula|regex|square root|python|bash|java|javascript|sql|excel|css|git|linux"
+    r"|ideas)\b"
+    r"|in (?:python|java|javascript|excel|sql|bash|git|css|linux|html|google sheets|general)\b"
+    r"|\d+ ?(?:[-+*/x]|times|plus|minus|percent|degrees|miles|km)"
+    r"|(?:are|do|can|have|will|would|did) you\b|.*\b(?:you|your|youre|yourself)\b"
+    r"|(?:i|im|i am|ive|we)\b(?: \w+){0,3} (?:feel|feeling|bored|hungry|sad|happy|love|hate"
+    r"|lonely)\b)"
+)
+
+
+def is_about_the_workplace(plain_text: str) -> bool:
+    """Whether it names something that only this company's pages can know."""
+    return bool(_WORKPLACE_WORDS.search(plain_text))
+
+
+def is_asked_in_general(plain_text: str) -> bool:
+    """Whether it has the form of general knowledge, a writing task, a sum or chat."""
+    return bool(_ASKED_IN_GENERAL.search(plain_text))
+
+
+def names_a_helper(plain_text: str) -> bool:
+    """Whether somebody is named who could help, or the bot itself."""
+    return bool(_HELPER.search(plain_text))
+
+
+WEIGHTS = "weights.json"
+
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Probabilities, 0..1, chosen on held-out seeds.
+
+    At or above ``generic`` (``human``) the classifier decides so by itself. Below that and at or
+    above ``generic_doubt`` (``human_doubt``) a model is asked. Everything else is DOMAIN.
+    """
+
+    generic: float
+    generic_doubt: float
+    human: float
+    human_doubt: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRecord:
+    """What the weights were made from."""
+
+    embedder: str
+    trained_on: str
+    seeds: int
+    seeds_sha256: str
+
+
+class _Stored(TypedDict):
+    version: int
+    training: dict[str, str | int]
+    thresholds: dict[str, float]
+    weights: dict[str, list[float]]
+
+
+class IntentClassifier:
+    """Probabilities of GENERIC, DOMAIN and HUMAN for one embedded message."""
+
+    def __init__(
+        self,
+        weights: Mapping[Intent, NDArray[np.float64]],
+        thresholds: Thresholds,
+        training: TrainingRecord,
+    ) -> None:
+        """Take for each intent its coefficients, the bias last."""
+        self._intents = tuple(weights)
+        self._matrix = np.stack(list(weights.values()))
+        self.thresholds = thresholds
+        self.training = training
+
+    def fits(self, embedder: str, dimensions: int) -> bool:
+        """Whether it was trained on this embedder's vectors."""
+        return embedder == self.training.embedder and dimensions == self._matrix.shape[1] - 1
+
+    def probabilities(self, vector: Vectors) -> dict[Intent, float]:
+        """Return one probability for each intent; they add up to 1."""
+        scores = self._matrix[:, :-1] @ vector.astype(np.float64) + self._matrix[:, -1]
+        odds = np.exp(scores - scores.max())
+        shares = odds / odds.sum()
+        return {intent: float(shares[row]) for row, intent in enumerate(self._intents)}
+
+    def save(self, path: Path) -> None:
+        stored: _Stored = {
+            "version": 1,
+            "training": asdict(self.training),
+            "thresholds": asdict(self.thresholds),
+            "weights": {
+                intent.value: [round(float(weight), 5) for weight in row]
+                for intent, row in zip(self._intents, self._matrix, strict=True)
+            },
+        }
+        path.write_text(json.dumps(stored) + "\n", encoding="utf-8")
+
+
+def load_classifier(path: Path | None = None) -> IntentClassifier | None:
+    """Read the weights, by default those that come with Frontdesk.
+
+    Weights that cannot be read mean no classifier and a warning; the router works without.
+    """
+    source = path or resources.files("bot.answering.routing").joinpath(WEIGHTS)
+    try:
+        stored: _Stored = json.loads(source.read_text(encoding="utf-8"))
+        return _restored(stored)
+    except (OSError, ValueError, KeyError, TypeError):
+        _log.warning(
+            "intent_classifier_off",
+            weights=str(source),
+            cure="Run `python -m bot.answering.routing.classifier_training` to write them again.",
+        )
+        return None
+
+
+def _restored(stored: _Stored) -> IntentClassifier:
+    training = stored["training"]
+    return IntentClassifier(
+        {Intent(name): np.array(row, dtype=np.float64) for name, row in stored["weights"].items()},
+        Thresholds(**stored["thresholds"]),
+        TrainingRecord(
+            embedder=str(training["embedder"]),
+            trained_on=str(training["trained_on"]),
+            seeds=int(training["seeds"]),
+            seeds_sha256=str(training["seeds_sha256"]),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IntentVerdict:
+    """The intent and its probability; UNKNOWN is the grey band, where a model may be asked."""
+
+    intent: Intent
+    score: float
+
+
+def decide_intent(
+    text: str, probabilities: Mapping[Intent, float], limits: Thresholds
+) -> IntentVerdict:
+    """Decide, with every doubt in favour of looking it up.
+
+    A workplace question answered as general knowledge is the costly error, so GENERIC takes a
+    high probability, the form of a general question, and no word of the workplace. HUMAN takes
+    somebody who could help, and not the form of "how is it done?".
+    """
+    said = normalized(text)
+    generic, human = probabilities[Intent.GENERIC], probabilities[Intent.HUMAN]
+    if names_a_helper(said) and not QUESTION.search(said):
+        if human >= limits.human:
+            return IntentVerdict(Intent.HUMAN, human)
+        if human >= limits.human_doubt:
+            return IntentVerdict(Intent.UNKNOWN, human)
+    if is_about_the_workplace(said):
+        return IntentVerdict(Intent.DOMAIN, probabilities[Intent.DOMAIN])
+    if generic >= limits.generic and is_asked_in_general(said):
+        return IntentVerdict(Intent.GENERIC, generic)
+    if generic >= limits.generic_doubt:
+        return IntentVerdict(Intent.UNKNOWN, generic)
+    return IntentVerdict(Intent.DOMAIN, probabilities[Intent.DOMAIN])

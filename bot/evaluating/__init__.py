@@ -1,1 +1,0 @@
-"""What `python -m bot evaluate`, `train` and `certify` are made of."""

@@ -1,1 +1,0 @@
-"""From the features of an answer to whether it is given."""

@@ -1,1 +1,0 @@
-"""How much is answered, and what is said when it is too much."""

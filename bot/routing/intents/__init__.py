@@ -1,1 +1,0 @@
-"""What a message wants, told by rules and by a small classifier."""
