@@ -10,12 +10,6 @@ from functools import partial
 from aiohttp import web
 from pydantic_settings import BaseSettings
 
-from bot.adapters import rest
-from bot.adapters.board import frame as board
-from bot.adapters.board.documents import DocumentPages
-from bot.adapters.board.state import mount_state
-from bot.adapters.board.working import mount_work
-from bot.adapters.web.pages import WebChat
 from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
 from bot.answering.permitted_views import PrivateAnswers
@@ -32,15 +26,19 @@ from bot.chat.messages import ListeningPolicy
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin
-from bot.doors.doors import mount_doors
-from bot.doors.identity import person_of
-from bot.doors.reading import DIRECTORY
-from bot.doors.receiving import upload_bounds
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.ports import LinksBack
 from bot.observability.metrics import Metrics, mount_metrics
-from bot.observing.tracing.context import continue_trace
+from bot.observability.trace_context import continue_trace
 from bot.store.database import Store
+from bot.web import api
+from bot.web.auth.identity import DIRECTORY, person_of
+from bot.web.auth.security import mount_security
+from bot.web.board import layout as board
+from bot.web.board.documents import DocumentPages
+from bot.web.board.routes import mount_state_pages, mount_work_pages
+from bot.web.chat.routes import WebChat
+from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
 
 
@@ -141,11 +139,11 @@ def build(
 
     ``directory``: what colleagues may read (bot.app.confluence); None: what platforms vouch for.
 
-    ``sample``: the sample company is served, whose colleagues may be played (bot.doors.demo).
+    ``sample``: the sample company is served, whose colleagues may be played (bot.web.auth.demo).
     ``sources``: where each setting comes from, to be shown.
     """
     app = web.Application()
-    mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
+    mount_security(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     metrics = Metrics()
     app.middlewares.append(continue_trace)
     app.middlewares.insert(0, metrics.time)
@@ -200,7 +198,7 @@ def build(
 
 def _mount_api(app: web.Application, house: _Assembly) -> None:
     settings, store = house.settings, house.store
-    rest.mount(
+    api.mount(
         app,
         inbox=house.working.inbox,
         interactions=store.interactions,
@@ -208,20 +206,20 @@ def _mount_api(app: web.Application, house: _Assembly) -> None:
         settings=settings,
         check_parts=house.office.check_parts,
         readable=ReadableInIndex(house.parts.index),
-        record=rest.RecordApi(
+        record=api.RecordApi(
             tenant=settings.tenant,
             searches=store.searches,
             cases=house.working.cases,
             interactions=store.interactions,
             usage=store.usage,
         ),
-        documents=rest.DocumentsApi(
+        documents=api.DocumentsApi(
             tenant=settings.tenant,
             documents=house.shelves.documents,
             reindexing=house.shelves.reindexing,
             audits=store.audits,
             data_dir=settings.data_dir,
-            bounds=upload_bounds(settings.max_upload_mb),
+            bounds=upload_limits(settings.max_upload_mb),
         ),
     )
 
@@ -252,7 +250,7 @@ def _mount_board(
     further: Sequence[BaseSettings],
 ) -> None:
     settings, store = house.settings, house.store
-    board.mount_frame(app)
+    board.mount_layout(app)
     _mount_casework(app, house)
     DocumentPages(
         tenant=settings.tenant,
@@ -260,10 +258,10 @@ def _mount_board(
         reindexing=house.shelves.reindexing,
         audits=store.audits,
         data_dir=settings.data_dir,
-        bounds=upload_bounds(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
+        bounds=upload_limits(settings.max_upload_mb, files=_FILES_PER_UPLOAD),
         schedule=house.shelves.schedule,
     ).mount(app)
-    mount_state(
+    mount_state_pages(
         app,
         record=store,
         settings=settings,
@@ -278,7 +276,7 @@ def _mount_casework(app: web.Application, house: _Assembly) -> None:
     settings, store, cases = house.settings, house.store, house.working.cases
     readable = ReadableInIndex(house.parts.index)
     linking = {each.platform: each for each in house.channels if isinstance(each, LinksBack)}
-    mount_work(
+    mount_work_pages(
         app,
         tenant=settings.tenant,
         works=house.office.casework,

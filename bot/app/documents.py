@@ -34,7 +34,7 @@ from bot.domain.errors import (
 )
 from bot.domain.ports import Channel
 from bot.domain.settings import Settings
-from bot.doors.receiving import upload_bounds
+from bot.web.forms import upload_limits
 from ingestion import config as ingestion_config
 from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
 from ingestion.config import Settings as IngestionSettings
@@ -130,7 +130,7 @@ def build_document_services(
         parts.index,
         tenant=settings.tenant,
         data_dir=settings.data_dir,
-        largest=upload_bounds(settings.max_upload_mb).bytes,
+        largest=upload_limits(settings.max_upload_mb).bytes,
         records=records,
         wiki=wiki,
         on_held_back=on_held_back,

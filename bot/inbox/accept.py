@@ -17,7 +17,7 @@ from bot.domain.ports import Worklist
 from bot.domain.types import Interaction, InteractionId, Message, Outcome, Unfinished
 from bot.inbox.in_flight import InFlight, InFlightMessage
 from bot.inbox.worker import MessageWorker, WorkLimits
-from bot.observing.tracing.context import current_traceparent
+from bot.observability.trace_context import current_traceparent
 
 log = structlog.get_logger(__name__)
 

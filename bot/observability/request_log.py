@@ -16,7 +16,7 @@ from bot.domain.outcomes import (
     retrieval_used,
 )
 from bot.domain.types import Message, Outcome
-from bot.observing.tracing.context import current_trace_id
+from bot.observability.trace_context import current_trace_id
 from rag.types import ModelCall
 
 log = structlog.get_logger(__name__)

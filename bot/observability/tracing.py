@@ -21,9 +21,9 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.health import ComponentStatus
 from bot.domain.outcomes import answer_type, confidence_level, escalation_reason
 from bot.domain.types import Delivery, Message, Outcome, Thread
-from bot.observing.tracing.context import (
-    continued,
+from bot.observability.trace_context import (
     current_trace_id,
+    trace_continued_from,
 )
 from rag import telemetry
 from rag.telemetry import Attributes, describe, span
@@ -227,7 +227,7 @@ def interaction_span(message: Message) -> Iterator[InteractionSpan]:
     begins one. What is open around it (the engine's own work) has no part in it.
     """
     with (
-        continued(message.traceparent),
+        trace_continued_from(message.traceparent),
         span(telemetry.INTERACTION, kind="consumer") as opened,
     ):
         if opened.is_recording():
@@ -243,7 +243,7 @@ def deliver_span(delivery: Delivery) -> Iterator[None]:
     """
     with ExitStack() as opened:
         if not current_trace_id():
-            opened.enter_context(continued(delivery.message.traceparent))
+            opened.enter_context(trace_continued_from(delivery.message.traceparent))
         told: Attributes = {
             telemetry.INTERACTION_ID: delivery.interaction_id,
             telemetry.PLATFORM: delivery.message.thread.platform,

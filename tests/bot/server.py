@@ -9,15 +9,15 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters import rest
 from bot.answering.visibility import ReadablePassages
 from bot.domain.health import ComponentStatus
 from bot.domain.ports import AnswersInquiries, Inbox, Interactions
 from bot.domain.settings import Settings, load_settings
-from bot.doors.doors import mount_doors
-from bot.doors.identity import person_of, role_of
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
+from bot.web import api
+from bot.web.auth.identity import person_of, role_of
+from bot.web.auth.security import mount_security
 from tests.bot.inboxes import SOON, inbox_over, running
 from tests.bot.offices import ReadsEverything
 from tests.bot.shelves import documents_api
@@ -35,9 +35,9 @@ def settings_for(tmp_path: Path, **changes: object) -> Settings:
     return load_settings(_env_file=None, data_dir=tmp_path, **changes)
 
 
-def record_api(store: Store, interactions: Interactions | None = None) -> rest.RecordApi:
+def record_api(store: Store, interactions: Interactions | None = None) -> api.RecordApi:
     """The part of the API that is over the record."""
-    return rest.RecordApi(
+    return api.RecordApi(
         tenant="default",
         searches=store.searches,
         cases=store.escalations,
@@ -57,20 +57,20 @@ async def serving(
     ask_seconds: float = 10,
     accepts: Inbox | None = None,
     interactions: Interactions | None = None,
-    record: rest.RecordApi | None = None,
-    documents: rest.DocumentsApi | None = None,
+    record: api.RecordApi | None = None,
+    documents: api.DocumentsApi | None = None,
     readable: ReadablePassages | None = None,
     sample: bool = False,
 ) -> AsyncIterator[Client]:
     """Serve until the block ends; ``accepts`` and the next four replace what the API uses."""
     app = web.Application()
-    mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
+    mount_security(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     opened = inbox_over(store, desk=desk, limits=limits or SOON)
 
     async def check_parts() -> Sequence[ComponentStatus]:
         return parts
 
-    rest.mount(
+    api.mount(
         app,
         inbox=accepts or opened.inbox,
         interactions=interactions or store.interactions,

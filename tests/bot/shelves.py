@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from bot.adapters import rest
 from bot.chat.documents import SeenBy
 from bot.domain.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from bot.domain.ports import Audits
-from bot.doors.receiving import upload_bounds
+from bot.web import api
+from bot.web.forms import upload_limits
 from ingestion.library import Added, LibraryDocument, Space
 from ingestion.records.types import Failure, Run
 from rag.types import EVERYONE
@@ -156,16 +156,16 @@ def document(
     )
 
 
-def documents_api(audits: Audits, data_dir: Path, shelf: Shelf | None = None) -> rest.DocumentsApi:
+def documents_api(audits: Audits, data_dir: Path, shelf: Shelf | None = None) -> api.DocumentsApi:
     """The part of the API that is over documents."""
     kept = shelf or Shelf()
-    return rest.DocumentsApi(
+    return api.DocumentsApi(
         tenant="default",
         documents=kept,
         reindexing=kept,
         audits=audits,
         data_dir=data_dir,
-        bounds=upload_bounds(1),
+        bounds=upload_limits(1),
     )
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.board.record import record_view
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.asker_identity import Reader
 from bot.answering.desk import Desk
@@ -38,6 +37,7 @@ from bot.domain.types import (
     Trace,
 )
 from bot.store.database import Store
+from bot.web.board.question_view import record_view
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.pipeline import Pipeline
 from rag.ports import Prompt

@@ -10,11 +10,11 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.adapters import rest
 from bot.domain.health import ComponentStatus
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
 from bot.store.database import Store
+from bot.web import api
 from tests.bot.offices import ReadsEverything
 from tests.bot.server import record_api
 from tests.bot.shelves import documents_api
@@ -53,7 +53,7 @@ class OnRest:
         async def parts() -> Sequence[ComponentStatus]:
             return ()
 
-        rest.mount(
+        api.mount(
             app,
             inbox=inbox,
             interactions=store.interactions,

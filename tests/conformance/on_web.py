@@ -13,13 +13,13 @@ from aiohttp import ClientResponse, web
 from lxml import html
 from lxml.html import HtmlElement
 
-from bot.adapters.web.history import COOKIE
-from bot.adapters.web.pages import WebChat
 from bot.answering.gate import load_gate
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
-from bot.doors.identity import person_of
 from bot.store.database import Store
+from bot.web.auth.identity import person_of
+from bot.web.chat.history import CONVERSATION_COOKIE
+from bot.web.chat.routes import WebChat
 from tests.bot.adapters.web.stand_in import OnePage, exchange_of
 from tests.bot.offices import ReadsEverything
 from tests.conformance.platforms import Client, Hands, Missing, Platform, Question, Receipt, Vote
@@ -121,7 +121,7 @@ class OnWeb:
         return list(page.find_class("exchange"))
 
     async def _page(self, question: Question) -> str:
-        cookies = {COOKIE: _conversation(question)}
+        cookies = {CONVERSATION_COOKIE: _conversation(question)}
         headers = {"Accept": "text/html"}
         async with self.client.get("/", headers=headers, cookies=cookies) as response:
             assert response.status == 200

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from structlog.testing import capture_logs
 
-from bot.adapters.board.work import work_view
-from bot.adapters.rest.record import _case
 from bot.domain.cases import Act
+from bot.web.api.record import _case
+from bot.web.board.case_view import case_page_view
 from tests.conformance.platforms import Missing, Question
 from tests.conformance.plays import FIRST
 from tests.conformance.scene import Scene, Words
@@ -103,7 +103,7 @@ class HandsOver:
             scene.people.pass_by(minutes=31)
             await scene.people.tell()
         view = await scene.people.shown(case_id)
-        page = work_view(view, ANNA, scene.people.now(), timedelta(minutes=30))
+        page = case_page_view(view, ANNA, scene.people.now(), timedelta(minutes=30))
         lines = [line for line in log if line.get("interaction_id") == case_id]
         for place, told in (
             ("the case has", [repr(view)]),

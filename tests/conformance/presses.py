@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.adapters.board.work import work_view
+from bot.web.board.case_view import case_page_view
 from tests.conformance.platforms import Buttons, Card, Missing
 from tests.conformance.plays import FIRST
 from tests.conformance.scene import Scene, Words
@@ -55,7 +55,7 @@ class HandsOn:
         await scene.arrived(2)
         case_id = scene.inbox.kept[-1]
         view = await scene.people.shown(case_id)
-        page = work_view(view, ANNA, scene.people.now(), timedelta(minutes=30))
+        page = case_page_view(view, ANNA, scene.people.now(), timedelta(minutes=30))
         reasons = " ".join(page.finding.reasons) if page.finding else ""
         scene.expect(_says(self.said, reasons), f"the board says {reasons!r}")
         try:

@@ -17,8 +17,8 @@ from bot.answering.attachments import AttachmentReader
 from bot.domain.capabilities import Fetches, Introduces
 from bot.domain.ports import Admits, AnswersInquiries, Channel, Inbox
 from bot.domain.types import Message, Policy, Refusal
-from bot.doors.doors import mount_doors
 from bot.store.database import Store, migrate, open_store, sqlite_url
+from bot.web.auth.security import mount_security
 from tests.bot.attachments.files import PdfOfText
 from tests.bot.inboxes import inbox_over, running
 from tests.conformance.case import Case
@@ -87,7 +87,7 @@ async def _scene(case: Case, platform: Platform, store: Store) -> AsyncIterator[
         )
         watched = WatchedInbox(inbox, full=case.full)
         app = web.Application()
-        mount_doors(app, platform.settings)
+        mount_security(app, platform.settings)
         platform.mount(app, watched, store)
         platform.client = await stack.enter_async_context(
             TestClient(TestServer(app, host="127.0.0.1"))

@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from bot.adapters.rest.openapi import OPERATIONS
-from bot.adapters.rest.operations import Operation
+from bot.web.api import OPERATIONS
+from bot.web.api.operations import Operation
 from tests.e2e.conftest import Served, serving
 
 CHECKS = [

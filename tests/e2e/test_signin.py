@@ -14,9 +14,9 @@ from aiohttp.test_utils import TestServer, unused_port
 from playwright.async_api import Browser, Page, expect
 
 from bot.domain.settings import Settings
-from bot.doors.doors import mount_doors
-from bot.pages import frame
 from bot.store.database import Store, open_store, sqlite_url
+from bot.web.auth.security import mount_security
+from bot.web.pages import layout
 from tests.bot.server import TOKEN, settings_for
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Visit, launched, visiting
 from tests.e2e.conftest import Served
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.browser, NEEDS_CHROMIUM]
 async def serving(store: Store, settings: Settings, *, sample: bool = False) -> AsyncIterator[str]:
     """Serve the frame with an empty page in it."""
     app = web.Application()
-    mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
+    mount_security(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
     folder = settings.data_dir / "pages"
     for name in ("templates", "static"):
         (folder / name).mkdir(parents=True)
@@ -37,7 +37,7 @@ async def serving(store: Store, settings: Settings, *, sample: bool = False) -> 
         '{% extends "layout.html" %}{% block main %}<h1>Inside</h1><p>{{ role }}</p>{% endblock %}'
     )
     (folder / "templates" / "inside.html").write_text(page)
-    frame.add_pages(app, folder)
+    layout.add_pages(app, folder)
 
     async def inside(request: web.Request) -> web.Response:
         return aiohttp_jinja2.render_template("inside.html", request, {})

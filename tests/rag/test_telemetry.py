@@ -7,7 +7,7 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes, server_attributes
 from opentelemetry.trace import SpanKind, StatusCode
 
-from bot.observing.tracing.context import continued
+from bot.observability.trace_context import trace_continued_from
 from rag import telemetry
 from rag.errors import ModelUnavailable
 from rag.telemetry import describe, span
@@ -72,7 +72,11 @@ def test_an_error_is_told_by_its_type_and_nothing_it_says(
 
 def test_what_is_inside_a_span_that_is_not_sampled_is_not_either(spans: Spans) -> None:
     from_outside = "00-" + "1" * 32 + "-" + "2" * 16 + "-00"
-    with continued(from_outside), span(telemetry.INTERACTION), span(telemetry.GATE) as current:
+    with (
+        trace_continued_from(from_outside),
+        span(telemetry.INTERACTION),
+        span(telemetry.GATE) as current,
+    ):
         describe(current, {"a": 1})
 
     assert spans.names == []

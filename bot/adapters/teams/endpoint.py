@@ -22,7 +22,7 @@ from bot.adapters.teams.joining import dispatch_to, listeners
 from bot.adapters.teams.wire.body import Body, Json, text_at
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import BotError, RateExceeded
-from bot.doors.origins import check_host
+from bot.web.auth.security import check_host
 
 PATH = "/api/messages"
 

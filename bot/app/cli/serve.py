@@ -21,10 +21,10 @@ from bot.app.worker import executor_of
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import setting_origins
-from bot.doors.connections import IDLE_SECONDS, Connections, most_connections, raise_open_files
-from bot.doors.demo import DEMO, personas
 from bot.observability.tracing import set_up_tracing
 from bot.store.database import database_url, lock_data_dir, reminders_of, unopened
+from bot.web.auth.demo import DEMO, personas
+from bot.web.connections import IDLE_SECONDS, Connections, max_connections, raise_open_file_limit
 
 _GC_THRESHOLDS = (20_000, 20, 20)
 """Objects made and kept before the young are looked at, and how often before the older ones are;
@@ -95,7 +95,7 @@ async def _exclusive_data_dir(settings: Settings) -> AsyncIterator[None]:
 
 async def _listen(app: web.Application, settings: Settings, started: float) -> None:
     stopped = _stop_event()
-    connections = Connections(most_connections(raise_open_files()))
+    connections = Connections(max_connections(raise_open_file_limit()))
     app.middlewares.insert(0, connections.watch)
     runner = web.AppRunner(
         app, access_log=None, shutdown_timeout=_CLOSE_SECONDS, keepalive_timeout=IDLE_SECONDS

@@ -12,13 +12,13 @@ import pytest
 import structlog
 from aiohttp import web
 
-from bot.doors.connections import Connections, Patience
-from bot.doors.problems import problems
+from bot.web.connections import Connections, RequestTimeouts
+from bot.web.problems import problem_middleware
 
 HALF_A_HEAD = b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Le"
 HALF_A_BODY = b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nfirst"
 WHOLE = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
-PATIENCE = Patience()
+PATIENCE = RequestTimeouts()
 SECONDS = 20.0
 """Beyond this something hangs."""
 
@@ -87,7 +87,7 @@ async def running(most: int = 100, clock: Clock | None = None) -> AsyncIterator[
         await asyncio.sleep(SECONDS)
         return response
 
-    app = web.Application(middlewares=[connections.watch, problems])
+    app = web.Application(middlewares=[connections.watch, problem_middleware])
     app.router.add_get("/health", health)
     app.router.add_post("/slow", slow)
     app.router.add_get("/stream", stream)

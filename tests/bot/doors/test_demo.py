@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.doors.demo import demo_allowed
-from bot.doors.signing import Signer, signing_key
 from bot.store.database import Store
+from bot.web.auth.cookie_signer import Signer, signing_key
+from bot.web.auth.demo import demo_allowed
 from tests.bot.server import PAGE_VIEW, TOKEN, Client, serving, settings_for
 
 SLACK = {"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import ClientResponse, web
 
 from bot.domain.errors import SettingInvalid
-from bot.doors.doors import mount_doors
 from bot.store.database import Store
+from bot.web.auth.security import mount_security
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 
 SLACK = {"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}
@@ -154,7 +154,7 @@ async def test_without_a_token_the_doors_stay_shut_and_say_how_to_open_them(
 
 def test_a_token_that_could_be_guessed_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(SettingInvalid, match="fewer than 16 characters") as caught:
-        mount_doors(web.Application(), settings_for(tmp_path, admin_token="hunter2"))
+        mount_security(web.Application(), settings_for(tmp_path, admin_token="hunter2"))
 
     assert "hunter2" not in str(caught.value)
 

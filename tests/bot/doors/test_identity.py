@@ -7,9 +7,9 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 
 from bot.domain.types import Interaction, Person
-from bot.doors.identity import VISITOR, ClaimedUser, Identities
-from bot.doors.problems import Problem
-from bot.doors.signing import Signer, signing_key
+from bot.web.auth.cookie_signer import Signer, signing_key
+from bot.web.auth.identity import VISITOR_COOKIE, ClaimedUser, Identities
+from bot.web.problems import Problem
 from tests.bot.server import BEARER, TOKEN, settings_for
 from tests.builders import NOON, message
 
@@ -22,7 +22,7 @@ def identities(tmp_path: Path, **changes: object) -> Identities:
 
 def cookie(tmp_path: Path, visitor: str) -> dict[str, str]:
     signed = Signer(signing_key(tmp_path / "cookie.key"), "visitor").sign(visitor)
-    return {"Cookie": f"{VISITOR}={signed}"}
+    return {"Cookie": f"{VISITOR_COOKIE}={signed}"}
 
 
 def asked_by(author: str) -> Interaction:

@@ -14,7 +14,7 @@ from bot.domain.errors import (
     NotAllowed,
     StoreUnavailable,
 )
-from bot.doors.problems import problem, problems
+from bot.web.problems import problem, problem_middleware
 
 
 async def answer(error: Exception) -> tuple[ClientResponse, dict[str, object]]:
@@ -23,7 +23,7 @@ async def answer(error: Exception) -> tuple[ClientResponse, dict[str, object]]:
     async def handler(_: web.Request) -> web.Response:
         raise error
 
-    app = web.Application(middlewares=[problems])
+    app = web.Application(middlewares=[problem_middleware])
     app.router.add_get("/", handler)
     async with TestClient(TestServer(app)) as client:
         response = await client.get("/", allow_redirects=False)

@@ -11,8 +11,7 @@ from aiohttp.typedefs import Handler
 
 from bot.domain.types import Person
 from bot.domain.users import SignedIn
-from bot.doors.identity import IDENTITIES, SIGNED_IN, Identities
-from bot.doors.reading import DIRECTORY, reads
+from bot.web.auth.identity import DIRECTORY, IDENTITIES, SIGNED_IN, Identities, principals_of
 from rag.types import EVERYONE, Principal
 from tests.bot.server import settings_for
 
@@ -41,7 +40,7 @@ async def test_the_directory_says_what_is_shown(
         return await handler(request)
 
     async def show(request: web.Request) -> web.Response:
-        return web.json_response(sorted(await reads(request, "acme")))
+        return web.json_response(sorted(await principals_of(request, "acme")))
 
     app = web.Application(middlewares=[sign_in])
     app[IDENTITIES] = Identities(settings_for(tmp_path))

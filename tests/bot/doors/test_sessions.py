@@ -12,8 +12,8 @@ from aiohttp.test_utils import make_mocked_request
 
 from bot.domain.text.source_links import link_to_quote
 from bot.domain.users import SignedIn
-from bot.doors.sessions import SESSION_SECONDS, KeepsSessions, Sessions
 from bot.store.database import Store
+from bot.web.auth.credentials import SESSION_SECONDS, Sessions, SessionStore
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 
 PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs the token
@@ -119,7 +119,7 @@ async def test_another_site_cannot_use_a_session(store: Store, tmp_path: Path) -
 class Ago:
     """Keeps sessions as if they had begun some time ago."""
 
-    kept: KeepsSessions
+    kept: SessionStore
     ago: timedelta
 
     async def begin(

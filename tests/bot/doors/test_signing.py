@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.errors import SettingInvalid
-from bot.doors.signing import KEY_BYTES, Signer, same_secret, signing_key
+from bot.web.auth.cookie_signer import KEY_BYTES, Signer, secrets_match, signing_key
 
 KEY = b"k" * KEY_BYTES
 
@@ -81,8 +81,8 @@ def test_a_file_that_is_no_key_is_refused_with_the_cure(tmp_path: Path) -> None:
 
 @given(st.text(), st.text())
 def test_secrets_are_the_same_only_when_equal(one: str, other: str) -> None:
-    assert same_secret(one, one)
-    assert same_secret(one, other) == (one == other)
+    assert secrets_match(one, one)
+    assert secrets_match(one, other) == (one == other)
 
 
 def test_a_key_that_is_a_folder_is_refused_with_the_cure(tmp_path: Path) -> None:

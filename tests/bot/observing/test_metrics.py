@@ -14,8 +14,8 @@ from bot.domain.handoff import PERSON_REQUEST
 from bot.domain.health import ComponentStatus
 from bot.domain.person_requests import person_request_id
 from bot.domain.types import Intent, Outcome, Reply, Trace
-from bot.doors.problems import problem, problems
 from bot.observability.metrics import PATH, Metrics, mount_metrics
+from bot.web.problems import problem, problem_middleware
 from rag.types import ModelCall
 from tests.bot.house import LIKELY, house
 from tests.bot.server import settings_for
@@ -97,7 +97,7 @@ async def test_requests_are_timed_by_route_and_not_by_what_is_in_their_path() ->
         return web.Response()
 
     metrics, app = Metrics(), web.Application()
-    app.middlewares.extend([metrics.time, problems])
+    app.middlewares.extend([metrics.time, problem_middleware])
     app.router.add_get("/things/{id}", show)
     mount_metrics(app, metrics, check_parts=no_parts, cases=no_record)
     async with TestClient(TestServer(app)) as client:

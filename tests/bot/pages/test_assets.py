@@ -10,9 +10,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.web.pages import HERE
-from bot.pages import frame
-from bot.pages.assets import Assets
+from bot.web.chat.routes import HERE
+from bot.web.pages import layout
+from bot.web.pages.layout import Assets
 
 STYLE = "body { margin: 0; }\n" * 50
 WHOLE_PAGE_BYTES = 150_000
@@ -93,7 +93,7 @@ def test_the_version_follows_the_content(tmp_path: Path) -> None:
 def test_everything_the_chat_loads_is_light() -> None:
     files = [
         path
-        for root in (frame.HERE, HERE)
+        for root in (layout.HERE, HERE)
         for path in (root / "static").iterdir()
         if path.suffix in {".css", ".js", ".svg"}
     ]

@@ -10,8 +10,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bot.domain.settings import load_settings
-from bot.doors.doors import mount_doors
-from bot.pages.frame import add_pages
+from bot.web.auth.security import mount_security
+from bot.web.pages.layout import add_pages
 
 Client = TestClient[web.Request, web.Application]
 
@@ -24,7 +24,7 @@ async def _thing(_: web.Request) -> web.Response:
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     (tmp_path / "static").mkdir()
     app = web.Application()
-    mount_doors(app, load_settings(_env_file=None, data_dir=tmp_path))
+    mount_security(app, load_settings(_env_file=None, data_dir=tmp_path))
     add_pages(app, tmp_path)
     app.router.add_get("/thing", _thing)
     async with TestClient(TestServer(app)) as opened:

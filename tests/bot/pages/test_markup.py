@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.pages.markup import answer_html, passage_html, quote_html
+from bot.web.pages.safe_html import answer_html, passage_html, quote_html
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.pages.plain import plain_html
+from bot.web.pages.safe_html import plain_html
 
 
 class Reader(HTMLParser):

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.board.frame import mount_frame
-from bot.adapters.board.state import mount_state
 from bot.domain.health import ComponentStatus
 from bot.domain.settings import Settings
 from bot.domain.settings_reference import SettingOrigin
-from bot.doors.doors import mount_doors
 from bot.store.database import Store
+from bot.web.auth.security import mount_security
+from bot.web.board.layout import mount_layout
+from bot.web.board.routes import mount_state_pages
 
 Client = TestClient[web.Request, web.Application]
 PARTS = (
@@ -38,13 +38,13 @@ class Told:
 async def state_app(store: Store, settings: Settings, told: Told) -> AsyncIterator[Client]:
     """Serve the pages until the block ends."""
     app = web.Application()
-    mount_doors(app, settings, sessions=store.sessions, audits=store.audits)
-    mount_frame(app)
+    mount_security(app, settings, sessions=store.sessions, audits=store.audits)
+    mount_layout(app)
 
     async def check_parts() -> Sequence[ComponentStatus]:
         return told.parts
 
-    mount_state(
+    mount_state_pages(
         app,
         record=store,
         settings=settings,

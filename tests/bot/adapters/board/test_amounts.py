@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.board.amounts import change, duration, percent, several, usd
+from bot.web.board.figures import compared, duration, percent, plural, usd
 
 
 def plain(told: str) -> str:
@@ -45,7 +45,7 @@ def test_a_duration_is_told_in_two_units_at_most(seconds: float, told: str) -> N
 def test_a_change_is_in_percent_where_that_means_something(
     now: float, then: float, told: str
 ) -> None:
-    assert plain(change(now, then)) == told
+    assert plain(compared(now, then)) == told
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_money_names_its_currency(amount: float, told: str) -> None:
 
 
 def test_one_is_told_as_one() -> None:
-    assert (several(1, "question"), several(2, "question")) == ("1 question", "2 questions")
-    assert several(1200, "reply", "replies") == "1,200 replies"
+    assert (plural(1, "question"), plural(2, "question")) == ("1 question", "2 questions")
+    assert plural(1200, "reply", "replies") == "1,200 replies"
 
 
 def test_a_share_that_is_not_known_is_a_dash() -> None:

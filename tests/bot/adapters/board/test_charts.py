@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.board.charts import BOTTOM, LEFT, RIGHT, TOP, Chart, Series, scale, stacked
+from bot.web.board.figures import BOTTOM, LEFT, RIGHT, TOP, Chart, Series, scale, stacked
 
 FIRST = date(2026, 11, 16)
 

@@ -15,15 +15,15 @@ import pytest
 from aiohttp import FormData, web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.board import runs as tell
-from bot.adapters.board.documents import DocumentPages
-from bot.adapters.board.frame import mount_frame
 from bot.chat.documents import Schedule
 from bot.domain.errors import DocumentInTheWay
-from bot.doors.doors import mount_doors
-from bot.doors.identity import VISITOR
-from bot.doors.receiving import upload_bounds
 from bot.store.database import Store
+from bot.web.auth.identity import VISITOR_COOKIE
+from bot.web.auth.security import mount_security
+from bot.web.board import labels as tell
+from bot.web.board.documents import DocumentPages
+from bot.web.board.layout import mount_layout
+from bot.web.forms import upload_limits
 from ingestion.records.types import Failure, Run
 from ingestion.runs.schedule import Next
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN, Client, settings_for
@@ -53,15 +53,15 @@ async def serving(
 ) -> AsyncIterator[Client]:
     settings = settings_for(tmp_path, **({"admin_token": TOKEN} if guarded else {}))
     app = web.Application()
-    mount_doors(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
-    mount_frame(app)
+    mount_security(app, settings, sessions=store.sessions, audits=store.audits, sample=sample)
+    mount_layout(app)
     DocumentPages(
         tenant="default",
         documents=kept,
         reindexing=kept,
         audits=store.audits,
         data_dir=tmp_path,
-        bounds=upload_bounds(1, files=files),
+        bounds=upload_limits(1, files=files),
         schedule=schedule,
     ).mount(app)
     async with TestClient(TestServer(app)) as client:
@@ -348,7 +348,9 @@ async def test_who_began_a_run_is_called_as_the_header_calls_them(
 def visitor_of(client: Client) -> str:
     """Return the id of the browser that a client is."""
     (person,) = {
-        cookie.value.split(".")[0] for cookie in client.session.cookie_jar if cookie.key == VISITOR
+        cookie.value.split(".")[0]
+        for cookie in client.session.cookie_jar
+        if cookie.key == VISITOR_COOKIE
     }
     return person
 

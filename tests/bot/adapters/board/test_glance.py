@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.board.glance import ASKED, SHORTENED, Looked, told
 from bot.domain.record_reports import (
     KINDS,
     Day,
@@ -18,6 +17,7 @@ from bot.domain.record_reports import (
     earlier_span,
     last_days,
 )
+from bot.web.board.overview import KIND_LABELS, SHORTENED_NOTE, ComparedSpan, span_context
 from tests.builders import NOON
 
 WEEK = last_days(NOON, 7)
@@ -31,7 +31,9 @@ def figures(kinds: Mapping[QuestionKind, int]) -> Figures:
 
 def words(now: Figures, then: Figures) -> str:
     earlier = replace(then, span=earlier_span(WEEK, 7))
-    return str(told(Looked(7, now, earlier, (), ()))["words"]).replace("\N{NO-BREAK SPACE}", " ")
+    return str(span_context(ComparedSpan(7, now, earlier, (), ()))["words"]).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,8 +75,12 @@ def test_what_was_not_counted_is_said_of_either_span() -> None:
     whole = figures({"answered": 1})
     part = replace(whole, shortened=True)
 
-    for now, then, said in ((whole, whole, ""), (part, whole, SHORTENED), (whole, part, SHORTENED)):
-        assert told(Looked(7, now, then, (), ()))["shortened"] == said
+    for now, then, said in (
+        (whole, whole, ""),
+        (part, whole, SHORTENED_NOTE),
+        (whole, part, SHORTENED_NOTE),
+    ):
+        assert span_context(ComparedSpan(7, now, then, (), ()))["shortened"] == said
 
 
 def test_what_was_left_alone_is_told_beside_the_questions() -> None:
@@ -87,4 +93,4 @@ def test_what_was_left_alone_is_told_beside_the_questions() -> None:
 
 
 def test_every_kind_of_outcome_has_a_name() -> None:
-    assert set(ASKED) == set(KINDS) - {"silent"}
+    assert set(KIND_LABELS) == set(KINDS) - {"silent"}

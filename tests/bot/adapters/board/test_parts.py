@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.board.parts import PartView, part_view
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
 from bot.store.database import Store, open_store, sqlite_url
+from bot.web.board.health import ComponentView, component_view
 from tests.bot.adapters.board.state_app import Client, Told, state_app
 from tests.bot.server import settings_for
 
@@ -50,7 +50,7 @@ def test_a_command_at_the_end_of_a_cure_can_be_copied() -> None:
         "knowledge", "absent", "nothing yet.", "Add pages: python -m ingestion folder P"
     )
 
-    assert part_view(part) == PartView(
+    assert component_view(part) == ComponentView(
         "knowledge",
         "absent",
         "Not set up",
@@ -59,13 +59,14 @@ def test_a_command_at_the_end_of_a_cure_can_be_copied() -> None:
         "python -m ingestion folder P",
     )
     assert (
-        part_view(ComponentStatus("model", "absent", "", "Add OPENAI_MODEL to .env")).command == ""
+        component_view(ComponentStatus("model", "absent", "", "Add OPENAI_MODEL to .env")).command
+        == ""
     )
 
 
 @pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "small", "Off.", "238 chunks"])
 def test_a_name_keeps_its_letters(name: str) -> None:
-    assert part_view(ComponentStatus("embedder", "ready", name)).detail == name
+    assert component_view(ComponentStatus("embedder", "ready", name)).detail == name
 
 
 async def test_every_part_is_shown_the_broken_first(store: Store, tmp_path: Path) -> None:

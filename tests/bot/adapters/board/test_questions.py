@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 import pytest
 
-from bot.adapters.board.words import LEVELS, OFFERED
 from bot.answering.explanations.signals import PASSAGE_SIGNALS
 from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.feedback import new_feedback
@@ -18,6 +17,7 @@ from bot.domain.outcomes import refused_outcome
 from bot.domain.types import Clarification, PostedRef, Refusal, Reply
 from bot.store.database import Store
 from bot.store.search import StoredSearches
+from bot.web.board.labels import LEVELS, OFFERED
 from tests.bot.adapters.board.test_escalations import names
 from tests.bot.adapters.board.work_app import (
     CALL,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.board.settings import LONGEST_REASON, setting_views
 from bot.domain.settings import Settings
 from bot.domain.types import NO_MODEL, Policy
 from bot.store.database import Store, open_store, sqlite_url
+from bot.web.board.settings import MAX_REASON_LENGTH, setting_views
 from tests.bot.adapters.board.state_app import Client, Told, state_app
 from tests.bot.server import settings_for
 
@@ -105,7 +105,7 @@ async def test_resuming_what_is_not_paused_is_no_act(store: Store, client: Clien
     assert await store.audits.newest("default", 10) == []
 
 
-@pytest.mark.parametrize("reason", ["", "  \n ", "x" * (LONGEST_REASON + 1)])
+@pytest.mark.parametrize("reason", ["", "  \n ", "x" * (MAX_REASON_LENGTH + 1)])
 async def test_a_reason_that_says_nothing_or_too_much_is_refused_in_place(
     store: Store, client: Client, reason: str
 ) -> None:

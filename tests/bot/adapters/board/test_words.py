@@ -7,12 +7,12 @@ from typing import get_args
 
 import pytest
 
-from bot.adapters.board import words
 from bot.domain.cases import State
 from bot.domain.feedback import REASONS
 from bot.domain.outcomes import AnswerType
 from bot.domain.record_search import AskedQuestion
 from bot.domain.types import EscalationReason, Intent, InteractionId, Status
+from bot.web.board import labels
 from tests.builders import NOON
 
 ASKED = AskedQuestion(
@@ -21,11 +21,11 @@ ASKED = AskedQuestion(
 
 
 def test_no_term_is_without_words() -> None:
-    assert set(words.STATES) == set(get_args(State))
-    assert set(words.REASONS) == set(get_args(EscalationReason))
-    assert set(words.BECAME) == set(get_args(AnswerType))
-    assert set(words.INTENTS) == set(Intent)
-    assert set(words.JUDGED) == set(REASONS)
+    assert set(labels.STATES) == set(get_args(State))
+    assert set(labels.REASONS) == set(get_args(EscalationReason))
+    assert set(labels.BECAME) == set(get_args(AnswerType))
+    assert set(labels.INTENTS) == set(Intent)
+    assert set(labels.JUDGED) == set(REASONS)
 
 
 @pytest.mark.parametrize("status", get_args(Status))
@@ -44,7 +44,7 @@ def test_every_question_became_something(
         answer_type=kind,
     )
 
-    assert words.became(question)
+    assert labels.became(question)
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_every_question_became_something(
     ],
 )
 def test_a_place_is_named_as_people_know_it(channel: str, said: str, *, private: bool) -> None:
-    assert words.place(channel, private=private) == said
+    assert labels.place(channel, private=private) == said
 
 
 def test_a_long_text_is_one_short_line() -> None:
-    assert words.one_line("a\n b") == "a b"
-    assert len(words.one_line("word " * 500)) <= 240
-    assert words.one_line(" \n") == "(no words)"
+    assert labels.one_line("a\n b") == "a b"
+    assert len(labels.one_line("word " * 500)) <= 240
+    assert labels.one_line(" \n") == "(no words)"
 
 
 def test_a_clock_that_is_behind_counts_as_no_time() -> None:
-    assert words.age(timedelta(seconds=-5)) == "less than a minute"
-    assert words.age(timedelta(minutes=5)) == "5\xa0min"
+    assert labels.age(timedelta(seconds=-5)) == "less than a minute"
+    assert labels.age(timedelta(minutes=5)) == "5\xa0min"

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.board.queue import case_lines, empty, queue_query, tab_of
-from bot.adapters.board.work import ACTS, allowed, work_view
 from bot.answering.permitted_views import SearchFinding
 from bot.domain.cases import Actor, Case, CaseStatus, CaseStep, State
 from bot.domain.errors import ActRefused
 from bot.domain.types import EscalationReason, InteractionId
 from bot.escalations.case_view import CaseView
 from bot.escalations.lifecycle import after
+from bot.web.board.case_view import ACTS, allowed_acts, case_page_view
+from bot.web.board.escalations import case_lines, empty_text, queue_query, tab_of
 from tests.bot.adapters.outcomes import VPN
 from tests.builders import NOON
 
@@ -48,7 +48,7 @@ def test_what_is_offered_can_be_done_and_changes_something(
 ) -> None:
     case = replace(standing(state, owner), asker_id=asker)
 
-    for act in allowed(case, ANNA):
+    for act in allowed_acts(case, ANNA):
         then = after(case.standing, act, ANNA, is_asker=asker == "anna")
         assert act == "reply" or then != case.standing
 
@@ -57,7 +57,7 @@ def test_what_is_offered_can_be_done_and_changes_something(
 def test_what_is_not_offered_is_refused_or_changes_nothing(state: State, owner: str) -> None:
     case = standing(state, owner)
 
-    for act in {*ACTS} - allowed(case, ANNA) - {"reopen"}:
+    for act in {*ACTS} - allowed_acts(case, ANNA) - {"reopen"}:
         try:
             assert after(case.standing, act, ANNA, is_asker=False) == case.standing
         except ActRefused:
@@ -69,14 +69,14 @@ def test_who_is_no_colleague_is_marked_in_the_list_and_on_the_page() -> None:
     case = replace(CASE, asker_name="Olga Other", outsider="other company")
 
     (line,) = case_lines([case], NOON, HALF_AN_HOUR)
-    shown = work_view(CaseView(case, (), None, ()), ANNA, NOON, HALF_AN_HOUR)
+    shown = case_page_view(CaseView(case, (), None, ()), ANNA, NOON, HALF_AN_HOUR)
     assert line.who == shown.who == "Olga Other (other company)"
 
 
 def test_what_one_has_is_released_not_reopened() -> None:
-    assert "reopen" not in allowed(standing("answered", "anna"), ANNA)
-    assert "reopen" in allowed(standing("resolved", "anna"), ANNA)
-    assert "reopen" in allowed(standing("answered", "ben"), ANNA)
+    assert "reopen" not in allowed_acts(standing("answered", "anna"), ANNA)
+    assert "reopen" in allowed_acts(standing("resolved", "anna"), ANNA)
+    assert "reopen" in allowed_acts(standing("answered", "ben"), ANNA)
 
 
 def test_a_reminder_is_nobodys_act_and_the_asker_is_named_as_the_platform_names_them() -> None:
@@ -87,7 +87,7 @@ def test_a_reminder_is_nobodys_act_and_the_asker_is_named_as_the_platform_names_
         CaseStep(CASE.interaction_id, 3, "claim", Actor("ben", " ", "expert"), "", NOON),
     )
 
-    view = work_view(CaseView(CASE, steps, None, ()), ANNA, NOON, HALF_AN_HOUR)
+    view = case_page_view(CaseView(CASE, steps, None, ()), ANNA, NOON, HALF_AN_HOUR)
 
     assert [(step.who, step.did) for step in view.steps] == [
         ("mika", "asked"),
@@ -106,7 +106,7 @@ def test_it_says_that_nothing_was_looked_up_only_where_that_is_so(
     case = replace(CASE, reason=reason)
     found = SearchFinding(InteractionId("i0"), "Where?", gate, 0.24 if gate else None, 0.65)
 
-    view = work_view(CaseView(case, (), found, ()), ANNA, NOON, HALF_AN_HOUR)
+    view = case_page_view(CaseView(case, (), found, ()), ANNA, NOON, HALF_AN_HOUR)
 
     assert view.finding is not None
     said = " ".join(view.finding.reasons)
@@ -121,7 +121,7 @@ def test_a_quote_that_ends_within_a_sentence_says_so(quote: str, *, goes_on: boo
         InteractionId("i1"), "Where?", "", None, None, (replace(VPN, quote=quote),)
     )
 
-    view = work_view(CaseView(CASE, (), found, ()), ANNA, NOON, HALF_AN_HOUR)
+    view = case_page_view(CaseView(CASE, (), found, ()), ANNA, NOON, HALF_AN_HOUR)
 
     assert view.finding is not None
     assert ("\u2026" in view.finding.pages[0].quote) is goes_on
@@ -167,4 +167,4 @@ def test_an_unknown_tab_is_the_first_and_only_ones_own_is_bound_to_a_person() ->
     assert queue_query(tab_of("claimed"), "", "anna").owner_id == ""
     assert queue_query(tab_of("settled"), "", "anna").newest_first
     assert not queue_query(tab_of("waiting"), "", "anna").newest_first
-    assert empty(tab_of("all"), "words") != empty(tab_of("all"), "")
+    assert empty_text(tab_of("all"), "words") != empty_text(tab_of("all"), "")

@@ -12,8 +12,6 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.typedefs import Handler
 
-from bot.adapters.board.frame import mount_frame
-from bot.adapters.board.working import mount_work
 from bot.answering.visibility import ReadableInIndex
 from bot.domain.record_search import Searches
 from bot.domain.settings import load_settings
@@ -31,10 +29,12 @@ from bot.domain.types import (
     Trace,
 )
 from bot.domain.users import SignedIn
-from bot.doors.doors import mount_doors
-from bot.doors.identity import SIGNED_IN
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.store.database import Store
+from bot.web.auth.identity import SIGNED_IN
+from bot.web.auth.security import mount_security
+from bot.web.board.layout import mount_layout
+from bot.web.board.routes import mount_work_pages
 from rag.errors import IndexUnavailable
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
 from tests.builders import chunk, message, route
@@ -200,13 +200,13 @@ def board_app(
     """Join the working pages; ``who`` looks where a request does not say."""
     app = web.Application()
     settings = load_settings(_env_file=None, data_dir=data_dir, admin_token="x" * 20)
-    mount_doors(app, settings)
+    mount_security(app, settings)
     app[WHO] = who
     app.middlewares.append(_signed_in)
-    mount_frame(app)
+    mount_layout(app)
     shelf = shelf or Shelf()
     readable = ReadableInIndex(shelf)
-    mount_work(
+    mount_work_pages(
         app,
         tenant=tenant,
         works=Casework(cases=store.escalations, interactions=store.interactions, readable=readable),

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from aiohttp import ClientResponse, FormData
 
-from bot.adapters.rest.documents import DocumentsApi
-from bot.adapters.rest.openapi import document as api_document
-from bot.adapters.rest.operations import Operation
-from bot.adapters.rest.operations_documents import OPERATIONS
 from bot.domain.errors import StoreUnavailable
-from bot.doors.problems import ProblemDetails
-from bot.doors.receiving import upload_bounds
 from bot.store.database import Store
+from bot.web.api import openapi_document as api_document
+from bot.web.api.documents import DOCUMENT_OPERATIONS, DocumentsApi
+from bot.web.api.operations import Operation
+from bot.web.forms import upload_limits
+from bot.web.problems import ProblemDetails
 from tests.bot.server import BEARER, TOKEN, Client, serving, settings_for
 from tests.bot.shelves import RUN, Shelf, document, documents_api
 
@@ -65,7 +64,7 @@ def broken(store: Store, tmp_path: Path, error: Exception) -> DocumentsApi:
         reindexing=parts,
         audits=store.audits,
         data_dir=tmp_path,
-        bounds=upload_bounds(1),
+        bounds=upload_limits(1),
     )
 
 
@@ -131,7 +130,7 @@ _BAD = {"Content-Type": "multipart/form-data; boundary=x"}
 
 PROMISED = [
     (operation, status)
-    for operation in OPERATIONS
+    for operation in DOCUMENT_OPERATIONS
     for status in sorted({*operation.replies, *operation.problems})
 ]
 
@@ -158,9 +157,9 @@ async def test_every_documented_response_is_given_as_documented(
 def test_the_page_about_the_api_knows_every_route_and_every_error() -> None:
     page = (Path(__file__).parents[4] / "docs" / "api.md").read_text(encoding="utf-8")
 
-    for operation in OPERATIONS:
+    for operation in DOCUMENT_OPERATIONS:
         assert f"`{operation.method} {operation.path}`" in page
-    for status in {status for operation in OPERATIONS for status in operation.problems}:
+    for status in {status for operation in DOCUMENT_OPERATIONS for status in operation.problems}:
         assert f"| {status} |" in page
 
 
@@ -174,7 +173,9 @@ def test_the_body_of_an_upload_is_documented_as_a_form_with_a_file() -> None:
     assert schema["required"] == ["file"]
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=[item.handler for item in OPERATIONS])
+@pytest.mark.parametrize(
+    "operation", DOCUMENT_OPERATIONS, ids=[item.handler for item in DOCUMENT_OPERATIONS]
+)
 async def test_only_admins_look_after_documents(
     store: Store, tmp_path: Path, operation: Operation
 ) -> None:

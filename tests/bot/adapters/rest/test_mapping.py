@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.rest.mapping import answer_of, pipeline_of
 from bot.domain.types import Reply, Response
+from bot.web.api.answers import answer_v1, pipeline_of
 from tests.bot.adapters.rest import replies
 
 NOT_FOUND = "Not in the wiki."
@@ -45,7 +45,7 @@ def test_each_response_is_told_as_the_api_promises(  # noqa: PLR0917 - one colum
     sources: int,
     suggestions: int,
 ) -> None:
-    told = answer_of("i1", "c1", replies.outcome(response), NOT_FOUND)
+    told = answer_v1("i1", "c1", replies.outcome(response), NOT_FOUND)
 
     assert (told.status, told.answer_type, told.answer) == (status, kind, answer)
     assert told.confidence == confidence
@@ -58,7 +58,7 @@ def test_each_response_is_told_as_the_api_promises(  # noqa: PLR0917 - one colum
 def test_where_nothing_was_said_nothing_is_told_as_said(response: Response) -> None:
     outcome = replace(replies.outcome(response), silent=True)
 
-    told = answer_of("i1", "c1", outcome, NOT_FOUND)
+    told = answer_v1("i1", "c1", outcome, NOT_FOUND)
 
     assert (told.answer_type, told.status, told.answer) == ("SILENT", "unknown", "")
     assert (told.requires_escalation, told.sources) == (False, [])
@@ -67,13 +67,13 @@ def test_where_nothing_was_said_nothing_is_told_as_said(response: Response) -> N
 def test_remarks_are_told_beside_the_answer() -> None:
     outcome = replace(replies.outcome(replies.FOUND), remarks=("I could not read plan.docx.",))
 
-    told = answer_of("i1", "c1", outcome, NOT_FOUND)
+    told = answer_v1("i1", "c1", outcome, NOT_FOUND)
 
     assert (told.answer, told.remarks) == (replies.FOUND.text, ["I could not read plan.docx."])
 
 
 def test_a_source_keeps_all_its_parts() -> None:
-    told = answer_of("i1", "c1", replies.outcome(replies.FOUND), NOT_FOUND)
+    told = answer_v1("i1", "c1", replies.outcome(replies.FOUND), NOT_FOUND)
 
     assert told.sources[0].model_dump() == {
         "chunk_id": "c1",
@@ -98,13 +98,13 @@ def test_a_page_that_is_superseded_is_warned_of_where_it_is_cited_only() -> None
     cited = replies.outcome(replace(replies.FOUND, sources=(old, replace(old, chunk_id="c2"))))
     offered = replies.outcome(replace(replies.UNSURE, suggestions=(old,)))
 
-    told = answer_of("i1", "c1", cited, NOT_FOUND)
+    told = answer_v1("i1", "c1", cited, NOT_FOUND)
 
     assert told.warnings == [
         "The page \u201cVPN\u201d is marked as obsolete: it may hold no longer."
     ]
     assert told.sources[0].superseded == "obsolete"
-    assert answer_of("i1", "c1", offered, NOT_FOUND).warnings == []
+    assert answer_v1("i1", "c1", offered, NOT_FOUND).warnings == []
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_page_that_is_superseded_is_warned_of_where_it_is_cited_only() -> None
 def test_a_confidence_is_a_share(given: float, told: float | None) -> None:
     reply = Reply("hi", "generic", confidence=given)
 
-    assert answer_of("i1", "c1", replies.outcome(reply), NOT_FOUND).confidence == told
+    assert answer_v1("i1", "c1", replies.outcome(reply), NOT_FOUND).confidence == told
 
 
 def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
@@ -162,4 +162,4 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
 def test_only_an_address_that_is_safe_to_open_is_told(url: str, told: str) -> None:
     outcome = replies.outcome(replace(replies.FOUND, sources=(replace(replies.SOURCE, url=url),)))
 
-    assert [source.url for source in answer_of("i", "c", outcome, "").sources] == [told]
+    assert [source.url for source in answer_v1("i", "c", outcome, "").sources] == [told]

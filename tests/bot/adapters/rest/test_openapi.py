@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 from aiohttp import ClientResponse, web
 
-from bot.adapters.rest import mount
-from bot.adapters.rest.openapi import document
-from bot.adapters.rest.operations import OPERATIONS, Operation, in_v1
-from bot.adapters.rest.record import RecordApi
 from bot.domain.errors import InteractionUnknown, RateExceeded, StoreUnavailable
 from bot.domain.health import ComponentStatus
 from bot.domain.outcomes import refused_outcome as refused_by
 from bot.domain.types import InteractionId, Limit, Message, Outcome, Refusal
-from bot.doors.problems import ProblemDetails
 from bot.store.database import Store
+from bot.web.api import mount, openapi_document
+from bot.web.api.operations import INTERACTION_OPERATIONS, Operation, in_v1
+from bot.web.api.record import RecordApi
+from bot.web.problems import ProblemDetails
 from tests.bot.fakes import EchoDesk, Gate
 from tests.bot.inboxes import inbox_over
 from tests.bot.offices import ReadsEverything
@@ -55,7 +54,7 @@ def test_every_route_is_documented_and_every_documented_route_is_there(
         for route in app.router.routes()
         if route.resource is not None and route.method != "HEAD"
     }
-    paths = document()["paths"]
+    paths = openapi_document()["paths"]
     documented = {(method, path) for path, item in paths.items() for method in item}
 
     assert served == documented
@@ -75,7 +74,7 @@ def references(node: Any) -> set[str]:  # noqa: ANN401 - JSON
 
 
 def test_the_document_is_whole() -> None:
-    whole = document()
+    whole = openapi_document()
     schemas = {f"#/components/schemas/{name}" for name in whole["components"]["schemas"]}
 
     assert whole["openapi"] == "3.1.0"
@@ -89,7 +88,7 @@ def test_the_document_is_whole() -> None:
 
 
 def test_an_answer_is_documented_with_its_keys() -> None:
-    answer = document()["components"]["schemas"]["Answer"]
+    answer = openapi_document()["components"]["schemas"]["Answer"]
 
     assert set(answer["properties"]) - {"pipeline"} <= set(answer["required"])
     assert answer["properties"]["status"]["enum"] == ["answered", "unknown", "error"]
@@ -97,7 +96,7 @@ def test_an_answer_is_documented_with_its_keys() -> None:
 
 async def test_the_document_is_served(store: Store, tmp_path: Path) -> None:
     async with serving(store, settings_for(tmp_path)) as client:
-        assert await (await client.get("/openapi.json")).json() == document()
+        assert await (await client.get("/openapi.json")).json() == openapi_document()
 
 
 class Defective:
@@ -251,7 +250,9 @@ async def limited(world: World, operation: Operation, _: int) -> ClientResponse:
 
 
 FIRST = [
-    in_v1(operation) for operation in OPERATIONS if operation.handler in {"ask", "interaction"}
+    in_v1(operation)
+    for operation in INTERACTION_OPERATIONS
+    if operation.handler in {"ask", "interaction"}
 ]
 """What version 1 maps otherwise; the rest is the same handlers under another address."""
 
@@ -259,7 +260,7 @@ Brings = Callable[[World, Operation, int], Awaitable[ClientResponse]]
 
 PROMISED = [
     (operation, status)
-    for operation in (*OPERATIONS, *FIRST)
+    for operation in (*INTERACTION_OPERATIONS, *FIRST)
     for status in sorted({*operation.replies, *operation.problems})
 ]
 
@@ -290,14 +291,14 @@ async def test_every_documented_response_is_given_as_documented(
         assert text == ""
         return
     model.model_validate_json(text)
-    promised = document()["paths"][operation.path][operation.method.lower()]["responses"]
+    promised = openapi_document()["paths"][operation.path][operation.method.lower()]["responses"]
     assert response.content_type in promised[str(status)]["content"]
 
 
 def test_the_page_about_the_api_knows_every_route_and_every_error() -> None:
     page = (Path(__file__).parents[4] / "docs" / "api.md").read_text(encoding="utf-8")
 
-    for operation in OPERATIONS:
+    for operation in INTERACTION_OPERATIONS:
         assert f"`{operation.method} {operation.path}`" in page
-    for status in {status for operation in OPERATIONS for status in operation.problems}:
+    for status in {status for operation in INTERACTION_OPERATIONS for status in operation.problems}:
         assert f"| {status} |" in page

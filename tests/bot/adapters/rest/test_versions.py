@@ -10,9 +10,6 @@ from typing import Any, Literal, get_args
 
 import pytest
 
-from bot.adapters.rest.mapping import NOT_FOUND_V1, answer_v2_of
-from bot.adapters.rest.openapi import OPERATIONS, document
-from bot.adapters.rest.operations import V1, V2
 from bot.domain.outcomes import error_code, refused_outcome, unavailable_outcome
 from bot.domain.types import (
     ErrorCode,
@@ -25,6 +22,9 @@ from bot.domain.types import (
     Response,
 )
 from bot.store.database import Store
+from bot.web.api import OPERATIONS, openapi_document
+from bot.web.api.answers import NOT_FOUND_V1, answer_v2
+from bot.web.api.operations import V1, V2
 from rag.errors import (
     IndexMismatch,
     IndexUnavailable,
@@ -122,7 +122,7 @@ async def test_what_is_so_and_the_escalation_message_are_both_told(
 def test_what_an_older_version_recorded_is_told_as_it_was_said(*, silent: bool) -> None:
     outcome = replace(replies.outcome(replies.BROKEN), silent=silent)
 
-    told = answer_v2_of("i", "c", outcome, "Not sure.")
+    told = answer_v2("i", "c", outcome, "Not sure.")
 
     assert told.status == "error"
     assert told.error == "internal"
@@ -131,7 +131,7 @@ def test_what_an_older_version_recorded_is_told_as_it_was_said(*, silent: bool) 
 
 
 def test_a_reply_without_a_source_is_never_shown() -> None:
-    told = answer_v2_of("i", "c", replies.outcome(replies.UNSOURCED), "Not sure.")
+    told = answer_v2("i", "c", replies.outcome(replies.UNSOURCED), "Not sure.")
 
     assert (told.status, told.answer) == ("unknown", "Not sure.")
 
@@ -170,7 +170,7 @@ async def test_what_did_not_work_is_told_by_a_code(
 def test_a_model_that_fails_in_small_talk_is_an_error_and_no_answer() -> None:
     silent = Reply("Later, please.", "generic", error="model_unavailable")
 
-    told = answer_v2_of("i", "c", replies.outcome(silent), "Not sure.")
+    told = answer_v2("i", "c", replies.outcome(silent), "Not sure.")
 
     assert (told.status, told.error, told.answer) == ("error", "model_unavailable", silent.text)
 
@@ -184,7 +184,7 @@ def test_every_code_that_can_occur_is_listed_and_documented() -> None:
     ]
 
     codes = {error_code(error("what happened")) for error in raised}
-    shown = document()["components"]["schemas"]["AnswerV2"]["properties"]["error"]["anyOf"]
+    shown = openapi_document()["components"]["schemas"]["AnswerV2"]["properties"]["error"]["anyOf"]
 
     assert codes == set(get_args(ErrorCode)) == set(shown[0]["enum"])
     assert all(f"| `{code}` |" in page for code in codes)
@@ -205,7 +205,7 @@ async def test_version_1_is_marked_as_deprecated_and_names_its_successor(
 
 
 def test_each_operation_of_version_1_has_a_successor() -> None:
-    paths = document()["paths"]
+    paths = openapi_document()["paths"]
     first = [each for each in OPERATIONS if each.path.startswith(V1)]
 
     assert first
@@ -236,7 +236,7 @@ PART = replace(replies.ANSWERED, confidence_level="partial", missing="Who pays."
 def test_version_2_tells_how_an_answer_is_meant(
     response: Response, level: str | None, missing: str | None
 ) -> None:
-    told = answer_v2_of("i1", "c1", replies.outcome(response), "Not sure.")
+    told = answer_v2("i1", "c1", replies.outcome(response), "Not sure.")
 
     assert (told.confidence_level, told.missing) == (level, missing)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
-from bot.adapters.web.pages import WebChat
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.gate import load_gate
 from bot.answering.visibility import ReadablePassages
@@ -30,10 +29,11 @@ from bot.domain.types import (
     Stage,
     Trace,
 )
-from bot.doors.doors import mount_doors
-from bot.doors.identity import person_of
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
+from bot.web.auth.identity import person_of
+from bot.web.auth.security import mount_security
+from bot.web.chat.routes import WebChat
 from rag.types import Chunk, Principal
 from tests.bot.inboxes import inbox_over, running
 from tests.bot.offices import ReadsEverything
@@ -103,7 +103,7 @@ async def chat_app(
         store, desk=desk, admission=admission, limits=WorkLimits(drain_seconds=drain_seconds)
     )
     app = web.Application()
-    mount_doors(app, load_settings(FRONTDESK_DATA_DIR=data_dir))
+    mount_security(app, load_settings(FRONTDESK_DATA_DIR=data_dir))
     WebChat(
         inbox=opened.inbox,
         interactions=store.interactions,

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import DummyCookieJar
 from aiohttp.test_utils import TestClient
 
-from bot.adapters.web.pages import SHOWN
 from bot.store.database import Store
+from bot.web.chat.routes import MAX_EXCHANGES
 from tests.bot.adapters.web.stand_in import QUOTE, Browser, KnowsVpn, exchange_of
 
 
@@ -102,7 +102,7 @@ async def test_a_state_that_is_known_is_not_sent_again(browser: Browser, desk: K
 
 async def test_long_conversations_say_that_the_beginning_is_left_out(browser: Browser) -> None:
     conversation = await browser.conversation()
-    for number in range(SHOWN):
+    for number in range(MAX_EXCHANGES):
         await browser.post(f"/chat/{conversation}", question=f"error 809, part {number}")
 
     assert "Earlier questions" in await browser.get("/")

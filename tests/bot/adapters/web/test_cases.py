@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.web.cases import case_view
 from bot.domain.cases import Act, Actor, ActorRole, Case, CaseStatus, CaseStep, State, Step
 from bot.domain.types import InteractionId
 from bot.store.database import Store
+from bot.web.chat.case_card import case_card
 from tests.bot.adapters.web.stand_in import Browser
 from tests.builders import NOON
 
@@ -54,7 +54,7 @@ def step(what: Step, actor: Actor | None = ANNA, text: str = "", number: int = 1
 def test_each_state_says_where_it_stands_and_what_can_be_done(
     state: State, step_: Step, headline: str, close: str, *, can_reopen: bool
 ) -> None:
-    view = case_view(case(state), [step(step_)])
+    view = case_card(case(state), [step(step_)])
 
     assert (view.headline, view.close, view.can_reopen) == (headline, close, can_reopen)
 
@@ -71,7 +71,7 @@ def test_what_people_and_the_asker_said_is_told_apart() -> None:
         step("resolve", asker),
     ]
 
-    said = case_view(case("resolved"), steps).said
+    said = case_card(case("resolved"), steps).said
 
     assert [(each.name, each.mine, each.note, str(each.html)) for each in said] == [
         ("Anna Lopez", False, "", "Try port 443."),
@@ -85,14 +85,14 @@ def test_what_people_and_the_asker_said_is_told_apart() -> None:
 def test_who_answers_is_a_person_even_where_they_asked_themselves(role: ActorRole) -> None:
     steps = [step("reply", Actor("visitor", "", role), "Try port 443.")]
 
-    (said,) = case_view(case("answered"), steps).said
+    (said,) = case_card(case("answered"), steps).said
 
     assert said.mine == (role == "asker")
 
 
 def test_reminders_are_told_only_while_somebody_waits() -> None:
-    assert case_view(replace(case("open"), pings=2), [step("open")]).pings == 2
-    assert case_view(replace(case("answered"), pings=2), [step("reply")]).pings == 0
+    assert case_card(replace(case("open"), pings=2), [step("open")]).pings == 2
+    assert case_card(replace(case("answered"), pings=2), [step("reply")]).pings == 0
 
 
 async def handed(browser: Browser) -> tuple[str, InteractionId]:

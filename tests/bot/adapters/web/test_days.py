@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.web.days import Entry, by_day, day_of, zone_of
+from bot.web.chat.history import HistoryEntry, browser_timezone, by_day, day_of
 from tests.builders import NOON
 
 
-def entry(at: datetime) -> Entry:
-    return Entry("/c/1", "vpn?", at)
+def entry(at: datetime) -> HistoryEntry:
+    return HistoryEntry("/c/1", "vpn?", at)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_day_is_one_of_the_calendar_not_of_hours(ago: timedelta, name: str) ->
 
 
 def test_midnight_is_where_the_reader_is() -> None:
-    east = NOON.astimezone(zone_of("720"))
+    east = NOON.astimezone(browser_timezone("720"))
     late = NOON - timedelta(minutes=1)
 
     assert day_of(late, NOON) == "Today"
@@ -41,7 +41,7 @@ def test_midnight_is_where_the_reader_is() -> None:
 
 @pytest.mark.parametrize("told", [None, "", "x", "99999", "-841", "1e3", "٣"])
 def test_a_zone_that_is_none_is_that_of_utc_or_within_the_earth(told: str | None) -> None:
-    assert abs(zone_of(told).utcoffset(None)) <= timedelta(hours=14)
+    assert abs(browser_timezone(told).utcoffset(None)) <= timedelta(hours=14)
 
 
 def test_recent_entries_tell_the_time_and_earlier_ones_the_date() -> None:
@@ -64,7 +64,7 @@ def test_a_day_that_goes_on_from_the_page_before_does_not_begin_again() -> None:
 def test_every_entry_is_listed_once_in_order_and_no_day_twice(
     minutes: list[int], east: int
 ) -> None:
-    now = datetime(2026, 11, 22, 3, tzinfo=UTC).astimezone(zone_of(str(east)))
+    now = datetime(2026, 11, 22, 3, tzinfo=UTC).astimezone(browser_timezone(str(east)))
     moments = sorted((now - timedelta(minutes=each) for each in minutes), reverse=True)
 
     days = by_day([entry(each) for each in moments], now)

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from bot.adapters.web.listing import LISTED
 from bot.domain.types import InteractionId
 from bot.store.database import Store
+from bot.web.chat.history import PAGE_SIZE
 from tests.bot.adapters.web.stand_in import QUOTE, Browser
 
 
@@ -72,7 +72,7 @@ async def test_another_visitor_sees_finds_and_deletes_nothing(
 
 
 async def test_the_list_has_pages(browser: Browser, store: Store) -> None:
-    for number in range(LISTED + 2):
+    for number in range(PAGE_SIZE + 2):
         await browser.post("/conversations", status=303)
         conversation = await browser.conversation()
         await browser.post(f"/chat/{conversation}", question=f"error 809, {number}")
@@ -81,7 +81,7 @@ async def test_the_list_has_pages(browser: Browser, store: Store) -> None:
     (more,) = re.findall(r'href="(/history\?[^"]+)"', page)
     rest = await browser.get(more.replace("&amp;", "&"))
 
-    assert len(listed(page)) == LISTED
+    assert len(listed(page)) == PAGE_SIZE
     assert listed(rest) == ["error 809, 1", "error 809, 0"]
     assert "<h3>" not in rest
 

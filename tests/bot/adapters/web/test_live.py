@@ -16,16 +16,16 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.web.exchanges import Exchanges
-from bot.adapters.web.live import STREAMS, Live, Tempo, news
 from bot.domain.cases import Actor
 from bot.domain.errors import StoreUnavailable
 from bot.domain.record_search import InteractionGlance
 from bot.domain.settings import load_settings
 from bot.domain.types import InteractionId, Stage, Thread
-from bot.doors.doors import mount_doors
-from bot.doors.identity import person_of
 from bot.store.database import Store, open_store, sqlite_url
+from bot.web.auth.identity import person_of
+from bot.web.auth.security import mount_security
+from bot.web.chat.event_stream import MAX_STREAMS, EventStreams, PollIntervals, change_events
+from bot.web.chat.exchanges import Exchanges
 from tests.bot.adapters.web.stand_in import Browser, KnowsVpn, OnePage, chat_app, exchange_of
 from tests.bot.offices import ReadsEverything
 
@@ -84,7 +84,7 @@ async def listening(browser: Browser, conversation: str) -> AsyncIterator[Listen
 
 
 def told(before: Sequence[InteractionGlance], now: Sequence[InteractionGlance]) -> list[str]:
-    lines = b"".join(news({each.id: each for each in before}, now)).decode().split("\n")
+    lines = b"".join(change_events({each.id: each for each in before}, now)).decode().split("\n")
     return [line.removeprefix("event: ") for line in lines if line.startswith("event: ")]
 
 
@@ -189,7 +189,7 @@ async def test_more_streams_than_anybody_needs_are_refused(
     conversation = await browser.conversation()
     await browser.post(f"/chat/{conversation}", question="error 809")
     path = f"/chat/{conversation}/events"
-    held = [await browser.client.get(path) for _ in range(STREAMS)]
+    held = [await browser.client.get(path) for _ in range(MAX_STREAMS)]
 
     refused = await browser.client.get(path)
 
@@ -273,16 +273,16 @@ class Looked:
         return list(self.now)
 
 
-QUICK = Tempo(working=0.01, waiting=0.02, answered=0.03, heartbeat=0.05, longest=60)
+QUICK = PollIntervals(working=0.01, waiting=0.02, answered=0.03, heartbeat=0.05, longest=60)
 
 
 @asynccontextmanager
 async def watching(
-    tmp_path: Path, store: Store, looked: Looked, tempo: Tempo = QUICK
+    tmp_path: Path, store: Store, looked: Looked, tempo: PollIntervals = QUICK
 ) -> AsyncIterator[Listener]:
     """Listen to a stream over a stand-in for the record's glance."""
     app = web.Application()
-    mount_doors(app, load_settings(FRONTDESK_DATA_DIR=tmp_path))
+    mount_security(app, load_settings(FRONTDESK_DATA_DIR=tmp_path))
     exchanges = Exchanges(
         interactions=store.interactions,
         cases=store.escalations,
@@ -290,7 +290,7 @@ async def watching(
         readable=ReadsEverything(),
         tenant="default",
     )
-    Live(looked, exchanges, person_of, tempo).mount(app)
+    EventStreams(looked, exchanges, person_of, tempo).mount(app)
     async with (
         listened_on(app) as address,
         aiohttp.ClientSession() as client,
@@ -374,5 +374,5 @@ async def test_a_browser_that_left_is_not_looked_for_any_more(tmp_path: Path, st
 def test_the_record_is_looked_at_as_often_as_something_may_change(
     glance: InteractionGlance, seconds: float | None
 ) -> None:
-    assert Tempo().pause([glance]) == seconds
-    assert Tempo().pause([DONE, glance, DONE]) == seconds
+    assert PollIntervals().pause([glance]) == seconds
+    assert PollIntervals().pause([DONE, glance, DONE]) == seconds

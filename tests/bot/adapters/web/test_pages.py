@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from bot.adapters.web.reader import GONE, QUOTED
 from bot.store.database import Store
+from bot.web.chat.stored_pages import QUOTES_GONE, QUOTES_SHOWN
 from rag.types import Principal
 from tests.bot.adapters.web.stand_in import QUOTE, Browser, OnePage
 
@@ -21,13 +21,13 @@ async def test_an_answer_shows_its_quote_and_a_link_that_highlights_it(browser: 
     page = await browser.get(link.group(1).replace("&amp;", "&"))
     assert f'<mark id="quote">{QUOTE}</mark>' in page
     assert link.group(1).endswith("#quote")
-    assert QUOTED in page
+    assert QUOTES_SHOWN in page
 
 
 async def test_a_page_that_lost_its_quote_says_so(browser: Browser) -> None:
     page = await browser.get("/pages/IT/vpn.md?chunk=c1&quote=Error+810")
 
-    assert GONE in page
+    assert QUOTES_GONE in page
     assert "<mark" not in page
 
 

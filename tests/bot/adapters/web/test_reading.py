@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.adapters.web.reading import MOST_QUOTES, highlighted, parts_of
+from bot.web.chat.stored_pages import MAX_QUOTES, has_highlight, page_parts
 from tests.builders import chunk
 
 OVERLAP = "The last sentence of the first part is repeated. "
@@ -14,7 +14,7 @@ def test_an_overlap_between_two_parts_of_a_section_is_shown_once() -> None:
     first = chunk("One. " + OVERLAP.strip(), chunk_id="a", section="Setup")
     second = chunk(OVERLAP + "Two.", chunk_id="b", section="Setup", ordinal=1)
 
-    parts = parts_of([first, second], chunk_id="", quotes=())
+    parts = page_parts([first, second], chunk_id="", quotes=())
 
     assert "repeated" in parts[0].html
     assert "repeated" not in parts[1].html
@@ -24,13 +24,13 @@ def test_an_overlap_that_is_quoted_stays() -> None:
     first = chunk("One. " + OVERLAP.strip(), chunk_id="a", section="Setup")
     second = chunk(OVERLAP + "Two.", chunk_id="b", section="Setup", ordinal=1)
 
-    parts = parts_of([first, second], chunk_id="b", quotes=[OVERLAP.strip()])
+    parts = page_parts([first, second], chunk_id="b", quotes=[OVERLAP.strip()])
 
     assert "<mark" in parts[1].html
 
 
 def test_a_heading_is_shown_once() -> None:
-    parts = parts_of(
+    parts = page_parts(
         [
             chunk("One.", chunk_id="a", section="Setup"),
             chunk("Two.", chunk_id="b", section="Setup"),
@@ -45,35 +45,35 @@ def test_a_heading_is_shown_once() -> None:
 def test_a_paged_document_shows_its_pages() -> None:
     pages = [replace(chunk(f"Text {n}.", chunk_id=str(n)), document_page=n) for n in (1, 2)]
 
-    assert [part.heading for part in parts_of(pages, chunk_id="", quotes=())] == [
+    assert [part.heading for part in page_parts(pages, chunk_id="", quotes=())] == [
         "Page 1",
         "Page 2",
     ]
 
 
 def test_an_empty_page_has_no_parts() -> None:
-    assert parts_of([], chunk_id="", quotes=()) == ()
+    assert page_parts([], chunk_id="", quotes=()) == ()
 
 
 def test_a_quote_is_found_again_when_its_chunk_was_replaced() -> None:
     kept = chunk("Two. Call IT.", chunk_id="new", section="Setup", ordinal=1)
 
-    parts = parts_of([chunk("One.", chunk_id="a"), kept], chunk_id="old", quotes=["Call IT."])
+    parts = page_parts([chunk("One.", chunk_id="a"), kept], chunk_id="old", quotes=["Call IT."])
 
     assert "<mark" in parts[1].html
-    assert highlighted(parts)
+    assert has_highlight(parts)
 
 
 def test_a_quote_that_is_no_longer_there_is_not_highlighted() -> None:
-    parts = parts_of([chunk("One.", chunk_id="a")], chunk_id="a", quotes=["Two."])
+    parts = page_parts([chunk("One.", chunk_id="a")], chunk_id="a", quotes=["Two."])
 
-    assert not highlighted(parts)
+    assert not has_highlight(parts)
 
 
 def test_no_more_quotes_are_looked_for_than_an_answer_has() -> None:
     """An address has room for a thousand, and each is looked for in every line of a page."""
-    found = parts_of([chunk("The last line.")], chunk_id="", quotes=["none of it"] * MOST_QUOTES)
-    late = [*["none of it"] * MOST_QUOTES, "The last line."]
+    found = page_parts([chunk("The last line.")], chunk_id="", quotes=["none of it"] * MAX_QUOTES)
+    late = [*["none of it"] * MAX_QUOTES, "The last line."]
 
-    assert not highlighted(found)
-    assert not highlighted(parts_of([chunk("The last line.")], chunk_id="", quotes=late))
+    assert not has_highlight(found)
+    assert not has_highlight(page_parts([chunk("The last line.")], chunk_id="", quotes=late))

@@ -7,7 +7,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bot.adapters.web.view import ExchangeView, exchange_view
 from bot.answering.reply_text import UNSURE_INTRO
 from bot.answering.visibility import Visibility
 from bot.domain.types import (
@@ -21,6 +20,7 @@ from bot.domain.types import (
     Trace,
 )
 from bot.domain.types import Intent as Intents
+from bot.web.chat.answer_view import ExchangeView, exchange_view
 from tests.bot.adapters.web.stand_in import SOURCE
 from tests.builders import NOON, chunk, message, route
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bot.adapters.web.thumbs import WORDS, votes_view
-from bot.adapters.web.voting import LONGEST_COMMENT
 from bot.domain.feedback import REASONS, new_feedback
 from bot.domain.types import Feedback, InteractionId
 from bot.store.database import Store
+from bot.web.chat.actions import MAX_COMMENT_LENGTH
+from bot.web.chat.answer_view import REASON_LABELS, feedback_view
 from tests.bot.adapters.web.stand_in import Browser
 
 SOME = InteractionId("00000000-0000-0000-0000-000000000001")
@@ -19,13 +19,13 @@ async def given(store: Store, path: str) -> list[Feedback]:
 
 
 def test_every_reason_that_the_api_takes_has_words() -> None:
-    assert set(WORDS) == set(REASONS)
+    assert set(REASON_LABELS) == set(REASONS)
 
 
 def test_a_reason_of_a_later_version_is_no_reason_here() -> None:
     said = Feedback(SOME, "anna", "down", new_feedback(SOME, "anna", "down").given_at, reason="new")
 
-    assert not votes_view(said).told
+    assert not feedback_view(said).told
 
 
 async def test_only_an_answer_that_did_not_help_is_asked_about(browser: Browser) -> None:
@@ -75,7 +75,7 @@ async def test_a_thumb_the_other_way_forgets_what_was_wrong(browser: Browser, st
 
 
 @pytest.mark.parametrize(
-    "form", [{"reason": "ugly"}, {"comment": "x" * (LONGEST_COMMENT + 1)}, {"reason": "\x00"}]
+    "form", [{"reason": "ugly"}, {"comment": "x" * (MAX_COMMENT_LENGTH + 1)}, {"reason": "\x00"}]
 )
 async def test_what_may_not_be_said_is_refused(
     browser: Browser, store: Store, form: dict[str, str]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.doors.signin.attempt import Attempt, attempt_of, new_attempt
+from bot.web.auth.issuer import SignInAttempt, attempt_of, new_attempt
 
 
 def test_what_is_seen_outside_tells_nothing_of_the_rest() -> None:
@@ -38,7 +38,7 @@ def test_what_is_no_attempt_is_none(cookie: str) -> None:
 
 
 def test_a_changed_destination_still_leads_nowhere_else() -> None:
-    planted = Attempt(new_attempt("/").secret, "//evil.example").cookie()
+    planted = SignInAttempt(new_attempt("/").secret, "//evil.example").cookie()
 
     read = attempt_of(planted)
 

@@ -2,7 +2,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.doors.signin.attempts import HELD_SECONDS, MOST, WITHIN_SECONDS, WrongTokens
+from bot.web.auth.credentials import (
+    MAX_WRONG_TOKENS,
+    WRONG_TOKEN_PAUSE_SECONDS,
+    WRONG_TOKEN_WINDOW_SECONDS,
+    WrongTokenLimit,
+)
 
 
 @dataclass
@@ -14,8 +19,8 @@ class Clock:
 
 
 def test_nine_wrong_tokens_hold_nobody_back() -> None:
-    wrong = WrongTokens(Clock())
-    for _ in range(MOST - 1):
+    wrong = WrongTokenLimit(Clock())
+    for _ in range(MAX_WRONG_TOKENS - 1):
         wrong.add()
 
     assert wrong.held_seconds == 0
@@ -23,13 +28,13 @@ def test_nine_wrong_tokens_hold_nobody_back() -> None:
 
 def test_ten_within_a_minute_hold_for_a_minute() -> None:
     clock = Clock()
-    wrong = WrongTokens(clock)
-    for _ in range(MOST):
+    wrong = WrongTokenLimit(clock)
+    for _ in range(MAX_WRONG_TOKENS):
         wrong.add()
         clock.now += 1
 
-    assert 0 < wrong.held_seconds <= HELD_SECONDS
-    clock.now += HELD_SECONDS
+    assert 0 < wrong.held_seconds <= WRONG_TOKEN_PAUSE_SECONDS
+    clock.now += WRONG_TOKEN_PAUSE_SECONDS
     assert wrong.held_seconds == 0
     wrong.add()
     assert wrong.held_seconds == 0
@@ -37,9 +42,9 @@ def test_ten_within_a_minute_hold_for_a_minute() -> None:
 
 def test_ten_over_a_longer_time_hold_nobody_back() -> None:
     clock = Clock()
-    wrong = WrongTokens(clock)
-    for _ in range(3 * MOST):
+    wrong = WrongTokenLimit(clock)
+    for _ in range(3 * MAX_WRONG_TOKENS):
         wrong.add()
-        clock.now += WITHIN_SECONDS / (MOST - 1)
+        clock.now += WRONG_TOKEN_WINDOW_SECONDS / (MAX_WRONG_TOKENS - 1)
 
     assert wrong.held_seconds == 0

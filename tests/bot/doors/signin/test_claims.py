@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from bot.domain.types import Person
 from bot.domain.users import SignedIn
-from bot.doors.signin.claims import (
-    Admittance,
+from bot.web.auth.id_tokens import (
+    AdmissionRules,
     Claims,
-    colleague,
-    groups_left_out,
+    SignInRefused,
+    has_group_overage,
     person_id,
+    signed_in_person,
     verified_email,
 )
-from bot.doors.signin.errors import SignInRefused
 from tests.oidc import ANNA, TENANT
 
-PLAIN = Admittance("https://id.example")
-ENTRA = Admittance(f"https://login.microsoftonline.com/{TENANT}/v2.0")
+PLAIN = AdmissionRules("https://id.example")
+ENTRA = AdmissionRules(f"https://login.microsoftonline.com/{TENANT}/v2.0")
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
@@ -29,8 +29,8 @@ ANYTHING = st.recursive(
 NAMES = ["sub", "oid", "tid", "name", "email", "email_verified", "groups", "roles", "acct"]
 
 
-def person(claims: Claims, let_in: Admittance = PLAIN) -> Person:
-    found = colleague(claims, let_in).person
+def person(claims: Claims, let_in: AdmissionRules = PLAIN) -> Person:
+    found = signed_in_person(claims, let_in).person
     assert found is not None
     return found
 
@@ -110,10 +110,10 @@ def test_allowed_domains_are_those_of_verified_addresses(email: Claims, *, gets_
     let_in = replace(PLAIN, domains=frozenset({"acme.example"}))
 
     if gets_in:
-        assert colleague({"sub": "a", **email}, let_in).role == "asker"
+        assert signed_in_person({"sub": "a", **email}, let_in).role == "asker"
     else:
         with pytest.raises(SignInRefused):
-            colleague({"sub": "a", **email}, let_in)
+            signed_in_person({"sub": "a", **email}, let_in)
 
 
 def test_an_app_role_is_no_group() -> None:
@@ -135,15 +135,15 @@ def test_an_app_role_is_no_group() -> None:
     ids=str,
 )
 def test_too_many_groups_are_noticed(claims: Claims, *, expected: bool) -> None:
-    assert groups_left_out(claims) is expected
+    assert has_group_overage(claims) is expected
 
 
 def test_with_too_many_groups_app_roles_alone_count() -> None:
     let_in = replace(ENTRA, admin_groups=frozenset({"Desk.Admin", "src1"}))
     overflowing = {**ANNA, "_claim_names": {"groups": "src1"}, "_claim_sources": {"src1": {}}}
 
-    assert colleague(overflowing, let_in).role == "asker"
-    assert colleague({**overflowing, "roles": ["Desk.Admin"]}, let_in).role == "admin"
+    assert signed_in_person(overflowing, let_in).role == "asker"
+    assert signed_in_person({**overflowing, "roles": ["Desk.Admin"]}, let_in).role == "admin"
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), ANYTHING))
@@ -152,7 +152,7 @@ def test_whatever_a_token_says_one_is_let_in_as_an_asker_or_refused(
 ) -> None:
     let_in = replace(PLAIN, admin_groups=frozenset({"the-admins"}))
     try:
-        signed_in = colleague(claims, let_in)
+        signed_in = signed_in_person(claims, let_in)
     except SignInRefused:
         return
     assert isinstance(signed_in, SignedIn)

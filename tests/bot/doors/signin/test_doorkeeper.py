@@ -7,9 +7,8 @@ from aiohttp.test_utils import make_mocked_request
 
 from bot.domain.types import Person
 from bot.domain.users import SignedIn
-from bot.doors.identity import Identities
-from bot.doors.signin.attempts import WrongTokens
-from bot.doors.signin.doorkeeper import Doorkeeper
+from bot.web.auth.credentials import AdminTokenCheck, WrongTokenLimit
+from bot.web.auth.identity import Identities
 from tests.bot.server import BEARER, TOKEN, settings_for
 
 
@@ -25,9 +24,9 @@ class Acts:
         self.kept.append((actor, act, subject, detail))
 
 
-def doorkeeper(tmp_path: Path, acts: Acts, token: str | None = TOKEN) -> Doorkeeper:
+def doorkeeper(tmp_path: Path, acts: Acts, token: str | None = TOKEN) -> AdminTokenCheck:
     identities = Identities(settings_for(tmp_path, admin_token=token))
-    return Doorkeeper(identities, acts, "default", WrongTokens())
+    return AdminTokenCheck(identities, acts, "default", WrongTokenLimit())
 
 
 async def test_experts_and_admins_are_written_down_and_askers_are_not(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.doors.doors import is_open
+from bot.web.auth.security import is_public_path
 from tests.bot.doors.signin.desk import settings_with, sign_in
 from tests.bot.house import Client, house, write_index
 from tests.bot.server import BEARER, PAGE_VIEW, TOKEN
@@ -27,7 +27,7 @@ def routes(client: Client) -> list[tuple[str, str]]:
         for route in app.router.routes()
         if route.resource is not None
     }
-    return sorted((method, path) for method, path in found if not is_open(path))
+    return sorted((method, path) for method, path in found if not is_public_path(path))
 
 
 @pytest.fixture

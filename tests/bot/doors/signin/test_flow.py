@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bot.doors.signin.attempt import new_attempt
-from bot.doors.signin.errors import SignInFailed
-from bot.doors.signin.flow import Flow, flow_of
+from bot.web.auth.id_tokens import SignInFailed
+from bot.web.auth.issuer import new_attempt
+from bot.web.auth.sign_in import CodeFlow, code_flow
 from tests.bot.doors.signin.desk import settings_with
 from tests.bot.server import settings_for
 from tests.oidc import FakeIssuer
 
 
-async def signed_in(flow: Flow, issuer: FakeIssuer) -> str:
+async def signed_in(flow: CodeFlow, issuer: FakeIssuer) -> str:
     """Return the role of who comes back."""
     attempt = new_attempt("/")
     back = await issuer.approve(await flow.address(attempt))
@@ -22,14 +22,14 @@ async def signed_in(flow: Flow, issuer: FakeIssuer) -> str:
     return (await flow.finish(attempt, query)).role
 
 
-def flow_with(directory: Path, issuer: FakeIssuer, **changes: object) -> Flow:
-    flow = flow_of(settings_with(directory, issuer, **changes))
+def flow_with(directory: Path, issuer: FakeIssuer, **changes: object) -> CodeFlow:
+    flow = code_flow(settings_with(directory, issuer, **changes))
     assert flow is not None
     return flow
 
 
 def test_without_an_issuer_there_is_no_flow(tmp_path: Path) -> None:
-    assert flow_of(settings_for(tmp_path)) is None
+    assert code_flow(settings_for(tmp_path)) is None
 
 
 async def test_too_many_groups_are_told_once(tmp_path: Path, issuer: FakeIssuer) -> None:

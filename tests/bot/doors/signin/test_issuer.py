@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.doors.signin.attempt import new_attempt
-from bot.doors.signin.errors import IssuerUnavailable, SignInRefused
-from bot.doors.signin.issuer import (
+from bot.web.auth.id_tokens import IssuerUnavailable, SignInRefused
+from bot.web.auth.issuer import (
     FRESH_SECONDS,
     PAUSE_SECONDS,
     SHORT_PAUSE_SECONDS,
     USABLE_SECONDS,
+    ClientRegistration,
     Issuer,
-    Registration,
+    new_attempt,
 )
 from tests.bot.doors.signin.desk import CALLBACK
 from tests.oidc import CLIENT_ID, FakeIssuer
@@ -28,7 +28,7 @@ class Clock:
 
 
 def client_of(issuer: FakeIssuer, clock: Clock | None = None, seconds: float = 10) -> Issuer:
-    known_as = Registration(issuer.url, CLIENT_ID, CALLBACK, issuer.secret)
+    known_as = ClientRegistration(issuer.url, CLIENT_ID, CALLBACK, issuer.secret)
     return Issuer(known_as, timeout_seconds=seconds, clock=clock or Clock())
 
 
@@ -175,4 +175,4 @@ async def test_a_wrong_secret_is_told_to_the_operator(issuer: FakeIssuer) -> Non
 
 
 def test_the_secret_is_not_shown() -> None:
-    assert "hidden-secret" not in repr(Registration("i", "c", "r", "hidden-secret"))
+    assert "hidden-secret" not in repr(ClientRegistration("i", "c", "r", "hidden-secret"))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doors.signin.doorkeeper import HELD
 from bot.store.database import Store
+from bot.web.auth.credentials import PAUSED_TEXT
 from tests.bot.doors.signin.desk import (
     ADDRESS,
     CALLBACK,
@@ -299,7 +299,7 @@ async def test_after_ten_wrong_tokens_only_wrong_ones_are_held_back(
         assert wrong == [401] * 10
         assert (held.status, held_json.status, api.status) == (429, 429, 429)
         assert 0 < int(held.headers["Retry-After"]) <= 60
-        assert HELD in await held.text()
+        assert PAUSED_TEXT in await held.text()
         assert (await client.get("/role", headers=BEARER)).status == 200
         assert (await client.post("/session", json={"token": TOKEN})).status == 204
         form = await client.post("/session", data={"token": TOKEN}, headers=origin)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.doors.signin.errors import SignInRefused
-from bot.doors.signin.tokens import key_id, keys_of
+from bot.web.auth.id_tokens import SignInRefused, key_id, signing_keys
 from tests.oidc import FakeIssuer
 
 RSA = {
@@ -33,16 +32,16 @@ RSA = {
     ids=str,
 )
 def test_keys_that_must_not_sign_are_left_out(described: object) -> None:
-    assert keys_of({"keys": [described]}) == []
+    assert signing_keys({"keys": [described]}) == []
 
 
 @pytest.mark.parametrize("document", [{}, {"keys": None}, {"keys": {"a": 1}}], ids=str)
 def test_a_document_without_keys_has_none(document: dict[str, object]) -> None:
-    assert keys_of(document) == []
+    assert signing_keys(document) == []
 
 
 def test_the_others_are_kept_with_their_ids() -> None:
-    keys = keys_of({"keys": [{**RSA, "kid": "a"}, {**RSA, "kid": 7}, None]})
+    keys = signing_keys({"keys": [{**RSA, "kid": "a"}, {**RSA, "kid": 7}, None]})
 
     assert [key.id for key in keys] == ["a", None]
 

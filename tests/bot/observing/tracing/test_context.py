@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.settings import Settings
-from bot.doors.doors import mount_doors
-from bot.observing.tracing.context import (
+from bot.observability.trace_context import (
     continue_trace,
-    continued,
     current_trace_id,
     current_traceparent,
+    trace_continued_from,
 )
+from bot.web.auth.security import mount_security
 from rag import telemetry
 from rag.telemetry import span
 from tests.bot.server import BEARER, TOKEN, settings_for
@@ -40,7 +40,7 @@ async def doorway(settings: Settings) -> AsyncIterator[Client]:
         return web.Response(text=current_traceparent())
 
     app = web.Application()
-    mount_doors(app, settings)
+    mount_security(app, settings)
     app.middlewares.append(continue_trace)
     app.router.add_post(ASK, tell)
     app.router.add_post("/slack/events", tell)
@@ -123,14 +123,14 @@ async def test_a_second_request_of_a_connection_does_not_inherit_the_first_trace
 
 @given(st.text(max_size=600), st.text(max_size=600))
 def test_no_text_whatever_breaks_it(traceparent: str, tracestate: str) -> None:
-    with continued(traceparent, tracestate):
+    with trace_continued_from(traceparent, tracestate):
         assert current_trace_id() == ""
-    with continued(PARENT, tracestate):
+    with trace_continued_from(PARENT, tracestate):
         assert current_trace_id() == TRACE
 
 
 def test_the_trace_around_has_no_part_in_it(spans: Spans) -> None:
-    with span(telemetry.INTERACTION), continued(""):
+    with span(telemetry.INTERACTION), trace_continued_from(""):
         assert current_traceparent() == ""
         with span(telemetry.GATE):
             assert current_traceparent().startswith("00-")

@@ -10,8 +10,8 @@ from opentelemetry.trace import SpanKind, StatusCode
 from bot.domain.errors import DeliveryFailed
 from bot.domain.outcomes import unavailable_outcome
 from bot.domain.types import Delivery, Intent, Outcome, PostedRef, Reply, Trace
+from bot.observability.trace_context import current_trace_id, current_traceparent
 from bot.observability.tracing import deliver_span, interaction_span
-from bot.observing.tracing.context import current_trace_id, current_traceparent
 from rag import telemetry
 from rag.telemetry import span
 from tests.builders import message, route

@@ -12,7 +12,7 @@ from bot.adapters.teams.channel import connect
 from bot.adapters.teams.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings, load_settings
-from bot.doors.problems import problems
+from bot.web.problems import problem_middleware
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.teams.activities import Client, in_person, send
 from tests.bot.adapters.teams.server import FakeTeams
@@ -87,7 +87,7 @@ async def test_development_mode_is_not_reached_by_another_name_of_this_machine(
     teams: FakeTeams, inbox: KeepingInbox, office: ChatContext
 ) -> None:
     """By a tunnel, or by a page that points its own name at 127.0.0.1; also beside Slack."""
-    app = web.Application(middlewares=[problems])
+    app = web.Application(middlewares=[problem_middleware])
     mount(app, connect(load_settings(_env_file=None, teams_dev_mode=True, tenant="acme")), office)
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
         asked, named = in_person(teams, "vpn?"), {"Host": "frontdesk.tunnel.example"}

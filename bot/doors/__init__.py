@@ -1,1 +1,0 @@
-"""Who may come in, who they are, and what they are told when they may not."""

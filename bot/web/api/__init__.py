@@ -1,0 +1,239 @@
+"""The JSON API: mount its routes in two versions, and describe them as OpenAPI 3.1.
+
+Routes and document are both made from the table of operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from bot.answering.visibility import ReadablePassages
+from bot.domain.ports import Audits, Inbox, Interactions
+from bot.domain.settings import Settings
+from bot.web.api.documents import DOCUMENT_OPERATIONS, DocumentsApi
+from bot.web.api.interactions import CheckParts, InteractionsApi, first_version, second_version
+from bot.web.api.operations import (
+    INTERACTION_OPERATIONS,
+    PROBLEMS,
+    TOO_MANY,
+    V1,
+    V2,
+    Operation,
+    Parameter,
+    in_v1,
+)
+from bot.web.api.record import RecordApi
+from bot.web.api.schemas import VERSION
+from bot.web.problems import ProblemDetails, allow_larger_body
+
+REFERENCE = "#/components/schemas/{model}"
+
+Json = dict[str, Any]
+
+CURRENT_OPERATIONS = (*INTERACTION_OPERATIONS, *DOCUMENT_OPERATIONS)
+"""All that version 2 offers, and what is of no version."""
+
+OPERATIONS = (
+    *CURRENT_OPERATIONS,
+    *(in_v1(each) for each in CURRENT_OPERATIONS if each.path.startswith(V2)),
+)
+"""All that the API offers, in both versions."""
+
+_RETRY_AFTER = {
+    "Retry-After": {
+        "description": "Seconds after which to try again, where that is known.",
+        "schema": {"type": "integer", "minimum": 1},
+    }
+}
+"""Headers of errors that pass."""
+
+
+def openapi_document() -> Json:
+    """Return the whole document."""
+    paths: dict[str, Json] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Frontdesk",
+            "version": VERSION,
+            "description": "Ask the company's wiki; every answer has its sources.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": "The admin token."},
+                "session": {"type": "apiKey", "in": "cookie", "name": "frontdesk_session"},
+            },
+        },
+        "security": [{}, {"token": []}, {"session": []}],
+    }
+
+
+def _operation(operation: Operation) -> Json:
+    described: Json = {
+        "operationId": operation.id,
+        "summary": operation.summary,
+        "responses": {
+            **{str(status): _reply_json(model) for status, model in operation.replies.items()},
+            **{str(status): _problem_json(status) for status in sorted(_only_problems(operation))},
+        },
+    }
+    if operation.parameters:
+        described["parameters"] = [_parameter(parameter) for parameter in operation.parameters]
+    if operation.body is not None:
+        described["requestBody"] = {
+            "required": True,
+            "content": _content(operation.body, operation.body_type),
+        }
+    if operation.open:
+        described["security"] = []
+    if operation.deprecated:
+        described["deprecated"] = True
+    return described
+
+
+def _only_problems(operation: Operation) -> Iterable[int]:
+    return (status for status in operation.problems if status not in operation.replies)
+
+
+def _reply_json(model: type[BaseModel] | None) -> Json:
+    if model is None:
+        return {"description": "Done."}
+    return {"description": model.__doc__, "content": _content(model)}
+
+
+def _problem_json(status: int) -> Json:
+    reference = {"$ref": REFERENCE.format(model=ProblemDetails.__name__)}
+    described: Json = {
+        "description": PROBLEMS[status],
+        "content": {"application/problem+json": {"schema": reference}},
+    }
+    return described | {"headers": _RETRY_AFTER} if status in {TOO_MANY, 503} else described
+
+
+def _content(model: type[BaseModel], content_type: str = "application/json") -> Json:
+    return {content_type: {"schema": {"$ref": REFERENCE.format(model=model.__name__)}}}
+
+
+def _parameter(parameter: Parameter) -> Json:
+    return {
+        "name": parameter.name,
+        "in": parameter.where,
+        "required": parameter.where == "path",
+        "description": parameter.description,
+        "schema": dict(parameter.schema),
+    }
+
+
+def _schemas() -> Json:
+    models: dict[type[BaseModel], JsonSchemaMode] = {ProblemDetails: "serialization"}
+    for operation in OPERATIONS:
+        models |= {model: "serialization" for model in operation.replies.values() if model}
+        if operation.body is not None:
+            models[operation.body] = "validation"
+    listed = sorted(models.items(), key=str)
+    _, schemas = models_json_schema(listed, ref_template=REFERENCE)
+    return dict(schemas["$defs"])
+
+
+__all__ = ["CheckParts", "DocumentsApi", "RecordApi", "mount"]
+
+DEPRECATED_SINCE = datetime(2026, 11, 23, tzinfo=UTC)
+"""Since when version 2 is to be used instead of version 1."""
+
+WebHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def mount(
+    app: web.Application,
+    *,
+    inbox: Inbox,
+    interactions: Interactions,
+    audits: Audits,
+    settings: Settings,
+    check_parts: CheckParts,
+    record: RecordApi,
+    documents: DocumentsApi,
+    readable: ReadablePassages,
+    ask_seconds: float = 60.0,
+) -> None:
+    """Add the API's routes; the doors (bot.web.auth.security) must be mounted on the same app."""
+    versions = {
+        version.root: InteractionsApi(
+            version,
+            inbox=inbox,
+            interactions=interactions,
+            audits=audits,
+            settings=settings,
+            check_parts=check_parts,
+            readable=readable,
+            ask_seconds=ask_seconds,
+        )
+        for version in (first_version(settings), second_version(settings))
+    }
+    described = openapi_document()
+
+    async def openapi(_: web.Request) -> web.Response:
+        return web.json_response(described)
+
+    both = {
+        "document": openapi,
+        "questions": record.questions,
+        "escalations": record.escalations,
+        "escalation": record.escalation,
+        "act": record.act,
+        "usage": record.usage,
+        "spaces": documents.spaces,
+        "space": documents.space,
+        "upload": documents.upload,
+        "indexed": documents.indexed,
+        "remove": documents.remove,
+        "reindex": documents.reindex,
+        "runs": documents.runs,
+        "cancel": documents.cancel,
+    }
+    handlers = {root: both | _interaction_handlers(rest) for root, rest in versions.items()}
+    handlers[V1]["questions"] = record.questions_v1
+    app.on_response_prepare.append(_add_deprecation_headers)
+    for operation in OPERATIONS:
+        handler = handlers[V1 if operation.deprecated else V2][operation.handler]
+        if operation.handler == "upload":
+            allow_larger_body(app, operation.path, documents.bounds.body)
+        if operation.method == "GET":
+            app.router.add_get(operation.path, handler)
+        else:
+            app.router.add_route(operation.method, operation.path, handler)
+
+
+def _interaction_handlers(rest: InteractionsApi) -> dict[str, WebHandler]:
+    return {
+        "ask": rest.ask,
+        "interaction": rest.interaction,
+        "amend": rest.amend,
+        "withdraw": rest.withdraw,
+        "judge": rest.judge,
+        "unjudge": rest.unjudge,
+        "health": rest.health,
+        "ready": rest.ready,
+    }
+
+
+async def _add_deprecation_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Mark every response of version 1 as deprecated (RFC 9745), with where its successor is."""
+    resource = request.match_info.route.resource
+    if resource is None or not resource.canonical.startswith(f"{V1}/"):
+        return
+    successor = quote(request.rel_url.raw_path.replace(V1, V2, 1), safe="/%")
+    response.headers["Deprecation"] = f"@{int(DEPRECATED_SINCE.timestamp())}"
+    response.headers["Link"] = f'<{successor}>; rel="successor-version"'

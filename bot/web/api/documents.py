@@ -1,0 +1,258 @@
+"""The API for admins who look after the index: the table of its operations, and the handlers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from bot.chat.documents import Document, Documents, Reindex, Run, Space
+from bot.domain.errors import DocumentUnknown
+from bot.domain.ports import Audits
+from bot.web.api import admin_schemas
+from bot.web.api.operations import (
+    ALWAYS_POSSIBLE,
+    V2,
+    WITH_BODY,
+    Operation,
+    Parameter,
+    parameters_of,
+)
+from bot.web.api.requests import body_of, invalid_field, json_reply, query_of
+from bot.web.auth.identity import require_role
+from bot.web.forms import UploadLimits, receive_form
+from bot.web.problems import problem
+
+SPACES_PATH = f"{V2}/documents"
+SPACE_PATH = f"{SPACES_PATH}/{{space}}"
+DOCUMENT_PATH = f"{SPACE_PATH}/{{id}}"
+REINDEX_PATH = f"{V2}/reindex"
+SPACE_PARAMETER = Parameter("space", "path", "The space's name.", {"type": "string"})
+DOCUMENT_PARAMETER = Parameter(
+    "id", "path", "The document's id; a slash in it is written %2F.", {"type": "string"}
+)
+RUN_PARAMETER = Parameter("run", "path", "The run's id.", {"type": "string"})
+
+DOCUMENT_OPERATIONS = (
+    Operation(
+        "spaces",
+        "GET",
+        SPACES_PATH,
+        "List the spaces that are indexed; for admins.",
+        {200: admin_schemas.IndexedSpaces},
+        ALWAYS_POSSIBLE,
+    ),
+    Operation(
+        "space",
+        "GET",
+        SPACE_PATH,
+        "List the documents of a space; for admins.",
+        {200: admin_schemas.IndexedDocuments},
+        (*ALWAYS_POSSIBLE, 404, 422),
+        None,
+        (SPACE_PARAMETER, *parameters_of(admin_schemas.DocumentSearch)),
+    ),
+    Operation(
+        "upload",
+        "POST",
+        SPACE_PATH,
+        "Upload a document, which replaces one of the same name; for admins.",
+        {202: admin_schemas.Uploaded},
+        (*WITH_BODY, *ALWAYS_POSSIBLE, 409),
+        admin_schemas.UploadForm,
+        (SPACE_PARAMETER,),
+        body_type="multipart/form-data",
+    ),
+    Operation(
+        "indexed",
+        "GET",
+        DOCUMENT_PATH,
+        "Show a document and whether it can be found yet; for admins.",
+        {200: admin_schemas.IndexedDocument},
+        (*ALWAYS_POSSIBLE, 404),
+        None,
+        (SPACE_PARAMETER, DOCUMENT_PARAMETER),
+    ),
+    Operation(
+        "remove",
+        "DELETE",
+        DOCUMENT_PATH,
+        "Delete an uploaded document; for admins.",
+        {204: None},
+        (*ALWAYS_POSSIBLE, 404, 409),
+        None,
+        (SPACE_PARAMETER, DOCUMENT_PARAMETER),
+    ),
+    Operation(
+        "reindex",
+        "POST",
+        REINDEX_PATH,
+        "Bring one space or all up to date with what fills them; for admins.",
+        {202: admin_schemas.Reindex},
+        (*WITH_BODY, *ALWAYS_POSSIBLE, 404, 409),
+        admin_schemas.StartReindex,
+    ),
+    Operation(
+        "runs",
+        "GET",
+        REINDEX_PATH,
+        "List the last runs with their progress and failures; for admins.",
+        {200: admin_schemas.Reindexes},
+        (*ALWAYS_POSSIBLE, 422),
+        None,
+        parameters_of(admin_schemas.RunSearch),
+    ),
+    Operation(
+        "cancel",
+        "DELETE",
+        f"{REINDEX_PATH}/{{run}}",
+        "Stop a run; what it has written stays. For admins.",
+        {204: None},
+        (*ALWAYS_POSSIBLE, 404),
+        None,
+        (RUN_PARAMETER,),
+    ),
+)
+
+
+_FORM_FIELDS = {"readers"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentsApi:
+    """Handlers over the index and what fills it; all of them are for admins.
+
+    ``data_dir`` takes files as they arrive, within ``bounds``.
+    """
+
+    tenant: str
+    documents: Documents
+    reindexing: Reindex
+    audits: Audits
+    data_dir: Path
+    bounds: UploadLimits
+
+    async def spaces(self, request: web.Request) -> web.Response:
+        """List the spaces."""
+        require_role(request, "admin")
+        listed = [_space_json(each) for each in await self.documents.spaces(None)]
+        return json_reply(admin_schemas.IndexedSpaces(spaces=listed))
+
+    async def space(self, request: web.Request) -> web.Response:
+        """List the documents of a space, page by page."""
+        require_role(request, "admin")
+        asked = query_of(request, admin_schemas.DocumentSearch)
+        space = await self._known(request.match_info["space"])
+        found = await self.documents.documents(
+            space.name, None, words=asked.q, after=asked.after, limit=asked.limit + 1
+        )
+        shown = found[: asked.limit]
+        return json_reply(
+            admin_schemas.IndexedDocuments(
+                space=_space_json(space),
+                documents=[_document_json(each) for each in shown],
+                next=shown[-1].id if len(found) > asked.limit else None,
+            )
+        )
+
+    async def upload(self, request: web.Request) -> web.Response:
+        """Take a document; it is indexed afterwards."""
+        person = require_role(request, "admin")
+        async with receive_form(request, self.data_dir, self.bounds) as form:
+            unknown = sorted(form.texts.keys() - _FORM_FIELDS)
+            if unknown:
+                raise invalid_field(
+                    unknown[0], form.texts[unknown[0]], "is not known", _KNOWN_FIELDS
+                )
+            if not form.files:
+                raise invalid_field(
+                    "file", None, "is missing", "Send the document as the field 'file'."
+                )
+            file = form.files[0]
+            added = await self.documents.add(
+                request.match_info["space"],
+                file.path,
+                name=file.name,
+                readers=form.texts.get("readers", "everyone"),
+                by=person.id,
+            )
+        await self._audit(person.id, "upload", f"{added.space}/{added.id}")
+        return json_reply(
+            admin_schemas.Uploaded(
+                space=added.space, id=added.id, replaced=added.replaced, run_id=added.run_id
+            ),
+            202,
+        )
+
+    async def indexed(self, request: web.Request) -> web.Response:
+        """Show a document."""
+        require_role(request, "admin")
+        space, document_id = request.match_info["space"], request.match_info["id"]
+        return json_reply(_document_json(await self.documents.document(space, document_id, None)))
+
+    async def remove(self, request: web.Request) -> web.Response:
+        """Delete an uploaded document."""
+        person = require_role(request, "admin")
+        space, document_id = request.match_info["space"], request.match_info["id"]
+        await self.documents.remove(space, document_id, by=person.id)
+        await self._audit(person.id, "delete document", f"{space}/{document_id}")
+        return web.Response(status=204)
+
+    async def reindex(self, request: web.Request) -> web.Response:
+        """Begin a run."""
+        person = require_role(request, "admin")
+        asked = await body_of(request, admin_schemas.StartReindex)
+        run_id = await self.reindexing.start(
+            asked.space,
+            by=person.id,
+            dry_run=asked.dry_run,
+            allow_mass_delete=asked.allow_mass_delete,
+            extent="changes" if asked.changes else "all",
+            page=asked.page or "",
+        )
+        detail = [f"page {asked.page}"] * bool(asked.page) + ["dry run"] * asked.dry_run
+        await self._audit(person.id, "reindex", asked.space or "all", ", ".join(detail))
+        run = await self.reindexing.get(run_id)
+        if run is None:
+            raise problem(503, "The run can't be told. Look at the list of runs.")
+        return json_reply(_run_json(run), 202)
+
+    async def runs(self, request: web.Request) -> web.Response:
+        """List the last runs."""
+        require_role(request, "admin")
+        asked = query_of(request, admin_schemas.RunSearch)
+        newest = await self.reindexing.newest(asked.limit)
+        return json_reply(admin_schemas.Reindexes(runs=[_run_json(each) for each in newest]))
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        """Stop a run."""
+        person = require_role(request, "admin")
+        run_id = request.match_info["run"]
+        await self.reindexing.cancel(run_id)
+        await self._audit(person.id, "cancel reindex", run_id)
+        return web.Response(status=204)
+
+    async def _known(self, name: str) -> Space:
+        for each in await self.documents.spaces(None):
+            if each.name == name:
+                return each
+        raise DocumentUnknown(f"There is no space {name[:100]!r}.")
+
+    async def _audit(self, person_id: str, act: str, subject: str, detail: str = "") -> None:
+        await self.audits.append(self.tenant, f"api:{person_id}", act, subject, detail=detail)
+
+
+_KNOWN_FIELDS = "Leave it out. Known are file and readers."
+
+
+def _space_json(space: Space) -> admin_schemas.IndexedSpace:
+    return admin_schemas.IndexedSpace.model_validate(space, from_attributes=True)
+
+
+def _document_json(document: Document) -> admin_schemas.IndexedDocument:
+    return admin_schemas.IndexedDocument.model_validate(document, from_attributes=True)
+
+
+def _run_json(run: Run) -> admin_schemas.Reindex:
+    return admin_schemas.Reindex.model_validate(run, from_attributes=True)

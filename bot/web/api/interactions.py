@@ -1,0 +1,351 @@
+"""API handlers for questions: ask, read, amend, withdraw, feedback; and the health checks."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from aiohttp import web
+
+from bot.answering.asker_identity import Reader
+from bot.answering.visibility import ReadablePassages, visibility_in
+from bot.domain import feedback as judging
+from bot.domain.errors import InboxUnavailable
+from bot.domain.health import ComponentStatus
+from bot.domain.outcomes import NOT_KEPT, unavailable_outcome
+from bot.domain.ports import Audits, Inbox, Interactions
+from bot.domain.settings import Settings
+from bot.domain.types import (
+    Activity,
+    Feedback,
+    Interaction,
+    InteractionId,
+    Message,
+    Outcome,
+    Person,
+    Stage,
+    Thread,
+)
+from bot.web.api import schemas
+from bot.web.api.answers import (
+    NOT_FOUND_V1,
+    VisibleAnswer,
+    answer_v1,
+    answer_v2,
+    limit_of,
+    limit_problem,
+    pipeline_of,
+)
+from bot.web.api.operations import V1, V2
+from bot.web.api.requests import (
+    IDEMPOTENCY_KEY,
+    body_of,
+    boolean_query,
+    claimed_user,
+    idempotency_key,
+    json_reply,
+    user_of_query,
+)
+from bot.web.auth.identity import (
+    is_admin,
+    may_see,
+    person_of,
+    principals_for,
+    role_of,
+    sees_everything,
+)
+from bot.web.problems import problem
+
+INTERACTION_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
+"""Looks at every part; quick, because it is asked every few seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiVersion:
+    """One version of the API: where it is, and how it tells an outcome.
+
+    ``answer`` takes interaction, conversation and outcome, and by ``scored`` whether scores are
+    shown as they are.
+    ``limits_are_errors``: a question that a limit refused is no answer, but a 429 or 503.
+    """
+
+    root: str
+    answer: Callable[..., schemas.Answer | schemas.AnswerV2]
+    interaction: type[schemas.Interaction | schemas.InteractionV2]
+    limits_are_errors: bool
+
+
+def first_version(settings: Settings) -> ApiVersion:
+    """Return version 1, which goes on as it was."""
+    set_by_hand = "not_found_message" in settings.model_fields_set
+    not_found = settings.not_found_message if set_by_hand else NOT_FOUND_V1
+
+    def answer(
+        interaction_id: str, conversation: str, outcome: Outcome, *, scored: bool
+    ) -> schemas.Answer:
+        return answer_v1(interaction_id, conversation, outcome, not_found, scored=scored)
+
+    return ApiVersion(V1, answer, schemas.Interaction, limits_are_errors=False)
+
+
+def second_version(settings: Settings) -> ApiVersion:
+    """Return version 2."""
+
+    def answer(
+        interaction_id: str, conversation: str, outcome: Outcome, *, scored: bool
+    ) -> schemas.AnswerV2:
+        unsure = settings.escalation_message
+        return answer_v2(interaction_id, conversation, outcome, unsure, scored=scored)
+
+    return ApiVersion(V2, answer, schemas.InteractionV2, limits_are_errors=True)
+
+
+class InteractionsApi:
+    """Handlers of one version of the API; holds no state of its own.
+
+    Args:
+        ask_seconds: How long a client is kept waiting for an answer.
+    """
+
+    def __init__(
+        self,
+        version: ApiVersion,
+        *,
+        inbox: Inbox,
+        interactions: Interactions,
+        audits: Audits,
+        settings: Settings,
+        check_parts: CheckParts,
+        readable: ReadablePassages,
+        ask_seconds: float,
+    ) -> None:
+        self._version = version
+        self._inbox = inbox
+        self._audits = audits
+        self._interactions = interactions
+        self._settings = settings
+        self._check_parts = check_parts
+        self._readable = readable
+        self._ask_seconds = ask_seconds
+
+    async def ask(self, request: web.Request) -> web.Response:
+        """Answer a question."""
+        asked = await body_of(request, schemas.Ask)
+        key = idempotency_key(request)
+        person = person_of(request, claimed_user(asked.user))
+        message = self._message(asked, person, key)
+        interaction_id = await self._inbox.accept(message)
+        conversation = message.thread.id
+        if key is not None:
+            conversation = await self._first_with_key(interaction_id, message)
+        outcome = await self._wait(interaction_id)
+        limit = limit_of(outcome)
+        if limit is not None and self._version.limits_are_errors:
+            raise limit_problem(interaction_id, conversation, outcome, limit, datetime.now(UTC))
+        answer = self._answer(
+            interaction_id,
+            conversation,
+            outcome,
+            show_pipeline=asked.show_pipeline,
+            scored=role_of(request) == "admin",
+        )
+        first = None if key is None else await self._interactions.get(interaction_id)
+        if first is not None:
+            answer = (await self._seen(request, first)).answer(answer)
+        return json_reply(answer)
+
+    async def interaction(self, request: web.Request) -> web.Response:
+        """Show one question and what became of it."""
+        show_pipeline = boolean_query(request, "show_pipeline")
+        interaction = await self._visible(request)
+        if interaction.outcome is None and interaction.status == "working":
+            return json_reply(await self._working(interaction), 202, {"Retry-After": "1"})
+        given_up = unavailable_outcome(interaction.message, "The work on it was given up.")
+        outcome = interaction.outcome or given_up
+        thread = interaction.message.thread
+        answer = self._answer(
+            interaction.id,
+            thread.id,
+            outcome,
+            show_pipeline=show_pipeline,
+            scored=role_of(request) == "admin",
+        )
+        seen = await self._seen(request, interaction)
+        feedback = await self._interactions.feedback(interaction.id)
+        return json_reply(
+            self._version.interaction(
+                **seen.answer(answer).model_dump(),
+                question=seen.question,
+                created_at=interaction.created_at,
+                feedback=[_feedback_json(item) for item in feedback if _may_read(request, item)],
+            )
+        )
+
+    async def amend(self, request: web.Request) -> web.Response:
+        """Change a question that is not answered yet."""
+        changed = await body_of(request, schemas.Amend)
+        interaction = await self._visible(request)
+        if interaction.message.thread.platform not in {"rest", "web"}:
+            elsewhere = "A question is changed by its asker, where it was asked."
+            raise problem(403, elsewhere, cure="Ask a question of your own.")
+        if interaction.outcome is None:
+            await self._inbox.amend(replace(interaction.message, text=changed.question))
+            amended = await self._visible(request)
+            if amended.message.text == changed.question:
+                return json_reply(await self._working(amended))
+        late = "The question is answered already; the answer stays as it is."
+        raise problem(409, late, cure="Ask the changed question anew.")
+
+    async def withdraw(self, request: web.Request) -> web.Response:
+        """Delete a question and what became of it; then it is not there any more."""
+        interaction = await self._visible(request)
+        await self._inbox.cancel(interaction.id)
+        if interaction.message.author.id != person_of(request).id:
+            tenant = interaction.message.thread.tenant
+            await self._audits.append(tenant, "api:admin", "withdraw", interaction.id)
+        return web.Response(status=204)
+
+    async def judge(self, request: web.Request) -> web.Response:
+        """Keep a judgement of an answer."""
+        given = await body_of(request, schemas.Judge)
+        interaction = await self._visible(request)
+        if interaction.outcome is None:
+            raise problem(409, "There is no answer to judge yet.", cure="Wait for the answer.")
+        kept = judging.new_feedback(
+            interaction.id,
+            person_of(request, claimed_user(given.user)).id,
+            given.vote,
+            rating=given.rating,
+            reason=given.reason,
+            comment=given.comment,
+        )
+        await self._interactions.rate(kept)
+        return json_reply(_feedback_json(kept))
+
+    async def unjudge(self, request: web.Request) -> web.Response:
+        """Take a judgement back; one that was never given is no error."""
+        interaction = await self._visible(request)
+        person = person_of(request, user_of_query(request))
+        await self._interactions.unrate(interaction.id, person.id)
+        return web.Response(status=204)
+
+    async def health(self, _: web.Request) -> web.Response:
+        """Say that the process runs."""
+        return json_reply(schemas.Health(status="ok"))
+
+    async def ready(self, request: web.Request) -> web.Response:
+        """Say whether questions can be answered now."""
+        parts = await self._check_parts()
+        failed = any(part.state == "failed" and part.vital for part in parts)
+        told = not self._settings.exposed or is_admin(request)
+        shown = [
+            schemas.Part(
+                name=part.name,
+                state=part.state,
+                detail=part.detail if told else None,
+                cure=part.cure if told else None,
+            )
+            for part in parts
+        ]
+        body = schemas.Readiness(status="not_ready" if failed else "ready", parts=shown)
+        return json_reply(body, 503 if failed else 200)
+
+    def _message(self, asked: schemas.Ask, person: Person, key: str | None) -> Message:
+        """Build the message; a person's conversations are apart from everybody else's."""
+        conversation = asked.conversation_id or str(uuid.uuid4())
+        return Message(
+            id=f"key:{key}" if key is not None else str(uuid.uuid4()),
+            thread=Thread("rest", self._settings.tenant, person.id, conversation),
+            author=person,
+            text=asked.question,
+            received_at=datetime.now(UTC),
+            private=True,
+        )
+
+    async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
+        """Return the conversation of the first request with a key; it must ask the same."""
+        first = await self._interactions.get(interaction_id)
+        if first is not None and first.message.text not in {message.text, NOT_KEPT}:
+            raise problem(
+                409,
+                f"This {IDEMPOTENCY_KEY} was used for another question.",
+                cure="Send a new key with a new question.",
+                interaction_id=interaction_id,
+            )
+        return message.thread.id if first is None else first.message.thread.id
+
+    async def _wait(self, interaction_id: InteractionId) -> Outcome:
+        poll = f"{self._version.root}/interactions/{interaction_id}"
+        try:
+            async with asyncio.timeout(self._ask_seconds):
+                return await self._inbox.outcome(interaction_id)
+        except TimeoutError as error:
+            late = "The answer takes longer than you should wait. It is still being worked on."
+            raise problem(504, late, interaction_id=interaction_id, poll=poll) from error
+        except InboxUnavailable as error:
+            kept = "Your question is kept; it is answered after the server's next start."
+            raise problem(503, kept, interaction_id=interaction_id, poll=poll) from error
+
+    def _answer(
+        self,
+        interaction_id: str,
+        conversation: str,
+        outcome: Outcome,
+        *,
+        show_pipeline: bool,
+        scored: bool,
+    ) -> schemas.Answer | schemas.AnswerV2:
+        answer = self._version.answer(interaction_id, conversation, outcome, scored=scored)
+        if show_pipeline:
+            return answer.model_copy(update={"pipeline": pipeline_of(outcome, scored=scored)})
+        return answer
+
+    async def _seen(self, request: web.Request, asked: Interaction) -> VisibleAnswer:
+        """Return what the one who makes a request may see of a question that is in the record."""
+        reader = Reader(await principals_for(request, asked))
+        tenant = asked.message.thread.tenant
+        seen = await visibility_in(self._readable, tenant, [asked], reader)
+        return VisibleAnswer(asked, seen, scored=role_of(request) == "admin")
+
+    async def _working(self, interaction: Interaction) -> schemas.Working:
+        reported = await self._interactions.stages(interaction.id)
+        activity = reported[-1] if reported else Activity(Stage.RECEIVED)
+        return schemas.Working(
+            interaction_id=interaction.id,
+            status="working",
+            stage=activity.stage.value,
+            pages=activity.pages,
+            conversation_id=interaction.message.thread.id,
+            question=interaction.message.text,
+            created_at=interaction.created_at,
+        )
+
+    async def _visible(self, request: web.Request) -> Interaction:
+        """Return the interaction of the path; what may not be seen looks like what is not there."""
+        wanted = request.match_info["id"]
+        known = INTERACTION_ID.fullmatch(wanted) is not None
+        interaction = await self._interactions.get(InteractionId(wanted)) if known else None
+        if interaction is None or interaction.withdrawn or not may_see(request, interaction):
+            raise problem(404, f"There is no interaction {wanted[:64]!r} of yours.")
+        return interaction
+
+
+def _may_read(request: web.Request, feedback: Feedback) -> bool:
+    return sees_everything(request) or feedback.person_id == person_of(request).id
+
+
+def _feedback_json(feedback: Feedback) -> schemas.Feedback:
+    return schemas.Feedback(
+        person_id=feedback.person_id,
+        vote=feedback.vote,
+        rating=feedback.rating,
+        reason=feedback.reason,
+        comment=feedback.comment,
+        given_at=feedback.given_at,
+    )

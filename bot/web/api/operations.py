@@ -1,0 +1,298 @@
+"""What the API offers, in one table: routes are mounted and documented from it.
+
+The table is version 2; version 1 is made from it. Operations on documents are in documents.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel
+
+from bot.domain.cases import Act
+from bot.web.api import admin_schemas, schemas
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Handler = Literal[
+    "ask",
+    "interaction",
+    "amend",
+    "withdraw",
+    "judge",
+    "unjudge",
+    "health",
+    "ready",
+    "document",
+    "questions",
+    "escalations",
+    "escalation",
+    "act",
+    "usage",
+    "spaces",
+    "space",
+    "upload",
+    "indexed",
+    "remove",
+    "reindex",
+    "runs",
+    "cancel",
+]
+
+V1, V2 = "/api/v1", "/api/v2"
+
+PROBLEMS: Mapping[int, str] = {
+    400: "The body is not JSON.",
+    401: "The admin token is missing or wrong.",
+    403: "Not from this host or origin, or not as this user, or there is no admin token.",
+    404: "There is none, or none of the caller's.",
+    409: "It contradicts what was sent or done before.",
+    413: "Longer than is taken: 1 MB, or what MAX_UPLOAD_MB allows a document.",
+    415: "The body is not declared as application/json, or a document's as a form.",
+    422: "A field has a wrong value: which, what, and the cure.",
+    429: "A rate or a budget is used up; `Retry-After` says in how many seconds there is more.",
+    500: "Something broke on the server's side.",
+    503: "Too many questions wait, a part is away, or, in version 2, answering is paused.",
+    504: "The answer takes too long; `poll` says where it will be.",
+}
+
+TOO_MANY = 429
+WITH_BODY = (400, 413, 415, 422)
+ALWAYS_POSSIBLE = (401, 403, 500, 503)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value outside of the body."""
+
+    name: str
+    where: Literal["path", "query", "header"]
+    description: str
+    schema: Mapping[str, object]
+
+
+def parameters_of(query: type[BaseModel]) -> tuple[Parameter, ...]:
+    """Return the parameters of an address as its model describes them."""
+    schema = query.model_json_schema()
+    known = schema.get("$defs", {})
+    return tuple(
+        Parameter(name, "query", field["description"], _inlined(field, known))
+        for name, field in schema["properties"].items()
+    )
+
+
+def _inlined(field: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, object]:
+    """Return a field's schema on its own; what may be left out is not sent as null."""
+    kinds = [each for each in field.get("anyOf", (field,)) if each.get("type") != "null"]
+    kind = known[kinds[0]["$ref"].rpartition("/")[2]] if "$ref" in kinds[0] else kinds[0]
+    unsaid = {"title", "description", "anyOf", "default"}
+    default = field.get("default")
+    stated = {} if default in (None, "") else {"default": default}
+    return {name: each for name, each in kind.items() if name not in unsaid} | stated
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path; ``replies`` by status, None for an empty one."""
+
+    handler: Handler
+    method: Method
+    path: str
+    summary: str
+    replies: Mapping[int, type[BaseModel] | None]
+    problems: tuple[int, ...] = ()
+    body: type[BaseModel] | None = None
+    parameters: tuple[Parameter, ...] = ()
+    open: bool = False
+    body_type: str = "application/json"
+    deprecated: bool = False
+
+    @property
+    def id(self) -> str:
+        """Return its name in the document; those of version 1 stay what they were."""
+        return f"{self.handler}_v2" if self.path.startswith(V2) else self.handler
+
+
+_REPLIES_V1: Mapping[Handler, Mapping[int, type[BaseModel]]] = {
+    "ask": {200: schemas.Answer},
+    "interaction": {200: schemas.Interaction, 202: schemas.Working},
+    "questions": {200: admin_schemas.Questions},
+}
+_PARAMETERS_V1: Mapping[Handler, tuple[Parameter, ...]] = {
+    "questions": parameters_of(admin_schemas.QuestionSearch)
+}
+
+
+def in_v1(operation: Operation) -> Operation:
+    """Return an operation as version 1 has it."""
+    return replace(
+        operation,
+        path=operation.path.replace(V2, V1, 1),
+        replies=_REPLIES_V1.get(operation.handler, operation.replies),
+        parameters=_PARAMETERS_V1.get(operation.handler, operation.parameters),
+        deprecated=True,
+    )
+
+
+INTERACTION = f"{V2}/interactions/{{id}}"
+ESCALATION = f"{V2}/escalations/{{id}}"
+ACT = Parameter(
+    "act",
+    "path",
+    "What to do: a reply needs a text, and so does declining.",
+    {"type": "string", "enum": list(get_args(Act))},
+)
+ID = Parameter("id", "path", "The interaction's id.", {"type": "string"})
+KEY = Parameter(
+    "Idempotency-Key",
+    "header",
+    "The client's own name for the question; sent twice it is one question.",
+    {"type": "string", "pattern": "^[!-~]{1,128}$"},
+)
+SHOW_PIPELINE = Parameter(
+    "show_pipeline",
+    "query",
+    "Whether to say why.",
+    {"type": "string", "enum": ["true", "false"], "default": "false"},
+)
+USER = Parameter(
+    "user",
+    "query",
+    "Whose judgement; believed as the `user` of a body is.",
+    {"type": "string", "minLength": 1, "maxLength": 256},
+)
+
+INTERACTION_OPERATIONS = (
+    Operation(
+        "ask",
+        "POST",
+        f"{V2}/ask",
+        "Ask a question and wait for what becomes of it.",
+        {200: schemas.AnswerV2},
+        (*WITH_BODY, *ALWAYS_POSSIBLE, 404, 409, 429, 504),
+        schemas.Ask,
+        (KEY,),
+    ),
+    Operation(
+        "interaction",
+        "GET",
+        INTERACTION,
+        "Show a question and what became of it; 202 while it is being worked on.",
+        {200: schemas.InteractionV2, 202: schemas.Working},
+        (*ALWAYS_POSSIBLE, 404, 422),
+        None,
+        (ID, SHOW_PIPELINE),
+    ),
+    Operation(
+        "amend",
+        "PATCH",
+        INTERACTION,
+        "Change a question that is not answered yet.",
+        {200: schemas.Working},
+        (*WITH_BODY, *ALWAYS_POSSIBLE, 404, 409),
+        schemas.Amend,
+        (ID,),
+    ),
+    Operation(
+        "withdraw",
+        "DELETE",
+        INTERACTION,
+        "Withdraw a question: its text and what became of it are deleted.",
+        {204: None},
+        (*ALWAYS_POSSIBLE, 404),
+        None,
+        (ID,),
+    ),
+    Operation(
+        "judge",
+        "PUT",
+        f"{INTERACTION}/feedback",
+        "Judge an answer; replaces what the same person said before.",
+        {200: schemas.Feedback},
+        (*WITH_BODY, *ALWAYS_POSSIBLE, 404, 409),
+        schemas.Judge,
+        (ID,),
+    ),
+    Operation(
+        "unjudge",
+        "DELETE",
+        f"{INTERACTION}/feedback",
+        "Take a judgement back.",
+        {204: None},
+        (*ALWAYS_POSSIBLE, 404, 422),
+        None,
+        (ID, USER),
+    ),
+    Operation(
+        "questions",
+        "GET",
+        f"{V2}/interactions",
+        "Search what was asked, newest first; for those who answer.",
+        {200: admin_schemas.QuestionsV2},
+        (*ALWAYS_POSSIBLE, 422),
+        None,
+        parameters_of(admin_schemas.QuestionSearchV2),
+    ),
+    Operation(
+        "escalations",
+        "GET",
+        f"{V2}/escalations",
+        "List what went to people, longest waiting first; for those who answer.",
+        {200: admin_schemas.Escalations},
+        (*ALWAYS_POSSIBLE, 422),
+        None,
+        parameters_of(admin_schemas.CaseSearch),
+    ),
+    Operation(
+        "escalation",
+        "GET",
+        ESCALATION,
+        "Show an escalation with its history; for those who answer and its asker.",
+        {200: admin_schemas.EscalationHistory},
+        (*ALWAYS_POSSIBLE, 404),
+        None,
+        (ID,),
+    ),
+    Operation(
+        "act",
+        "POST",
+        f"{ESCALATION}/{{act}}",
+        "Claim, release, reply to, resolve, decline or reopen an escalation.",
+        {200: admin_schemas.EscalationHistory},
+        (*WITH_BODY, *ALWAYS_POSSIBLE, 404, 409),
+        admin_schemas.ActBody,
+        (ID, ACT),
+    ),
+    Operation(
+        "usage",
+        "GET",
+        f"{V2}/usage",
+        "Sum up the calls of models; for those who answer.",
+        {200: admin_schemas.Usage},
+        (*ALWAYS_POSSIBLE, 422),
+        None,
+        parameters_of(admin_schemas.UsageSearch),
+    ),
+    Operation(
+        "health",
+        "GET",
+        "/health",
+        "Does the process run?",
+        {200: schemas.Health},
+        (403,),
+        open=True,
+    ),
+    Operation(
+        "ready",
+        "GET",
+        "/ready",
+        "Can questions be answered now, and what is each part's state?",
+        {200: schemas.Readiness, 503: schemas.Readiness},
+        (403, 500),
+        open=True,
+    ),
+    Operation(
+        "document", "GET", "/openapi.json", "This document.", {200: schemas.Document}, (401, 403)
+    ),
+)

@@ -1,0 +1,255 @@
+"""API handlers over the record, for experts and admins: questions, escalations, usage."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args
+
+from aiohttp import web
+
+from bot.domain.cases import Act, Actor, Case, CaseQuery, CaseStep, actor_of
+from bot.domain.errors import ActRefused
+from bot.domain.ports import Interactions
+from bot.domain.record_reports import Span, SumsUsage
+from bot.domain.record_search import (
+    AskedQuestion,
+    Cursor,
+    QuestionQuery,
+    ResultPage,
+    Searches,
+    decode_cursor,
+    encode_cursor,
+)
+from bot.domain.types import ConfidenceLevel, InteractionId, Person
+from bot.escalations.casework import checked
+from bot.escalations.ports import Cases
+from bot.web.api import admin_schemas
+from bot.web.api.requests import body_of, claimed_user, invalid_field, json_reply, query_of
+from bot.web.auth.identity import may_see, person_of, require_role, role_of, signed_in_of
+from bot.web.problems import problem
+
+_DEFAULT_SPAN = timedelta(days=30)
+_MAX_SPAN = timedelta(days=400)
+_ANONYMOUS_NAME = "The help desk"
+
+
+class RecordApi:
+    """Handlers over the record; each says which role may call it."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        searches: Searches,
+        cases: Cases,
+        interactions: Interactions,
+        usage: SumsUsage,
+    ) -> None:
+        self._tenant = tenant
+        self._searches = searches
+        self._cases = cases
+        self._interactions = interactions
+        self._usage = usage
+
+    async def questions(self, request: web.Request) -> web.Response:
+        """List questions, newest first."""
+        require_role(request, "expert")
+        asked = query_of(request, admin_schemas.QuestionSearchV2)
+        found = await self._found(asked, asked.confidence_level)
+        listed = [
+            admin_schemas.ListedQuestionV2(**_question(each), confidence_level=each.level)
+            for each in found.items
+        ]
+        return json_reply(admin_schemas.QuestionsV2(questions=listed, next=_cursor(found.next)))
+
+    async def questions_v1(self, request: web.Request) -> web.Response:
+        """Do so as version 1 does, which knows no levels."""
+        require_role(request, "expert")
+        found = await self._found(query_of(request, admin_schemas.QuestionSearch))
+        listed = [admin_schemas.ListedQuestion(**_question(each)) for each in found.items]
+        return json_reply(admin_schemas.Questions(questions=listed, next=_cursor(found.next)))
+
+    async def _found(
+        self, asked: admin_schemas.QuestionSearch, level: ConfidenceLevel | None = None
+    ) -> ResultPage[AskedQuestion]:
+        query = QuestionQuery(
+            words=asked.q,
+            answer_type=asked.answer_type,
+            level=level,
+            intent=asked.intent,
+            platform=asked.platform,
+            person_id=asked.person,
+            vote=asked.vote,
+            since=asked.since,
+            until=asked.until,
+            least=asked.least,
+            most=asked.most,
+        )
+        after = _position(asked.cursor, numbered=True)
+        return await self._searches.questions(self._tenant, query, limit=asked.limit, after=after)
+
+    async def escalations(self, request: web.Request) -> web.Response:
+        """List escalations, those that wait longest first."""
+        require_role(request, "expert")
+        asked = query_of(request, admin_schemas.CaseSearch, repeated=("state",))
+        query = CaseQuery(frozenset(asked.state), owner_id=asked.owner, words=asked.q)
+        found = await self._cases.find(
+            self._tenant, query, limit=asked.limit + 1, after=await self._after(asked.cursor)
+        )
+        shown = found[: asked.limit]
+        last = shown[-1] if len(found) > asked.limit else None
+        place = None if last is None else Cursor(last.opened_at, (last.interaction_id,))
+        listed = [admin_schemas.Escalation(**_case(each)) for each in shown]
+        return json_reply(admin_schemas.Escalations(escalations=listed, next=_cursor(place)))
+
+    async def escalation(self, request: web.Request) -> web.Response:
+        """Show an escalation with its history, to those who answer and to its asker."""
+        case = await self._visible(request)
+        return json_reply(await self._history(case))
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Do something about an escalation."""
+        sent = await body_of(request, admin_schemas.ActBody)
+        case = await self._visible(request)
+        act = _act(request)
+        actor = _actor(request, person_of(request, claimed_user(sent.user)), sent.name)
+        if act in {"reply", "decline"} and not sent.text:
+            raise problem(422, f"{act!r} needs a text.", cure="Send what the asker is to read.")
+        try:
+            text = checked(act, sent.text)
+            changed = await self._cases.act(self._tenant, case.interaction_id, act, actor, text)
+        except ActRefused as error:
+            raise problem(409, str(error)) from error
+        return json_reply(await self._history(changed))
+
+    async def usage(self, request: web.Request) -> web.Response:
+        """Sum up the calls of models."""
+        require_role(request, "expert")
+        asked = query_of(request, admin_schemas.UsageSearch)
+        until = asked.until or datetime.now(UTC)
+        since = asked.since or until - min(_DEFAULT_SPAN, until - datetime.min.replace(tzinfo=UTC))
+        if not timedelta(0) <= until - since <= _MAX_SPAN:
+            raise problem(
+                422,
+                f"From {since.isoformat()} to {until.isoformat()} can't be summed up.",
+                cure=f"Send a span of at most {_MAX_SPAN.days} days that ends after it begins.",
+            )
+        sums = await self._usage.sums(Span(since, until), asked.by, self._tenant)
+        told = [admin_schemas.UsageOf(**asdict(each)) for each in sums]
+        return json_reply(admin_schemas.Usage(by=asked.by, since=since, until=until, sums=told))
+
+    async def _after(self, cursor: str | None) -> Case | None:
+        place = _position(cursor)
+        if place is None:
+            return None
+        case = await self._cases.get(self._tenant, InteractionId(place.key[0]))
+        if case is None:
+            raise problem(422, "The place in the list is gone.", cure="Begin without a cursor.")
+        return case
+
+    async def _visible(self, request: web.Request) -> Case:
+        """Return the case of the path; what may not be seen looks like what is not there."""
+        wanted = request.match_info["id"]
+        case = await self._cases.get(self._tenant, InteractionId(wanted))
+        if case is None or not (role_of(request) != "asker" or await self._own(request, case)):
+            raise problem(404, f"There is no escalation {wanted[:64]!r} of yours.")
+        return case
+
+    async def _own(self, request: web.Request, case: Case) -> bool:
+        interaction = await self._interactions.get(case.interaction_id)
+        return interaction is not None and may_see(request, interaction)
+
+    async def _history(self, case: Case) -> admin_schemas.EscalationHistory:
+        steps = await self._cases.steps(self._tenant, case.interaction_id)
+        return admin_schemas.EscalationHistory(
+            **_case(case), history=[_step(each) for each in steps]
+        )
+
+
+def _cursor(place: Cursor | None) -> str | None:
+    return None if place is None else encode_cursor(place)
+
+
+def _position(cursor: str | None, *, numbered: bool = False) -> Cursor | None:
+    """Return where a page ended, None for the beginning. Raises Problem (422)."""
+    place = None if cursor is None else decode_cursor(cursor, parts=1, numbered=numbered)
+    if cursor is not None and place is None:
+        cure = "Send the `next` of the page before, as it came."
+        raise invalid_field("cursor", cursor, "is no place in this list", cure)
+    return place
+
+
+def _act(request: web.Request) -> Act:
+    wanted = request.match_info["act"]
+    acts: tuple[Act, ...] = get_args(Act)
+    for act in acts:
+        if act == wanted:
+            return act
+    raise problem(404, f"There is no act {wanted[:64]!r}.", cure=f"Known are {', '.join(acts)}.")
+
+
+def _actor(request: web.Request, person: Person, name: str | None) -> Actor:
+    if role_of(request) == "asker":
+        return Actor(person.id, person.name, "asker")
+    signed_in = signed_in_of(request)
+    if name and signed_in is not None and signed_in.person == person:
+        raise problem(
+            403,
+            f"The name {name!r} is not believed here.",
+            cure="Leave `name` out: you are signed in, and act under your own name.",
+        )
+    return actor_of(person, "expert", name=name or person.name or _ANONYMOUS_NAME)
+
+
+def _question(each: AskedQuestion) -> dict[str, Any]:
+    return {
+        "interaction_id": each.id,
+        "asked_at": each.asked_at,
+        "question": each.text,
+        "person_id": each.person_id,
+        "person_name": each.person_name,
+        "platform": each.channel.partition(":")[0],
+        "channel": each.channel,
+        "private": each.private,
+        "status": each.status,
+        "answer_type": each.answer_type,
+        "intent": each.intent,
+        "confidence": each.confidence,
+        "ups": each.ups,
+        "downs": each.downs,
+        "escalation": each.case,
+    }
+
+
+def _case(case: Case) -> dict[str, object]:
+    standing = case.standing
+    return {
+        "interaction_id": case.interaction_id,
+        "state": standing.state,
+        "owner_id": standing.owner_id or None,
+        "owner_name": standing.owner_name or None,
+        "reason": case.reason,
+        "question": case.question,
+        "asker_id": case.asker_id,
+        "asker_name": case.asker_name,
+        "platform": case.channel.partition(":")[0],
+        "channel": case.channel,
+        "private": case.private,
+        "opened_at": case.opened_at,
+        "changed_at": case.changed_at,
+        "reminders": case.pings,
+    }
+
+
+def _step(step: CaseStep) -> admin_schemas.EscalationStep:
+    actor = step.actor
+    return admin_schemas.EscalationStep(
+        number=step.number,
+        step=step.step,
+        by_id=None if actor is None else actor.id,
+        by_name=None if actor is None else actor.name,
+        by_role=None if actor is None else actor.role,
+        text=step.text,
+        at=step.at,
+    )

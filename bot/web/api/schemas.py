@@ -1,0 +1,288 @@
+"""The API's JSON models: what clients send and get about questions and answers.
+
+Where version 2 differs, the model's name ends in V2. Class names and docstrings are public: they
+appear in the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from bot.domain.feedback import LONGEST_COMMENT, Reason
+from bot.domain.outcomes import AnswerType
+from bot.domain.types import ErrorCode
+
+VERSION = "2"
+
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f]+$")
+]
+Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
+Conversation = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,128}$")]
+Signals = dict[str, float | None]
+
+
+class Sent(BaseModel):
+    """What a client sends: exact types, nothing that we would ignore."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class User(Sent):
+    """On whose behalf the request is made; believed only from those who may say so."""
+
+    id: Name = Field(description="the person's id, 1 to 256 characters")
+    email: Name | None = Field(None, description="a verified e-mail address, or null")
+    groups: list[Name] = Field(
+        default_factory=list, max_length=1000, description="at most 1000 names of groups"
+    )
+
+
+class Ask(Sent):
+    """A question."""
+
+    question: Question = Field(
+        description="a text of 1 to 4000 characters, blanks at its ends not counted"
+    )
+    conversation_id: Conversation | None = Field(
+        None, description="1 to 128 of A-Z a-z 0-9 . _ : - to continue a conversation, or null"
+    )
+    user: User | None = Field(None, description="an object with id, email and groups, or null")
+    show_pipeline: bool = Field(default=False, description="true or false")
+
+
+class Amend(Sent):
+    """What a question that is not answered yet asks instead."""
+
+    question: Question = Field(
+        description="a text of 1 to 4000 characters, blanks at its ends not counted"
+    )
+
+
+class Judge(Sent):
+    """A judgement of an answer; a later one of the same person replaces it."""
+
+    vote: Literal["up", "down"] = Field(description='"up" or "down"')
+    rating: Annotated[int, Field(ge=1, le=5)] | None = Field(
+        None, description="a whole number from 1 to 5, or null"
+    )
+    reason: Reason | None = Field(
+        None, description="wrong, incomplete, outdated, off_topic, unclear, other, or null"
+    )
+    comment: Annotated[str, StringConstraints(max_length=LONGEST_COMMENT)] | None = Field(
+        None, description=f"a text of at most {LONGEST_COMMENT} characters, or null"
+    )
+    user: User | None = Field(None, description="an object with id, email and groups, or null")
+
+
+class Source(BaseModel):
+    """A page that is cited or offered."""
+
+    chunk_id: str
+    page_id: str
+    title: str
+    url: str = Field(description="http(s), or a path on this server; empty when it is neither.")
+    section: str
+    quote: str = Field(description="Verbatim from the stored passage.")
+    document_page: int | None = Field(description="From 1 in paged documents, else null.")
+    relevance: float = Field(description="0 to 1; comparable within one answer only.")
+    source_type: str
+    source_id: str
+    space: str
+    updated_at: datetime | None = Field(description="When the page was changed last, or null.")
+    updated_by: str = Field(description="The name of who changed it last; empty when unknown.")
+    superseded: str = Field(description="The label by which it is marked as superseded, or empty.")
+
+
+class Routed(BaseModel):
+    """How the message was understood."""
+
+    intent: str
+    score: float
+    decided_by: str
+    question: str
+
+
+class Passage(BaseModel):
+    """A passage that was retrieved, with the index's raw signals."""
+
+    chunk_id: str
+    page_id: str
+    title: str
+    section: str
+    signals: Signals
+
+
+class ModelCall(BaseModel):
+    """One request to a model."""
+
+    purpose: str
+    model: str
+    prompt: str
+    input_tokens: int
+    output_tokens: int
+    duration_ms: float
+    cost_micro_usd: int | None
+    finish_reason: str
+    attempts: int
+    repaired: bool
+
+
+class FilterVerdict(BaseModel):
+    """What a content filter said."""
+
+    direction: str
+    category: str
+    filtered: bool
+    severity: str | None
+
+
+class Gate(BaseModel):
+    """What decided between answering and asking a person."""
+
+    name: str
+    threshold: float | None
+    features: Signals
+
+
+class Pipeline(BaseModel):
+    """Why this answer, or why none."""
+
+    route: Routed
+    passages: list[Passage]
+    model_calls: list[ModelCall]
+    filters: list[FilterVerdict]
+    gate: Gate
+    timings_ms: Signals
+    masked_question: str | None
+    notes: list[str]
+
+
+class AnswerBase(BaseModel):
+    """What became of a question, in every version."""
+
+    interaction_id: str
+    status: Literal["answered", "unknown", "refused", "error"]
+    answer_type: AnswerType
+    intent: Literal["GENERIC", "DOMAIN", "UNKNOWN", "HUMAN"]
+    answer: str = Field(description="Markdown; [1] points to the first source.")
+    confidence: float | None = Field(
+        ge=0, le=1, description="Set whenever the index was asked, else null."
+    )
+    requires_escalation: bool = Field(description="True exactly for ESCALATION_REQUIRED.")
+    sources: list[Source]
+    suggestions: list[Source] = Field(description="Pages that may help, not confirmed.")
+    remarks: list[str] = Field(description="Plain sentences to show below the answer.")
+    warnings: list[str] = Field(
+        description="Plain sentences to show next to the answer: pages marked as superseded."
+    )
+    conversation_id: str
+    pipeline: Pipeline | None = Field(None, description="Only when it was asked for.")
+
+
+class Answer(AnswerBase):
+    """What became of a question."""
+
+    status: Literal["answered", "unknown", "error"]
+
+
+class LimitMet(BaseModel):
+    """The limit that refused a question."""
+
+    kind: Literal["rate", "budget", "pause", "queue"]
+    until: datetime | None = Field(
+        description="When it can be asked again; null where nobody knows."
+    )
+
+
+class AnswerV2(AnswerBase):
+    """What became of a question."""
+
+    confidence_level: Literal["sure", "partial", "unsure"] | None = Field(
+        description="How an answer from the wiki (`RAG`) is meant: `partial` lacks what `missing` "
+        "says, `unsure` is a guess below the threshold; `answer` says so in words, too. null for "
+        "all else, and for what was recorded before there were levels."
+    )
+    missing: str | None = Field(
+        description="What of the question the pages do not say, in a model's checked words."
+    )
+    escalation_message: str | None = Field(
+        description="What Slack and Teams say in full: `answer`, and what is done about a person. "
+        "null unless `requires_escalation`."
+    )
+    error: ErrorCode | None = Field(
+        description="What did not work; set exactly with the status `error`."
+    )
+    limit: LimitMet | None = Field(description="The limit that refused it, if one did.")
+
+
+class Feedback(BaseModel):
+    """A judgement as it is kept."""
+
+    person_id: str
+    vote: Literal["up", "down"]
+    rating: int | None
+    reason: str | None
+    comment: str | None
+    given_at: datetime
+
+
+class Recorded(BaseModel):
+    """What the record adds to an answer."""
+
+    question: str
+    created_at: datetime
+    feedback: list[Feedback] = Field(description="One's own; all of it for admins.")
+
+
+class Interaction(Recorded, Answer):
+    """An answer as recorded."""
+
+
+class InteractionV2(Recorded, AnswerV2):
+    """An answer as recorded."""
+
+
+class Working(BaseModel):
+    """A question that is still being worked on."""
+
+    interaction_id: str
+    status: Literal["working"]
+    stage: str
+    pages: int = Field(description="How many are read; 0 where that is not known.")
+    conversation_id: str
+    question: str
+    created_at: datetime
+
+
+class Health(BaseModel):
+    """The process runs."""
+
+    status: Literal["ok"]
+
+
+class Part(BaseModel):
+    """One part of the server; `detail` and `cure` are for admins and for this machine."""
+
+    name: str
+    state: str
+    detail: str | None
+    cure: str | None
+
+
+class Readiness(BaseModel):
+    """Whether questions can be answered now."""
+
+    status: Literal["ready", "not_ready"]
+    parts: list[Part]
+
+
+class Document(BaseModel):
+    """An OpenAPI 3.1 document."""
+
+    model_config = ConfigDict(extra="allow")
+
+    openapi: str

@@ -1,0 +1,223 @@
+"""Check credentials: browser sessions and the admin token, with a limit on wrong tokens.
+
+A browser keeps a random secret; the record keeps its hash and who signed in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+import structlog
+from aiohttp import web
+
+from bot.domain.ports import Audits
+from bot.domain.settings import Settings
+from bot.domain.users import SignedIn
+from bot.web.auth.identity import Identities, bearer_token, cookie_name, is_https
+from bot.web.problems import problem
+
+SESSION_COOKIE = "frontdesk_session"
+SESSION_SECONDS = 12 * 3600
+_SECRET_FORM = re.compile(r"[A-Za-z0-9_-]{43}")
+_SECRET_BYTES = 32
+
+
+class SessionStore(Protocol):
+    """The record of sessions. Raises bot.domain.errors.StoreUnavailable."""
+
+    async def begin(
+        self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
+    ) -> None: ...
+
+    async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
+        """Return who it is, or None when it is not there, over, or can't be read."""
+        ...
+
+    async def end(self, tenant: str, session_id: str) -> None:
+        """Forget one; one that is not there is no error."""
+        ...
+
+
+class Sessions:
+    """Begins, finds and ends the sessions of browsers.
+
+    The hash covers the settings that say who gets in, so that a change of one of them (another
+    admin token, other groups) ends every session.
+    """
+
+    def __init__(self, kept: SessionStore, settings: Settings) -> None:
+        self._kept = kept
+        self._tenant = settings.tenant
+        self._settled = "\0".join(_admission_settings(settings)).encode()
+
+    async def begin(
+        self, request: web.Request, response: web.StreamResponse, signed_in: SignedIn
+    ) -> None:
+        """Give the browser a session with a new id; the one it had is over."""
+        await self._end(request)
+        secret = secrets.token_urlsafe(_SECRET_BYTES)
+        now = datetime.now(UTC)
+        until = now + timedelta(seconds=SESSION_SECONDS)
+        await self._kept.begin(self._tenant, self._id(secret), signed_in, now, until)
+        response.set_cookie(
+            cookie_name(request, SESSION_COOKIE),
+            secret,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            secure=is_https(request),
+            samesite="Lax",
+        )
+
+    async def find(self, request: web.Request) -> SignedIn | None:
+        """Return who makes a request, as far as its cookie says so."""
+        secret = _secret_of(request)
+        if secret is None:
+            return None
+        return await self._kept.find(self._tenant, self._id(secret), datetime.now(UTC))
+
+    async def end(self, request: web.Request, response: web.StreamResponse) -> None:
+        """End the browser's session, also for a copy of its cookie."""
+        await self._end(request)
+        response.del_cookie(
+            cookie_name(request, SESSION_COOKIE),
+            httponly=True,
+            secure=is_https(request),
+            samesite="Lax",
+        )
+
+    async def _end(self, request: web.Request) -> None:
+        secret = _secret_of(request)
+        if secret is not None:
+            await self._kept.end(self._tenant, self._id(secret))
+
+    def _id(self, secret: str) -> str:
+        return hashlib.sha256(secret.encode() + b"\0" + self._settled).hexdigest()
+
+
+def _secret_of(request: web.Request) -> str | None:
+    value = request.cookies.get(cookie_name(request, SESSION_COOKIE), "")
+    return value if _SECRET_FORM.fullmatch(value) else None
+
+
+def _admission_settings(settings: Settings) -> Sequence[str]:
+    token = settings.admin_token
+    return (
+        token.get_secret_value() if token is not None else "",
+        settings.oidc_issuer or "",
+        settings.oidc_client_id or "",
+        *(
+            ",".join(sorted(values))
+            for values in (
+                settings.oidc_admin_groups,
+                settings.oidc_expert_groups,
+                settings.oidc_allowed_domains,
+            )
+        ),
+    )
+
+
+MAX_WRONG_TOKENS = 10
+WRONG_TOKEN_WINDOW_SECONDS = 60.0
+WRONG_TOKEN_PAUSE_SECONDS = 60.0
+
+
+class WrongTokenLimit:
+    """Counts wrong tokens from anywhere; after ten within a minute more of them get 429 for one.
+
+    Counted by this process alone. A session and a right token are never held back: otherwise any
+    stranger could lock out everybody. That helps nobody to guess: a token has 16 characters or
+    more, and is compared in constant time.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._at: deque[float] = deque(maxlen=MAX_WRONG_TOKENS)
+        self._held_until = float("-inf")
+
+    def add(self) -> None:
+        """Count one."""
+        now = self._clock()
+        self._at.append(now)
+        if len(self._at) == MAX_WRONG_TOKENS and now - self._at[0] < WRONG_TOKEN_WINDOW_SECONDS:
+            self._held_until = now + WRONG_TOKEN_PAUSE_SECONDS
+            self._at.clear()
+
+    @property
+    def held_seconds(self) -> int:
+        """How long wrong ones get 429, in seconds; 0: they get 401."""
+        return math.ceil(max(0.0, self._held_until - self._clock()))
+
+
+log = structlog.get_logger(__name__)
+
+REJECTED_TEXT = "That is not the admin token. It is the value of FRONTDESK_ADMIN_TOKEN."
+PAUSED_TEXT = "That is not the admin token, and too many wrong ones were tried. Wait a minute."
+
+
+class AdminTokenCheck:
+    """Tells right tokens from wrong ones; writes down who came in with more than questions."""
+
+    def __init__(
+        self, identities: Identities, audits: Audits | None, tenant: str, wrong: WrongTokenLimit
+    ) -> None:
+        self._identities = identities
+        self._audits = audits
+        self._tenant = tenant
+        self._wrong = wrong
+
+    async def check_bearer(self, request: web.Request) -> bool:
+        """Tell whether a request has the token; False without any.
+
+        Raises Problem (429) for a wrong one after too many.
+        """
+        given = bearer_token(request)
+        if given is None or not self._identities.takes_token:
+            return False
+        return await self.check(request, given)
+
+    async def check(self, request: web.Request, token: str) -> bool:
+        """Tell whether a token is right; a right one always is.
+
+        Raises Problem (429) for a wrong one after too many.
+        """
+        if self._identities.is_token(token):
+            return True
+        await self._turn_away(request)
+        return False
+
+    async def came_in(self, signed_in: SignedIn) -> None:
+        """Write down that an expert or an admin signed in."""
+        person = signed_in.person
+        who = "admin token" if person is None else person.email or person.name or person.id
+        log.info("signin.done", by=signed_in.by, role=signed_in.role)
+        if signed_in.role != "asker" and self._audits is not None:
+            subject = "" if person is None else person.id
+            await self._audits.append(
+                self._tenant, f"web:{who}", "sign_in", subject, detail=signed_in.role
+            )
+
+    async def _turn_away(self, request: web.Request) -> None:
+        self._hold()
+        self._wrong.add()
+        log.warning("signin.wrong_token", remote=request.remote, path=request.path)
+        if self._audits is not None:
+            await self._audits.append(
+                self._tenant,
+                "web:unknown",
+                "wrong_token",
+                request.path,
+                detail=request.remote or "",
+            )
+
+    def _hold(self) -> None:
+        seconds = self._wrong.held_seconds
+        if seconds:
+            raise problem(429, PAUSED_TEXT, headers={"Retry-After": str(seconds)})

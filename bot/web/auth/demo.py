@@ -1,0 +1,138 @@
+"""Play an invented colleague for a while, to see what each of them sees.
+
+Only on a machine of one's own that serves the sample company; see ``demo_allowed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from aiohttp import web
+
+from bot.domain.settings import Settings
+from bot.domain.types import Person
+from bot.domain.urls import safe_redirect_path
+from bot.domain.users import Role, SignedIn
+from bot.web.auth.cookie_signer import Signer, signing_key
+from bot.web.auth.identity import SIGNED_IN, cookie_name, is_https, person_of
+from bot.web.problems import problem
+from rag.types import EVERYONE, Principal
+
+DEMO_PATH = "/session/demo"
+DEMO_COOKIE = "frontdesk_demo"
+_SECONDS = 12 * 3600
+_OWN_KEY, _OWN_NAME = "you", "You"
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """One invented colleague; ``signed_in`` None is whoever sits before the screen."""
+
+    key: str
+    name: str
+    about: str
+    signed_in: SignedIn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaSwitcher:
+    """What the switcher shows."""
+
+    personas: Sequence[Persona]
+    playing: Persona
+
+
+class Demo:
+    """Remembers, in a signed cookie, whom a browser plays."""
+
+    def __init__(self, signer: Signer, personas: Sequence[Persona]) -> None:
+        self._signer = signer
+        self._personas = {each.key: each for each in personas}
+
+    def playing(self, request: web.Request) -> Persona:
+        """Return whom the browser plays; oneself, unless another was chosen."""
+        key = self._signer.read(request.cookies.get(cookie_name(request, DEMO_COOKIE), ""))
+        return self._personas.get(key or _OWN_KEY, self._personas[_OWN_KEY])
+
+    def standing(self, request: web.Request) -> PersonaSwitcher:
+        return PersonaSwitcher(list(self._personas.values()), self.playing(request))
+
+    async def choose(self, request: web.Request) -> web.Response:
+        """Be somebody else from now on."""
+        form = await request.post()
+        chosen = self._personas.get(str(form.get("persona", "")))
+        if chosen is None:
+            raise problem(422, "There is no such colleague.", cure="Choose one of the switcher.")
+        place = safe_redirect_path(str(form.get("next", "/")))
+        response = web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": place})
+        response.set_cookie(
+            cookie_name(request, DEMO_COOKIE),
+            self._signer.sign(chosen.key),
+            max_age=_SECONDS,
+            httponly=True,
+            secure=is_https(request),
+            samesite="Lax",
+        )
+        return response
+
+
+DEMO = web.AppKey("demo", Demo)
+
+
+def demo_allowed(settings: Settings) -> bool:
+    """Tell whether anyone may play anyone: where whoever comes is an admin anyway."""
+    return not settings.exposed and settings.admin_token is None and settings.oidc_issuer is None
+
+
+def mount_demo(app: web.Application, settings: Settings) -> None:
+    """Add the switcher, if it is allowed."""
+    if not demo_allowed(settings):
+        return
+    signer = Signer(signing_key(settings.data_dir / "cookie.key"), "demo")
+    demo = app[DEMO] = Demo(signer, personas())
+    app.router.add_post(DEMO_PATH, demo.choose)
+
+
+def apply_persona(request: web.Request) -> None:
+    """Make a request the one of whom its browser plays."""
+    demo = request.config_dict.get(DEMO)
+    signed_in = demo.playing(request).signed_in if demo is not None else None
+    if signed_in is not None:
+        request[SIGNED_IN] = signed_in
+
+
+def switcher_of(request: web.Request) -> PersonaSwitcher | None:
+    """Return what the switcher shows; None where there is none."""
+    demo = request.config_dict.get(DEMO)
+    return None if demo is None else demo.standing(request)
+
+
+def display_names(request: web.Request) -> Mapping[str, str]:
+    """Return what the frame calls the one who looks, and those that can be played, by their id."""
+    demo, me = switcher_of(request), person_of(request)
+    signed_in = [each.signed_in for each in demo.personas if each.signed_in] if demo else []
+    played = {each.person.id: each.person.name for each in signed_in if each.person}
+    return {**played, me.id: me.name or _OWN_NAME}
+
+
+def personas() -> Sequence[Persona]:
+    """Return who can be played; the groups are those of the sample's restricted pages."""
+    return (
+        Persona(_OWN_KEY, _OWN_NAME, "operator, may do everything"),
+        _persona("mika", "Mika", "sales, asks"),
+        _persona("ines", "Ines", "HR team, asks and reads HR's pages", groups=("hr-team",)),
+        _persona(
+            "tomas", "Tomas", "IT admins, answers colleagues", role="expert", groups=("it-admins",)
+        ),
+    )
+
+
+def _persona(
+    key: str, name: str, about: str, *, role: Role = "asker", groups: Sequence[str] = ()
+) -> Persona:
+    names = (f"user:{key}", *(f"group:{group}" for group in groups))
+    principals = frozenset({EVERYONE, *map(Principal, names)})
+    person = Person(f"demo-{key}", name=name, principals=principals)
+    return Persona(key, name, about, SignedIn("demo", role, person))

@@ -1,0 +1,332 @@
+"""Client of an OpenID Connect issuer: its metadata and keys, and a code's exchange for a token.
+
+One attempt to sign in is kept by the browser that began it (state, nonce and PKCE verifier).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from urllib.parse import quote_plus, urlencode
+
+import aiohttp
+
+from bot.domain.urls import is_confidential, safe_redirect_path
+from bot.web.auth.id_tokens import IssuerUnavailable, SigningKey, SignInRefused, signing_keys
+
+ATTEMPT_SECONDS = 600
+_SECRET_BYTES = 32
+_ATTEMPT_COOKIE = re.compile(r"([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class SignInAttempt:
+    """Where somebody wants to go, and the secret that binds the way there to their browser.
+
+    State, nonce and PKCE verifier are different hashes of the secret: who sees one of them, in an
+    address or a token, learns nothing of the others, and no server has to keep them.
+    """
+
+    secret: str
+    wanted: str = "/"
+
+    @property
+    def state(self) -> str:
+        return self._derived("state")
+
+    @property
+    def nonce(self) -> str:
+        return self._derived("nonce")
+
+    @property
+    def verifier(self) -> str:
+        return self._derived("verifier")
+
+    @property
+    def challenge(self) -> str:
+        """The verifier's S256 challenge (RFC 7636)."""
+        return _base64(hashlib.sha256(self.verifier.encode()).digest())
+
+    def cookie(self) -> str:
+        """Return what the browser keeps meanwhile."""
+        return f"{self.secret}.{_base64(self.wanted.encode())}"
+
+    def _derived(self, purpose: str) -> str:
+        return _base64(hashlib.sha256(f"{purpose}:{self.secret}".encode()).digest())
+
+
+def new_attempt(wanted: str | None) -> SignInAttempt:
+    """Begin to sign in, to go on to a path of this server."""
+    return SignInAttempt(secrets.token_urlsafe(_SECRET_BYTES), safe_redirect_path(wanted))
+
+
+def attempt_of(cookie: str) -> SignInAttempt | None:
+    """Read what a browser kept; None for what is none."""
+    found = _ATTEMPT_COOKIE.fullmatch(cookie)
+    if found is None:
+        return None
+    secret, wanted = found.groups()
+    try:
+        path = base64.urlsafe_b64decode(wanted + "=" * (-len(wanted) % 4)).decode()
+    except ValueError:
+        return None
+    return SignInAttempt(secret, safe_redirect_path(path))
+
+
+def _base64(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+SCOPE = "openid profile email"
+FRESH_SECONDS = 3600.0
+"""How long what the issuer published is taken as it is."""
+USABLE_SECONDS = 24 * 3600.0
+"""How long it is used while the issuer can't be asked again."""
+PAUSE_SECONDS = 60.0
+"""Between two looks for a key that is unknown."""
+SHORT_PAUSE_SECONDS = 5.0
+"""Between two attempts to reach an issuer of which nothing is known."""
+MAX_RESPONSE_BYTES = 1024**2
+"""Bytes."""
+_WELL_KNOWN = "/.well-known/openid-configuration"
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+
+PendingResponse = AbstractAsyncContextManager[aiohttp.ClientResponse]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRegistration:
+    """How this server is known to the issuer; ``secret`` None: a public client."""
+
+    issuer: str
+    client_id: str
+    redirect_uri: str
+    secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerMetadata:
+    """What the issuer published when it was last asked."""
+
+    authorization: str
+    token: str
+    secret_in_body: bool
+    keys: Sequence[SigningKey]
+    at: float
+
+
+class Issuer:
+    """One OpenID Connect issuer. Every call raises IssuerUnavailable.
+
+    Args:
+        registration: Who we are there.
+        timeout_seconds: Deadline of each request.
+        clock: Seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        registration: ClientRegistration,
+        *,
+        timeout_seconds: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._known_as = registration
+        self._timeout = aiohttp.ClientTimeout(total=timeout_seconds)
+        self._clock = clock
+        self._published: IssuerMetadata | None = None
+        self._tried_at = self._searched_at = float("-inf")
+        self._lock = asyncio.Lock()
+
+    async def address(self, attempt: SignInAttempt) -> str:
+        """Return where a browser goes to sign in."""
+        published = await self._current()
+        asked = {
+            "response_type": "code",
+            "client_id": self._known_as.client_id,
+            "redirect_uri": self._known_as.redirect_uri,
+            "scope": SCOPE,
+            "state": attempt.state,
+            "nonce": attempt.nonce,
+            "code_challenge": attempt.challenge,
+            "code_challenge_method": "S256",
+        }
+        joint = "&" if "?" in published.authorization else "?"
+        return f"{published.authorization}{joint}{urlencode(asked)}"
+
+    async def key(self, kid: str | None) -> SigningKey:
+        """Return the key with an id; unknown ones make it look again, at most once a minute.
+
+        Raises SignInRefused when there is none.
+        """
+        published = await self._current()
+        found = _find_key(published.keys, kid)
+        if found is None and await self._search():
+            found = _find_key((await self._current()).keys, kid)
+        if found is None:
+            raise SignInRefused("The id token is signed with a key that the issuer has not.")
+        return found
+
+    async def redeem(self, code: str, verifier: str) -> str:
+        """Return the id token that a code stands for. Raises SignInRefused for a wrong code."""
+        published = await self._current()
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self._known_as.redirect_uri,
+            "client_id": self._known_as.client_id,
+            "code_verifier": verifier,
+        }
+        headers = {"Accept": "application/json"}
+        secret = self._known_as.secret
+        if secret is not None and published.secret_in_body:
+            form["client_secret"] = secret
+        elif secret is not None:
+            headers["Authorization"] = _basic_auth(self._known_as.client_id, secret)
+        status, answer = await self._exchange(
+            lambda session: session.post(
+                published.token, data=form, headers=headers, allow_redirects=False
+            )
+        )
+        token = answer.get("id_token")
+        if status != HTTPStatus.OK:
+            raise _redeem_error(status, answer)
+        if not isinstance(token, str):
+            raise IssuerUnavailable("The token endpoint gave no id token.")
+        return token
+
+    async def _current(self) -> IssuerMetadata:
+        """Return what is published; an old copy outlives an outage for a day."""
+        published = self._published
+        if published is not None and self._clock() - published.at < FRESH_SECONDS:
+            return published
+        async with self._lock:
+            if self._published is published:
+                await self._renew(published)
+        latest = self._published
+        if latest is None or self._clock() - latest.at >= USABLE_SECONDS:
+            raise IssuerUnavailable(f"{self._known_as.issuer!r} was not reached a moment ago.")
+        return latest
+
+    async def _renew(self, old: IssuerMetadata | None) -> None:
+        usable = old is not None and self._clock() - old.at < USABLE_SECONDS
+        pause = PAUSE_SECONDS if usable else SHORT_PAUSE_SECONDS
+        if self._clock() - self._tried_at < pause:
+            return
+        try:
+            await self._look()
+        except IssuerUnavailable:
+            if not usable:
+                raise
+
+    async def _search(self) -> bool:
+        """Look again for a key, unless that was done just now; tell whether it was done."""
+        async with self._lock:
+            if self._clock() - self._searched_at < PAUSE_SECONDS:
+                return False
+            self._searched_at = self._clock()
+            await self._look()
+            return True
+
+    async def _look(self) -> None:
+        self._tried_at = self._clock()
+        address = self._known_as.issuer.rstrip("/") + _WELL_KNOWN
+        document = await self._read(address)
+        if document.get("issuer") != self._known_as.issuer:
+            raise IssuerUnavailable(
+                f"{address!r} says that its issuer is {document.get('issuer')!r}. Set OIDC_ISSUER "
+                "to exactly the issuer of your own company, for Entra with the tenant's id."
+            )
+        authorization, token, jwks = (_endpoint(document, name) for name in _ENDPOINTS)
+        self._published = IssuerMetadata(
+            authorization=authorization,
+            token=token,
+            secret_in_body=_secret_in_body(document),
+            keys=signing_keys(await self._read(jwks)),
+            at=self._clock(),
+        )
+
+    async def _read(self, address: str) -> Mapping[str, object]:
+        status, document = await self._exchange(
+            lambda session: session.get(address, allow_redirects=False)
+        )
+        if status != HTTPStatus.OK:
+            raise IssuerUnavailable(f"{address!r} answers {status}. Check OIDC_ISSUER.")
+        return document
+
+    async def _exchange(
+        self, ask: Callable[[aiohttp.ClientSession], PendingResponse]
+    ) -> tuple[int, Mapping[str, object]]:
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=self._timeout) as session,
+                ask(session) as response,
+            ):
+                return response.status, _json_object(await _body(response))
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise IssuerUnavailable(
+                f"{self._known_as.issuer!r} can't be asked ({type(error).__name__}). Check the "
+                "network and OIDC_ISSUER."
+            ) from error
+
+
+def _find_key(keys: Sequence[SigningKey], kid: str | None) -> SigningKey | None:
+    """Return the key with an id; a token that names none can only mean the only one."""
+    if kid is None:
+        return keys[0] if len(keys) == 1 else None
+    return next((key for key in keys if key.id == kid), None)
+
+
+def _endpoint(document: Mapping[str, object], name: str) -> str:
+    address = document.get(name)
+    if not isinstance(address, str) or not is_confidential(address):
+        raise IssuerUnavailable(f"The issuer's {name} {address!r} is no https address.")
+    return address
+
+
+def _secret_in_body(document: Mapping[str, object]) -> bool:
+    """Tell whether the issuer wants the secret in the body; the standard says Basic."""
+    taken = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    return isinstance(taken, list) and "client_secret_basic" not in taken
+
+
+def _basic_auth(client_id: str, secret: str) -> str:
+    """Return the header, its parts encoded as forms are (RFC 6749, 2.3.1)."""
+    return aiohttp.encode_basic_auth(quote_plus(client_id), quote_plus(secret))
+
+
+async def _body(response: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        body += piece
+        if len(body) > MAX_RESPONSE_BYTES:
+            raise IssuerUnavailable(f"{response.url} sends more than {MAX_RESPONSE_BYTES:,} bytes.")
+    return bytes(body)
+
+
+def _json_object(body: bytes) -> Mapping[str, object]:
+    """Return a JSON object; an empty one for whatever else came."""
+    try:
+        read = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _redeem_error(status: int, answer: Mapping[str, object]) -> Exception:
+    code = str(answer.get("error", ""))[:64]
+    if code == "invalid_grant":
+        return SignInRefused("The code is used up or too old (invalid_grant).")
+    return IssuerUnavailable(
+        f"The token endpoint answers {status} {code!r}. Check OIDC_CLIENT_ID, OIDC_CLIENT_SECRET "
+        "and the redirect address of the registration."
+    )

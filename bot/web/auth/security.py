@@ -1,0 +1,317 @@
+"""Check every request before it reaches a route, and add security headers to every response.
+
+On loopback alone, Host and Origin must be ours. Once others can reach the server, a caller must
+be signed in or send the admin token; platforms' endpoints check their own signatures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from urllib.parse import quote, urlsplit
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from bot.chat.adapters import is_platform_endpoint
+from bot.domain.errors import SettingInvalid
+from bot.domain.ports import Audits
+from bot.domain.settings import Settings
+from bot.domain.text.source_links import OWN_PAGES, QUOTE_MARK
+from bot.domain.urls import LOOPBACK_NAMES, is_local_host, origin_of, path_of, safe_redirect_path
+from bot.domain.users import Role
+from bot.web.auth.credentials import AdminTokenCheck, Sessions, SessionStore, WrongTokenLimit
+from bot.web.auth.demo import apply_persona, mount_demo
+from bot.web.auth.identity import (
+    IDENTITIES,
+    NEW_VISITOR,
+    SIGNED_IN,
+    Identities,
+    new_visitor,
+    require_role,
+)
+from bot.web.auth.sign_in import PUBLIC_SIGN_IN_PATHS, SIGN_IN_PATH, SignInPages, code_flow
+from bot.web.forms import form_middleware
+from bot.web.problems import body_too_long, max_body_bytes, problem, problem_middleware
+
+UPLOAD_PATHS = ("/api/v1/documents/", "/api/v2/documents/")
+"""Where programs send forms; browsers say where a form comes from, and programs need not."""
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def check_host(request: web.Request) -> None:
+    """Refuse names that aren't ours: a page elsewhere can point its own name at 127.0.0.1.
+
+    Raises Problem (403).
+    """
+    hosts = request.headers.getall("Host", [])
+    if len(hosts) == 1 and _is_loopback_host(request, hosts[0]):
+        return
+    raise problem(
+        403,
+        f"The host {', '.join(hosts)!r} is not this server's.",
+        cure="Open it as http://127.0.0.1 or http://localhost with its port.",
+    )
+
+
+def check_public_host(request: web.Request, public_origin: str | None) -> None:
+    """Refuse names that aren't ``public_origin``'s, nor this very machine's; None: all are taken.
+
+    Raises Problem (403).
+    """
+    hosts = request.headers.getall("Host", [])
+    if public_origin is None or (len(hosts) == 1 and _is_public_host(hosts[0], public_origin)):
+        return
+    raise problem(
+        403,
+        f"The host {', '.join(hosts)!r} is not this server's.",
+        cure=f"Open it as {public_origin} (PUBLIC_URL). A proxy must pass the Host header on.",
+    )
+
+
+def check_origin(request: web.Request, public_origin: str | None = None) -> None:
+    """Refuse other sites; a change without an Origin must be JSON, which no form can send.
+
+    ``public_origin`` is what browsers call us, where that is set; beside it counts only this very
+    machine's own name.
+    Raises Problem (403 or 415).
+    """
+    origins = request.headers.getall("Origin", [])
+    if origins:
+        if not all(_is_allowed_origin(request, origin, public_origin) for origin in origins):
+            raise problem(
+                403,
+                f"Requests from {', '.join(origins)!r} are not taken.",
+                cure="Use the page that this server itself serves.",
+            )
+        return
+    if request.path.startswith(UPLOAD_PATHS) and not _is_browser(request):
+        return
+    sends = request.method == "POST" or request.body_exists
+    if request.method not in SAFE_METHODS and sends and request.content_type != "application/json":
+        raise problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+
+
+def _is_loopback_host(request: web.Request, host: str) -> bool:
+    transport = request.transport
+    own = transport.get_extra_info("sockname") if transport is not None else None
+    try:
+        parts = urlsplit(f"//{host}")
+        port = parts.port or 80
+    except ValueError:
+        return False
+    plain = parts.username is None and not parts.path
+    return plain and parts.hostname in LOOPBACK_NAMES and own is not None and port == own[1]
+
+
+def _is_public_host(host: str, public_origin: str) -> bool:
+    scheme = public_origin.partition("://")[0]
+    try:
+        address = f"{scheme}://{host}"
+        return origin_of(address) == public_origin or is_local_host(address)
+    except ValueError:
+        return False
+
+
+def _is_allowed_origin(request: web.Request, origin: str, public_origin: str | None) -> bool:
+    if origin == public_origin:
+        return True
+    return _is_same_host(request, origin) and (public_origin is None or is_local_host(origin))
+
+
+def _is_browser(request: web.Request) -> bool:
+    """Tell whether a page may be behind a request: no page can hide what its browser is."""
+    named = request.headers.get("User-Agent", "").startswith("Mozilla/")
+    return named or any(name.lower().startswith("sec-fetch-") for name in request.headers)
+
+
+def _is_same_host(request: web.Request, origin: str) -> bool:
+    """Compare host and port; behind a proxy the scheme differs."""
+    scheme, _, place = origin.partition("://")
+    return scheme in {"http", "https"} and place == request.headers.get("Host")
+
+
+_PROBE_PATHS = frozenset({"/health", "/ready"})
+"""Asked by what knows this server by an inner name."""
+PUBLIC_PATHS = frozenset({*_PROBE_PATHS, *PUBLIC_SIGN_IN_PATHS})
+_STATIC = "/static/"
+_LEAST_ROLES: Mapping[str, Role] = {"/metrics": "expert"}
+"""For what knows nothing of people; every other handler says itself whom it takes."""
+MIN_TOKEN_LENGTH = 16
+ADMIN_SETUP_COMMAND = (
+    "FRONTDESK_ADMIN_TOKEN=$(python3 -c 'import secrets; print(secrets.token_urlsafe(32))')"
+)
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Server": "frontdesk",
+}
+
+
+class SecurityMiddleware:
+    """Checks every request before it reaches a route.
+
+    On loopback alone, Host and Origin must be ours. Once others can reach the server (HOST is not
+    loopback, or a platform needs a public address), one must be signed in or have the admin token.
+
+    Args:
+        sessions: None where nobody can sign in: then only the token opens them.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        identities: Identities,
+        doorkeeper: AdminTokenCheck,
+        sessions: Sessions | None,
+    ) -> None:
+        self._identities = identities
+        self._doorkeeper = doorkeeper
+        self._sessions = sessions
+        self._can_open = settings.admin_token is not None or settings.oidc_issuer is not None
+        self.guarded = settings.exposed
+
+    @web.middleware
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Let a request through or refuse it."""
+        if (request.content_length or 0) > (most := max_body_bytes(request)):
+            raise body_too_long(most)
+        if self.guarded and is_platform_endpoint(request.path):
+            return await handler(request)
+        if not self.guarded:
+            check_host(request)
+            check_origin(request)
+            await self._recognise_session(request)
+            apply_persona(request)
+        elif not await self._doorkeeper.check_bearer(request):
+            if request.path not in _PROBE_PATHS:
+                check_public_host(request, self._identities.public_origin)
+            check_origin(request, self._identities.public_origin)
+            await self._recognise_session(request)
+            self._check_caller(request)
+        return await handler(request)
+
+    @web.middleware
+    async def recognise(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Give a browser that comes for the first time an id of its own."""
+        if not _is_page_view(request) or self._is_known(request):
+            return await handler(request)
+        visitor = request[NEW_VISITOR] = new_visitor()
+        response = await handler(request)
+        self._identities.remember(request, response, visitor)
+        return response
+
+    async def dress(self, request: web.Request, response: web.StreamResponse) -> None:
+        """Add what every response carries; also to streams."""
+        response.headers.update(SECURITY_HEADERS)
+        if not request.path.startswith(_STATIC):
+            response.headers.setdefault("Cache-Control", "no-store")
+
+    async def _recognise_session(self, request: web.Request) -> None:
+        if self._sessions is None or request.path.startswith(_STATIC):
+            return
+        signed_in = await self._sessions.find(request)
+        if signed_in is not None:
+            request[SIGNED_IN] = signed_in
+
+    def _is_known(self, request: web.Request) -> bool:
+        signed_in = request.get(SIGNED_IN)
+        named = signed_in is not None and signed_in.person is not None
+        return named or self._identities.visitor(request) is not None
+
+    def _check_caller(self, request: web.Request) -> None:
+        if is_public_path(request.path):
+            return
+        if SIGNED_IN in request:
+            require_role(request, _LEAST_ROLES.get(request.path, "asker"))
+            return
+        if not self._can_open:
+            raise problem(
+                403,
+                "This server has no admin token, so only the platforms' endpoints are open.",
+                cure=f"Set one and start again: {ADMIN_SETUP_COMMAND}",
+            )
+        raise _sign_in_required(request)
+
+
+def is_public_path(path: str) -> bool:
+    """Tell whether a path is reached without being signed in."""
+    return path in PUBLIC_PATHS or path.startswith(_STATIC)
+
+
+def mount_security(
+    app: web.Application,
+    settings: Settings,
+    *,
+    sessions: SessionStore | None = None,
+    audits: Audits | None = None,
+    sample: bool = False,
+) -> SecurityMiddleware:
+    """Put the doors before every route of an app. Raises SettingInvalid for a weak token.
+
+    Call it first: what is mounted later is behind the doors. Without ``sessions`` nobody can sign
+    in. With ``sample`` the sample company's colleagues may be played, where bot.web.auth.demo lets
+    one.
+    """
+    _check_token(settings)
+    identities = app[IDENTITIES] = Identities(settings)
+    doorkeeper = AdminTokenCheck(identities, audits, settings.tenant, WrongTokenLimit())
+    kept = Sessions(sessions, settings) if sessions is not None else None
+    doors = SecurityMiddleware(settings, identities, doorkeeper, kept)
+    app.middlewares[:0] = [problem_middleware, doors.check, form_middleware, doors.recognise]
+    app.on_response_prepare.append(doors.dress)
+    if kept is not None:
+        SignInPages(
+            sessions=kept,
+            doorkeeper=doorkeeper,
+            flow=code_flow(settings),
+            issuer=settings.oidc_issuer,
+            token_cure="" if settings.admin_token is not None else ADMIN_SETUP_COMMAND,
+        ).mount(app)
+    if sample:
+        mount_demo(app, settings)
+    return doors
+
+
+def _check_token(settings: Settings) -> None:
+    token = settings.admin_token
+    if token is not None and len(token.get_secret_value()) < MIN_TOKEN_LENGTH:
+        raise SettingInvalid(
+            f"FRONTDESK_ADMIN_TOKEN has fewer than {MIN_TOKEN_LENGTH} characters and could be "
+            f"guessed. Make one: {ADMIN_SETUP_COMMAND}"
+        )
+
+
+def _sign_in_required(request: web.Request) -> Exception:
+    """Return what somebody gets who is not signed in; a browser is led to the page for it."""
+    if "HX-Request" in request.headers:
+        shown = path_of(request.headers.get("HX-Current-URL", ""))
+        return problem(401, headers={"HX-Redirect": _sign_in_address(shown)})
+    if _is_page_view(request):
+        return web.HTTPSeeOther(_sign_in_address(_path_after_sign_in(request)))
+    return problem(401, headers={"WWW-Authenticate": 'Bearer realm="frontdesk"'})
+
+
+def _path_after_sign_in(request: web.Request) -> str:
+    """Return where a browser goes on to; what it never sends, the place on the page, is added."""
+    at_quote = request.path.startswith(OWN_PAGES) and "quote" in request.query
+    return f"{request.path_qs}{QUOTE_MARK}" if at_quote else request.path_qs
+
+
+def _sign_in_address(wanted: str) -> str:
+    """Return the sign-in page's address, with where to go on to."""
+    place = safe_redirect_path(wanted)
+    return SIGN_IN_PATH if place == "/" else f"{SIGN_IN_PATH}?next={quote(place, safe='/')}"
+
+
+def _is_page_view(request: web.Request) -> bool:
+    return request.method == "GET" and "text/html" in request.headers.get("Accept", "")

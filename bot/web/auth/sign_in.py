@@ -1,0 +1,298 @@
+"""Pages for signing in and out, and the authorization code flow with PKCE behind them."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp_jinja2
+import structlog
+from aiohttp import web
+
+from bot.domain.settings import Settings
+from bot.domain.urls import safe_redirect_path
+from bot.domain.users import SignedIn
+from bot.web.auth.credentials import REJECTED_TEXT, AdminTokenCheck, Sessions
+from bot.web.auth.id_tokens import (
+    Claims,
+    ExpectedToken,
+    IssuerUnavailable,
+    SignInFailed,
+    SignInRefused,
+    admission_rules,
+    has_group_overage,
+    key_id,
+    signed_in_person,
+    verified_claims,
+)
+from bot.web.auth.identity import cookie_name, is_admin, is_https, signed_in_of
+from bot.web.auth.issuer import (
+    ATTEMPT_SECONDS,
+    ClientRegistration,
+    Issuer,
+    SignInAttempt,
+    attempt_of,
+    new_attempt,
+)
+from bot.web.pages.layout import add_pages
+from bot.web.problems import Problem, problem
+
+log = structlog.get_logger(__name__)
+
+CALLBACK_PATH = "/session/oidc/callback"
+_BEGIN_AGAIN = (
+    "This sign-in was not begun in this browser, or more than ten minutes ago. Please try again."
+)
+_CANCELLED = "The sign-in was not completed. Try again, or ask whoever runs Frontdesk."
+
+
+class CodeFlow:
+    """Signs colleagues in with one issuer."""
+
+    def __init__(self, settings: Settings, issuer: Issuer) -> None:
+        self._issuer = issuer
+        self._let_in = admission_rules(settings)
+        self._client_id = settings.oidc_client_id or ""
+        self._told_of_groups = False
+
+    async def address(self, attempt: SignInAttempt) -> str:
+        """Return where the browser goes to sign in. Raises IssuerUnavailable."""
+        return await self._issuer.address(attempt)
+
+    async def finish(self, attempt: SignInAttempt | None, query: Mapping[str, str]) -> SignedIn:
+        """Return who came back. Raises SignInFailed."""
+        attempt = _check_browser(attempt, query)
+        self._check_answer(query)
+        token = await self._issuer.redeem(query["code"], attempt.verifier)
+        key = await self._issuer.key(key_id(token))
+        expected = ExpectedToken(self._let_in.issuer, self._client_id, attempt.nonce)
+        claims = verified_claims(token, key, expected)
+        self._tell_of_groups(claims)
+        return signed_in_person(claims, self._let_in)
+
+    def _check_answer(self, query: Mapping[str, str]) -> None:
+        """Refuse an error, another issuer's answer (RFC 9207), and one without a code."""
+        if query.get("iss", self._let_in.issuer) != self._let_in.issuer:
+            raise SignInRefused("The answer names another issuer (iss).")
+        error = query.get("error", "")
+        if error in {"server_error", "temporarily_unavailable"}:
+            raise IssuerUnavailable(f"The issuer answers {error!r}.")
+        if error or "code" not in query:
+            raise SignInRefused(f"The issuer answers {error[:64]!r}.", told=_CANCELLED)
+
+    def _tell_of_groups(self, claims: Claims) -> None:
+        if has_group_overage(claims) and not self._told_of_groups:
+            self._told_of_groups = True
+            log.warning(
+                "signin.groups_left_out",
+                why="An account has more groups than fit into a token, so none is known.",
+                cure="Assign groups to the application, or use app roles: docs/signing-in.md.",
+            )
+
+
+def code_flow(settings: Settings) -> CodeFlow | None:
+    """Return how colleagues sign in, None where that is not configured."""
+    if settings.oidc_issuer is None or settings.oidc_client_id is None:
+        return None
+    secret = settings.oidc_client_secret
+    registration = ClientRegistration(
+        issuer=settings.oidc_issuer,
+        client_id=settings.oidc_client_id,
+        redirect_uri=f"{settings.public_url}{CALLBACK_PATH}",
+        secret=secret.get_secret_value() if secret is not None else None,
+    )
+    return CodeFlow(settings, Issuer(registration))
+
+
+def _check_browser(attempt: SignInAttempt | None, query: Mapping[str, str]) -> SignInAttempt:
+    """Refuse an answer to an attempt that another browser began: a forged sign-in."""
+    state = query.get("state", "").encode()
+    if attempt is None or not hmac.compare_digest(state, attempt.state.encode()):
+        raise SignInFailed("The state is not of an attempt of this browser.", told=_BEGIN_AGAIN)
+    return attempt
+
+
+SIGN_IN_PATH = "/session"
+SIGN_OUT_PATH = "/session/end"
+OIDC_PATH = "/session/oidc"
+PUBLIC_SIGN_IN_PATHS = frozenset({SIGN_IN_PATH, SIGN_OUT_PATH, OIDC_PATH, CALLBACK_PATH})
+"""What is reached without being signed in."""
+
+HERE = Path(__file__).parent
+ATTEMPT_COOKIE = "frontdesk_signin"
+_ENTRA = (
+    "login.microsoftonline.com",
+    "login.microsoftonline.us",
+    "login.partner.microsoftonline.cn",
+)
+
+
+class SignInPages:
+    """Handlers of the pages.
+
+    Args:
+        flow: Signing in with the company's account; None where that is not configured.
+        issuer: The issuer's address, which says what the button says.
+        token_cure: How to make an admin token, where there is none; else "".
+    """
+
+    def __init__(
+        self,
+        *,
+        sessions: Sessions,
+        doorkeeper: AdminTokenCheck,
+        flow: CodeFlow | None,
+        issuer: str | None,
+        token_cure: str,
+    ) -> None:
+        self._sessions = sessions
+        self._doorkeeper = doorkeeper
+        self._flow = flow
+        self._account = _account_name(issuer)
+        self._token_cure = token_cure
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes, the templates and the static files."""
+        add_pages(app, HERE)
+        app.router.add_get(SIGN_IN_PATH, self.show)
+        app.router.add_post(SIGN_IN_PATH, self.begin)
+        app.router.add_post(SIGN_OUT_PATH, self.end)
+        if self._flow is not None:
+            app.router.add_get(OIDC_PATH, self.leave, allow_head=False)
+            app.router.add_get(CALLBACK_PATH, self.come_back, allow_head=False)
+
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        """Show the sign-in page; one who is signed in goes on."""
+        wanted = safe_redirect_path(request.query.get("next"))
+        if signed_in_of(request) is not None or is_admin(request):
+            raise web.HTTPSeeOther(wanted)
+        closed = self._flow is None and self._token_cure
+        if closed:
+            text = f"Nobody can sign in yet: there is no admin token. Set {self._token_cure}"
+            return self._page(request, text, HTTPStatus.FORBIDDEN)
+        return self._page(request, wanted=wanted)
+
+    async def begin(self, request: web.Request) -> web.StreamResponse:
+        """Give a session for the admin token; JSON gets 204, a form the page it wanted."""
+        by_form = request.content_type != "application/json"
+        token, wanted = await (_token_of_form(request) if by_form else _token_of_json(request))
+        try:
+            right = await self._doorkeeper.check(request, token)
+        except Problem as error:
+            if not by_form:
+                raise
+            held = HTTPStatus(error.details.status)
+            page = self._page(request, error.details.detail, held, wanted=wanted)
+            page.headers.update(error.headers)
+            return page
+        if not right:
+            if by_form:
+                return self._page(request, REJECTED_TEXT, HTTPStatus.UNAUTHORIZED, wanted=wanted)
+            raise problem(401, REJECTED_TEXT)
+        response = _redirect(wanted) if by_form else web.Response(status=HTTPStatus.NO_CONTENT)
+        await self._let_in(request, response, SignedIn("token", "admin"))
+        return response
+
+    async def end(self, request: web.Request) -> web.StreamResponse:
+        """Sign out."""
+        response = _redirect(SIGN_IN_PATH)
+        await self._sessions.end(request, response)
+        return response
+
+    async def leave(self, request: web.Request) -> web.StreamResponse:
+        """Send the browser to the issuer."""
+        assert self._flow is not None  # noqa: S101 - mounted only with it
+        attempt = new_attempt(request.query.get("next"))
+        try:
+            response = _redirect(await self._flow.address(attempt))
+        except SignInFailed as error:
+            return self._failed(request, error, attempt.wanted)
+        response.set_cookie(
+            cookie_name(request, ATTEMPT_COOKIE),
+            attempt.cookie(),
+            max_age=ATTEMPT_SECONDS,
+            httponly=True,
+            secure=is_https(request),
+            samesite="Lax",
+        )
+        return response
+
+    async def come_back(self, request: web.Request) -> web.StreamResponse:
+        """Give a session to whom the issuer sent back."""
+        assert self._flow is not None  # noqa: S101 - mounted only with it
+        attempt = attempt_of(request.cookies.get(cookie_name(request, ATTEMPT_COOKIE), ""))
+        wanted = attempt.wanted if attempt else "/"
+        response: web.Response
+        try:
+            signed_in = await self._flow.finish(attempt, request.query)
+        except SignInFailed as error:
+            response = self._failed(request, error, wanted)
+        else:
+            response = _redirect(wanted)
+            await self._let_in(request, response, signed_in)
+        response.del_cookie(
+            cookie_name(request, ATTEMPT_COOKIE),
+            httponly=True,
+            secure=is_https(request),
+            samesite="Lax",
+        )
+        return response
+
+    async def _let_in(
+        self, request: web.Request, response: web.StreamResponse, signed_in: SignedIn
+    ) -> None:
+        await self._sessions.begin(request, response, signed_in)
+        await self._doorkeeper.came_in(signed_in)
+
+    def _failed(self, request: web.Request, error: SignInFailed, wanted: str) -> web.Response:
+        log.warning("signin.failed", kind=type(error).__name__, why=str(error))
+        return self._page(request, error.told, error.status, wanted=wanted)
+
+    def _page(
+        self,
+        request: web.Request,
+        message: str = "",
+        status: HTTPStatus = HTTPStatus.OK,
+        *,
+        wanted: str = "/",
+    ) -> web.Response:
+        return aiohttp_jinja2.render_template(
+            "signin/signin.html",
+            request,
+            {
+                "message": message,
+                "wanted": wanted,
+                "account": self._account if self._flow is not None else "",
+                "has_token": not self._token_cure,
+            },
+            status=status,
+        )
+
+
+def _account_name(issuer: str | None) -> str:
+    microsoft = urlsplit(issuer or "").hostname in _ENTRA
+    return "Microsoft account" if microsoft else "company account"
+
+
+def _redirect(place: str) -> web.Response:
+    return web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": place})
+
+
+async def _token_of_form(request: web.Request) -> tuple[str, str]:
+    form = await request.post()
+    return str(form.get("token", "")), safe_redirect_path(str(form.get("next", "/")))
+
+
+async def _token_of_json(request: web.Request) -> tuple[str, str]:
+    try:
+        body = json.loads(await request.read())
+    except (ValueError, RecursionError) as error:
+        raise problem(400) from error
+    token = body.get("token") if isinstance(body, dict) else None
+    if not isinstance(token, str):
+        raise problem(422, 'Send {"token": "…"} with the value of FRONTDESK_ADMIN_TOKEN.')
+    return token, "/"

@@ -1,0 +1,1 @@
+"""The board: pages for those who answer colleagues and for those who run Frontdesk."""

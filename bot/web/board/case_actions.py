@@ -1,0 +1,213 @@
+"""Show one case and act on it: claim, reply, decline, and what else its state allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import aiohttp_jinja2
+import structlog
+from aiohttp import web
+
+from bot.domain import cases as case_values
+from bot.domain.cases import Act, Actor, Case
+from bot.domain.errors import ActRefused, InteractionUnknown
+from bot.domain.types import InteractionId, Person
+from bot.escalations.case_view import CaseView
+from bot.escalations.casework import LONGEST_REPLY
+from bot.escalations.ports import Cases
+from bot.web.auth.identity import principals_of, require_role
+from bot.web.board import labels
+from bot.web.board.case_view import ACTS, Draft, case_page_view
+from bot.web.board.escalations import PATH
+from bot.web.board.layout import render_page
+from rag.errors import RagError
+from rag.types import Principal
+
+ANONYMOUS_NAME = "The help desk"
+"""How somebody acts who has no name here."""
+
+REFRESH = "look"
+"""What a form asks for that wants to see how a case stands now, and keep its text."""
+
+log = structlog.get_logger(__name__)
+
+
+class CaseworkPort(Protocol):
+    """What is done to a case, and seen of it: bot.escalations.casework.Casework."""
+
+    async def act(
+        self, tenant: str, case_id: InteractionId, act: Act, actor: Actor, text: str = ""
+    ) -> Case: ...
+
+    async def view(
+        self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
+    ) -> CaseView: ...
+
+
+class OriginLookup(Protocol):
+    """Where a question can be opened on its platform: bot.escalations.casework.QuestionLinks."""
+
+    async def of(self, case_id: InteractionId) -> str | None: ...
+
+
+class CasePage:
+    """Handlers of one case. See Escalations for the arguments."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        works: CaseworkPort,
+        cases: Cases,
+        origins: OriginLookup,
+        patience: timedelta,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._tenant = tenant
+        self._works = works
+        self._cases = cases
+        self._origins = origins
+        self._patience = patience
+        self._clock = clock
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get(f"{PATH}/{{id}}", self.show)
+        app.router.add_post(f"{PATH}/{{id}}", self.act)
+        app.router.add_get(f"{PATH}/{{id}}/news", self.news)
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Show a case."""
+        person = require_role(request, "expert")
+        return await self._page(request, person)
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Do what was asked for, and show what is then; what was typed is kept unless it is sent.
+
+        An act that is refused is told why in place (409), and nothing of the form is lost.
+        """
+        person = require_role(request, "expert")
+        form = await request.post()
+        given = str(form.get("act", ""))
+        draft = Draft(reply=_form_text(form.get("reply")), reason=_form_text(form.get("reason")))
+        if given == REFRESH:
+            return await self._page(request, person, draft=draft)
+        act = next((each for each in ACTS if each == given), None)
+        if act is None:
+            raise web.HTTPUnprocessableEntity(text=f"There is no act {given[:40]!r}.")
+        try:
+            await self._do(request, act, expert_actor(person), draft)
+        except ActRefused as refused:
+            return await self._page(request, person, draft=draft, trouble=str(refused))
+        left = _unsent(draft, act)
+        if left == Draft() and not _wants_fragment(request):
+            raise web.HTTPSeeOther(request.path)
+        return await self._page(request, person, draft=left, done=act)
+
+    async def news(self, request: web.Request) -> web.Response:
+        """Say that a case has changed since the page was made; nothing (204) when it has not."""
+        require_role(request, "expert")
+        case = await self._cases.get(self._tenant, _case_id(request))
+        if case is None:
+            raise _not_found()
+        if request.query.get("version") == str(case.version):
+            return web.Response(status=204)
+        return aiohttp_jinja2.render_template("board/news.html", request, {"case": case})
+
+    async def _do(self, request: web.Request, act: Act, actor: Actor, draft: Draft) -> None:
+        case_id = _case_id(request)
+        text = {"reply": draft.reply, "decline": draft.reason}.get(act, "")
+        if act == "reply" and await self._is_said(case_id, actor, text):
+            return
+        try:
+            await self._works.act(self._tenant, case_id, act, actor, text)
+        except InteractionUnknown as error:
+            raise _not_found() from error
+
+    async def _is_said(self, case_id: InteractionId, actor: Actor, text: str) -> bool:
+        """Tell whether the last thing that happened is the same reply: a form was sent twice."""
+        last = (*await self._cases.steps(self._tenant, case_id),)[-1:]
+        return any(
+            step.step == "reply" and step.actor == actor and step.text == text.strip()
+            for step in last
+        )
+
+    async def _page(
+        self,
+        request: web.Request,
+        person: Person,
+        *,
+        draft: Draft | None = None,
+        trouble: str = "",
+        done: Act | None = None,
+    ) -> web.Response:
+        reader = await principals_of(request, self._tenant)
+        view, blind = await self._view(_case_id(request), reader)
+        context = {
+            "work": case_page_view(view, expert_actor(person), self._clock(), self._patience),
+            "origin": await self._origins.of(view.case.interaction_id),
+            "blind": blind,
+            "draft": draft or Draft(),
+            "trouble": trouble,
+            "done": done,
+            "longest": LONGEST_REPLY,
+            "words": labels,
+        }
+        fragment = "HX-Request" in request.headers
+        response = render_page(
+            request, "board/work.html" if fragment else "board/escalation.html", context
+        )
+        if trouble:
+            response.set_status(409)
+        return response
+
+    async def _view(
+        self, case_id: InteractionId, reader: frozenset[Principal]
+    ) -> tuple[CaseView, bool]:
+        """Return a case, and whether what was found could not be looked at."""
+        try:
+            return await self._works.view(self._tenant, case_id, reader), False
+        except InteractionUnknown as error:
+            raise _not_found() from error
+        except RagError as error:
+            log.warning("board.index_unavailable", why=str(error))
+            return await self._bare(case_id), True
+
+    async def _bare(self, case_id: InteractionId) -> CaseView:
+        """Return a case without what its pages say: people wait, whether the index is there."""
+        case = await self._cases.get(self._tenant, case_id)
+        if case is None:
+            raise _not_found()
+        steps = await self._cases.steps(self._tenant, case_id)
+        return CaseView(case=case, steps=tuple(steps), finding=None, before=())
+
+
+def expert_actor(person: Person) -> Actor:
+    """Return somebody as one of those who answer."""
+    return case_values.actor_of(person, "expert", name=person.name or ANONYMOUS_NAME)
+
+
+def _unsent(draft: Draft, act: Act) -> Draft:
+    """Return what is still unsent after an act."""
+    return Draft(
+        reply="" if act == "reply" else draft.reply,
+        reason="" if act == "decline" else draft.reason,
+    )
+
+
+def _wants_fragment(request: web.Request) -> bool:
+    return "HX-Request" in request.headers
+
+
+def _form_text(given: object) -> str:
+    return str(given or "").replace("\r\n", "\n")
+
+
+def _case_id(request: web.Request) -> InteractionId:
+    return InteractionId(request.match_info["id"])
+
+
+def _not_found() -> web.HTTPNotFound:
+    return web.HTTPNotFound(text="There is no such question on the people's list any more.")

@@ -1,0 +1,288 @@
+"""What is indexed: spaces, their documents, uploads, and the runs that index them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+from urllib.parse import quote, urlencode
+
+from aiohttp import web
+
+from bot.chat.documents import Document, Documents, Reindex, Run, Schedule, SeenBy, Space
+from bot.domain.errors import DocumentRefused, StoreUnavailable
+from bot.domain.ports import Audits
+from bot.domain.types import Person
+from bot.web.auth.identity import principals_of, require_role, role_of
+from bot.web.board import labels
+from bot.web.board.layout import render_page
+from bot.web.forms import ReceivedForm, UploadLimits, receive_form
+from bot.web.problems import allow_larger_body, document_problem, problem
+from rag.types import EVERYONE
+
+PATH = "/board/documents"
+PAGE_SIZE = 50
+_SHOWN_RUNS = 5
+_MAX_SEARCH = 200
+_MAX_PAGE_ADDRESS = 2_000
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentPages:
+    """Handlers of the section; experts see what they may read, admins all, and change it.
+
+    ``data_dir`` takes files as they arrive, within ``bounds``. ``schedule`` begins runs by itself.
+    """
+
+    tenant: str
+    documents: Documents
+    reindexing: Reindex
+    audits: Audits
+    data_dir: Path
+    bounds: UploadLimits
+    schedule: Schedule | None = None
+    now: Callable[[], datetime] = _utc_now
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes. No space begins with a dash, so acts have places of their own."""
+        app.router.add_get(PATH, self.spaces)
+        app.router.add_post(PATH, self.upload)
+        allow_larger_body(app, PATH, self.bounds.body)
+        app.router.add_get(f"{PATH}/-/runs", self.runs)
+        app.router.add_post(f"{PATH}/-/reindex", self.reindex)
+        app.router.add_post(f"{PATH}/-/cancel", self.cancel)
+        app.router.add_get(f"{PATH}/{{space}}", self.space)
+        app.router.add_get(f"{PATH}/{{space}}/{{id}}", self.one)
+        app.router.add_post(f"{PATH}/{{space}}/{{id}}/delete", self.delete)
+
+    async def spaces(self, request: web.Request) -> web.Response:
+        """Show all spaces, and what is being indexed."""
+        return await self._spaces(request)
+
+    async def space(self, request: web.Request) -> web.Response:
+        """Show the documents of a space, searched by words, page by page."""
+        seen_by = await _principals(request, self.tenant)
+        name = request.match_info["space"]
+        space = next(
+            (one for one in await self.documents.spaces(seen_by) if one.name == name), None
+        )
+        if space is None:
+            raise web.HTTPNotFound(text="There is no such space, or nothing in it is for you.")
+        searched = request.query.get("words", "")[:_MAX_SEARCH]
+        found = await self.documents.documents(
+            name, seen_by, words=searched, after=request.query.get("after", ""), limit=PAGE_SIZE + 1
+        )
+        more = (
+            {"words": searched, "after": found[PAGE_SIZE - 1].id}
+            if len(found) > PAGE_SIZE
+            else None
+        )
+        context: dict[str, object] = {
+            "space": space,
+            "found": found[:PAGE_SIZE],
+            "searched": searched,
+            "more": f"{_address(name)}?{urlencode(more)}" if more else "",
+            "first": _address(name) if request.query.get("after") else "",
+        }
+        return await self._show(request, "board/space.html", [space], context)
+
+    async def one(self, request: web.Request) -> web.Response:
+        """Show one document."""
+        space, document_id = request.match_info["space"], request.match_info["id"]
+        try:
+            seen_by = await _principals(request, self.tenant)
+            document = await self.documents.document(space, document_id, seen_by)
+        except DocumentRefused as error:
+            raise document_problem(error) from error
+        context = {"document": document, "place": _address(space, document_id)}
+        return await self._show(request, "board/document.html", [], context)
+
+    async def runs(self, request: web.Request) -> web.Response:
+        """Show how far runs are; tells the page when the last of them has ended."""
+        response = render_page(
+            request, "board/runs.html", {**_shared_context(request), **await self._runs()}
+        )
+        if not any(run.active for run in await self.reindexing.newest(_SHOWN_RUNS)):
+            response.headers["HX-Trigger"] = "runs-ended"
+        return response
+
+    async def upload(self, request: web.Request) -> web.Response:
+        """Take documents; those that can't be taken are told, the others are kept."""
+        person = require_role(request, "admin")
+        kept, troubles = list[str](), list[str]()
+        async with receive_form(request, self.data_dir, self.bounds) as form:
+            space = form.texts.get("space", "").strip()
+            if not form.files:
+                troubles.append("Choose a file first.")
+            for file in form.files:
+                try:
+                    added = await self.documents.add(
+                        space,
+                        file.path,
+                        name=file.name,
+                        readers=form.texts.get("readers", "").strip() or EVERYONE,
+                        by=_audit_name(person),
+                    )
+                except DocumentRefused as error:
+                    troubles.append(str(error))
+                    continue
+                kept.append(added.id)
+                await self._audit(person, "upload", f"{space}/{added.id}")
+        if troubles:
+            return await self._spaces(request, form, kept=kept, troubles=troubles)
+        raise web.HTTPSeeOther(f"{_address(space)}?{urlencode({'kept': kept}, doseq=True)}")
+
+    async def delete(self, request: web.Request) -> web.Response:
+        """Delete a document."""
+        person = require_role(request, "admin")
+        space, document_id = request.match_info["space"], request.match_info["id"]
+        try:
+            await self.documents.remove(space, document_id, by=_audit_name(person))
+        except DocumentRefused as error:
+            raise document_problem(error) from error
+        await self._audit(person, "delete document", f"{space}/{document_id}")
+        raise web.HTTPSeeOther(f"{_after_delete(await self._names(), space)}")
+
+    async def reindex(self, request: web.Request) -> web.Response:
+        """Begin a run over a space, what changed in it, one page, or all."""
+        person = require_role(request, "admin")
+        form = await request.post()
+        space, dry_run = str(form.get("space", "")) or None, "dry_run" in form
+        page = str(form.get("page", "")).strip()[:_MAX_PAGE_ADDRESS]
+        if "one_page" in form and not page:
+            raise problem(422, "Name the page: its address, as the browser shows it.")
+        try:
+            await self.reindexing.start(
+                space,
+                by=_audit_name(person),
+                dry_run=dry_run,
+                allow_mass_delete="allow_mass_delete" in form,
+                extent="changes" if "changes" in form else "all",
+                page=page,
+            )
+        except DocumentRefused as error:
+            raise document_problem(error) from error
+        detail = [f"page {page}"] * bool(page) + ["dry run"] * dry_run
+        await self._audit(person, "reindex", space or "all", ", ".join(detail))
+        raise web.HTTPSeeOther(_address(space) if space else PATH)
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        """Stop a run."""
+        person = require_role(request, "admin")
+        run_id = str((await request.post()).get("run", ""))
+        try:
+            await self.reindexing.cancel(run_id)
+        except DocumentRefused as error:
+            raise document_problem(error) from error
+        await self._audit(person, "cancel reindex", run_id)
+        raise web.HTTPSeeOther(PATH)
+
+    async def _spaces(
+        self,
+        request: web.Request,
+        form: ReceivedForm | None = None,
+        *,
+        kept: Sequence[str] = (),
+        troubles: Sequence[str] = (),
+    ) -> web.Response:
+        spaces = await self.documents.spaces(await _principals(request, self.tenant))
+        context: dict[str, object] = {"spaces": spaces, "troubles": troubles}
+        if form is not None:
+            context |= {"filled": form.texts, "kept": kept}
+        response = await self._show(request, "board/documents.html", spaces, context)
+        if troubles:
+            response.set_status(422)
+        return response
+
+    async def _show(
+        self,
+        request: web.Request,
+        template: str,
+        spaces: Sequence[Space],
+        context: dict[str, object],
+    ) -> web.Response:
+        shared = {
+            **_shared_context(request),
+            "upcoming": await self._upcoming(),
+            **await self._runs(),
+            "targets": [one.name for one in spaces if one.takes_uploads],
+            "most_mb": self.bounds.bytes // 1024**2,
+            "most_files": self.bounds.files,
+            "filled": {},
+            "kept": request.query.getall("kept", [])[:PAGE_SIZE],
+        }
+        context = shared | context
+        found = await self._kept(request, context)
+        waiting = any(each.state == "waiting" for each in found)
+        return render_page(request, template, {**context, "kept": found, "waiting": waiting})
+
+    async def _kept(
+        self, request: web.Request, context: Mapping[str, object]
+    ) -> Sequence[Document]:
+        """Return what was just uploaded, as far as there is such a document."""
+        filled = cast("Mapping[str, str]", context["filled"])
+        space = request.match_info.get("space", filled.get("space", "").strip())
+        seen_by = await _principals(request, self.tenant)
+        found: list[Document] = []
+        for name in cast("Sequence[str]", context["kept"]):
+            with suppress(DocumentRefused):
+                found.append(await self.documents.document(space, name, seen_by))
+        return found
+
+    async def _runs(self) -> dict[str, object]:
+        newest = await self.reindexing.newest(_SHOWN_RUNS)
+        return {"runs": _recent_runs(newest), "active": any(run.active for run in newest)}
+
+    async def _upcoming(self) -> Mapping[str, str]:
+        """Return what the schedule does next, by space; nothing while that can't be told."""
+        if self.schedule is None:
+            return {}
+        try:
+            passes = await self.schedule.next_passes()
+        except (DocumentRefused, StoreUnavailable):
+            return {}
+        return {space: labels.upcoming(each, self.now()) for space, each in passes.items()}
+
+    async def _names(self) -> set[str]:
+        return {one.name for one in await self.documents.spaces(None)}
+
+    async def _audit(self, person: Person, act: str, subject: str, detail: str = "") -> None:
+        actor = f"board:{_audit_name(person)}"
+        await self.audits.append(self.tenant, actor, act, subject, detail=detail)
+
+
+def _audit_name(person: Person) -> str:
+    """Return who did something, as the audit of a pause has it."""
+    return person.name or person.email or person.id
+
+
+def _shared_context(request: web.Request) -> dict[str, object]:
+    return {"words": labels, "tell": labels, "may_change": role_of(request) == "admin"}
+
+
+async def _principals(request: web.Request, tenant: str) -> SeenBy:
+    """Return the principals whose documents are shown; admins are shown all."""
+    require_role(request, "expert")
+    return None if role_of(request) == "admin" else await principals_of(request, tenant)
+
+
+def _recent_runs(newest: Sequence[Run]) -> Sequence[Run]:
+    """Return what is under way and what ended last."""
+    active = [run for run in newest if run.active]
+    return active + [run for run in newest if not run.active][: max(1, 3 - len(active))]
+
+
+def _address(space: str, document_id: str = "") -> str:
+    place = f"{PATH}/{quote(space, safe='')}"
+    return f"{place}/{quote(document_id, safe='')}" if document_id else place
+
+
+def _after_delete(names: set[str], space: str) -> str:
+    return _address(space) if space in names else PATH

@@ -1,0 +1,194 @@
+"""The state of every component with its cure, addresses to enter elsewhere, and what runs here."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol, runtime_checkable
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from bot import __version__
+from bot.domain.errors import BotError
+from bot.domain.health import ComponentStatus
+from bot.domain.settings import Settings
+from bot.web.auth.identity import require_role
+from bot.web.auth.sign_in import CALLBACK_PATH
+from bot.web.board.figures import duration, plural
+from bot.web.board.layout import render_page, utc_now
+from bot.web.board.overview import CheckParts
+
+PATH = "/board/parts"
+_CHECK_SECONDS = 15.0
+_COMMAND = re.compile(r"(?:python -m |make )\S.*$")
+
+_WORD = re.compile(r"[a-z]+[ .,:]")
+
+_STATES: Mapping[str, str] = {
+    "failed": "Broken",
+    "paused": "Paused",
+    "limited": "Limit reached",
+    "ready": "Works",
+    "absent": "Not set up",
+}
+"""In the order in which parts are shown."""
+
+
+@runtime_checkable
+class ChecksPlatform(Protocol):
+    """Optional capability of a channel: call its platform, and say whether all is well."""
+
+    async def check(self) -> ComponentStatus:
+        """Raises bot.domain.errors.BotError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentView:
+    """A part as it is shown; ``command`` is what can be copied, if its cure is one."""
+
+    name: str
+    state: str
+    words: str
+    detail: str
+    cure: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address of ours that is entered at a platform."""
+
+    where: str
+    address: str
+
+
+class HealthPage:
+    """Shows and checks the parts. ``platforms`` may offer Checks; ``began`` is this start."""
+
+    def __init__(
+        self,
+        *,
+        check_parts: CheckParts,
+        platforms: Sequence[object],
+        settings: Settings,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._check_parts = check_parts
+        self._platforms = [each for each in platforms if isinstance(each, ChecksPlatform)]
+        self._settings = settings
+        self._clock = clock
+        self._began = clock()
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show what the server knows without asking others."""
+        require_role(request, "expert")
+        return self._shown(request, await self._check_parts(), asked=False)
+
+    async def check(self, request: web.Request) -> web.Response:
+        """Look again, and call the platforms too."""
+        require_role(request, "expert")
+        parts = await self._check_parts()
+        checked = await asyncio.gather(*(_check_platform(each) for each in self._platforms))
+        fresh = {part.name: part for part in checked}
+        seen = [fresh.pop(part.name, part) for part in parts]
+        return self._shown(request, [*seen, *fresh.values()], asked=True)
+
+    def _shown(
+        self, request: web.Request, parts: Sequence[ComponentStatus], *, asked: bool
+    ) -> web.Response:
+        at = self._clock()
+        context = {
+            "parts": [component_view(part) for part in _worst_first(parts)],
+            "words": _summary(parts),
+            "checked_at": at,
+            "asked": asked,
+            "platforms": len(self._platforms),
+            "endpoints": list(_endpoints(self._settings)),
+            "public": self._settings.public_url,
+            "facts": _server_facts(self._settings, _port(request), at - self._began),
+        }
+        return render_page(request, "board/parts.html", context)
+
+
+def component_view(part: ComponentStatus) -> ComponentView:
+    """Return a part in words; a command at the end of its cure stands apart."""
+    found = _COMMAND.search(part.cure)
+    command = found.group() if found else ""
+    cure = part.cure.removesuffix(command).rstrip()
+    detail = _sentence(part.detail)
+    return ComponentView(part.name, part.state, _STATES[part.state], detail, cure, command)
+
+
+def _sentence(text: str) -> str:
+    """Begin with a capital, unless the first word is a name such as ``all-MiniLM``."""
+    return text[:1].upper() + text[1:] if _WORD.match(text) else text
+
+
+async def _check_platform(platform: ChecksPlatform) -> ComponentStatus:
+    name = str(getattr(platform, "platform", "platform")).capitalize()
+    try:
+        async with asyncio.timeout(_CHECK_SECONDS):
+            return await platform.check()
+    except BotError as error:
+        return ComponentStatus(name, "failed", str(error))
+    except TimeoutError:
+        late = f"it did not answer within {_CHECK_SECONDS:.0f} seconds."
+        return ComponentStatus(
+            name, "failed", late, "See that this server may call it, and check again."
+        )
+
+
+def _worst_first(parts: Sequence[ComponentStatus]) -> Sequence[ComponentStatus]:
+    order = list(_STATES)
+    return sorted(parts, key=lambda part: order.index(part.state))
+
+
+def _summary(parts: Sequence[ComponentStatus]) -> str:
+    broken = [part.name for part in parts if part.state == "failed"]
+    if broken:
+        return f"{plural(len(broken), 'part is', 'parts are')} broken: {', '.join(broken)}."
+    absent = sum(part.state == "absent" for part in parts)
+    rest = f" {plural(absent, 'part is', 'parts are')} not set up." if absent else ""
+    return f"All that is set up works.{rest}"
+
+
+def _endpoints(settings: Settings) -> Iterator[Endpoint]:
+    """Name the addresses to enter; a path alone where the public address is not set."""
+    public = settings.public_url or ""
+    if settings.slack_configured and settings.slack_transport == "http":
+        yield Endpoint("Slack: every address of the manifest", f"{public}/slack/events")
+    if settings.microsoft_app_id is not None:
+        yield Endpoint("Azure Bot: Configuration, Messaging endpoint", f"{public}/api/messages")
+    if settings.oidc_issuer is not None:
+        yield Endpoint("Entra, or another issuer: Redirect URI", f"{public}{CALLBACK_PATH}")
+
+
+def _port(request: web.Request) -> str:
+    """Return the port that the server really listens on; the setting may leave it open."""
+    own = request.transport.get_extra_info("sockname") if request.transport else None
+    return str(own[1]) if isinstance(own, tuple) else "unknown"
+
+
+def _server_facts(settings: Settings, port: str, up: timedelta) -> Sequence[tuple[str, str]]:
+    return [
+        ("Version", __version__),
+        ("Running for", duration(up.total_seconds())),
+        ("Public address", settings.public_url or "PUBLIC_URL is not set"),
+        ("Listens on", f"{settings.host}, port {port}"),
+        ("Data directory", str(settings.data_dir.absolute())),
+        ("Record", _database_name(settings)),
+        ("Company (tenant)", settings.tenant),
+    ]
+
+
+def _database_name(settings: Settings) -> str:
+    """Name the database without user, password or options."""
+    if settings.database_url is None:
+        return "SQLite, frontdesk.sqlite in the data directory"
+    url = urlsplit(settings.database_url.get_secret_value())
+    return f"PostgreSQL, database {url.path.strip('/')!r} at {url.hostname or 'a socket'}"

@@ -1,0 +1,273 @@
+"""The record's terms and indexing runs, in a colleague's words; pure.
+
+Templates reach it as ``words`` and, for runs, as ``tell``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import get_args
+
+from bot.chat.commands import run_progress
+from bot.chat.commands.run_progress import change_counts, pace
+from bot.chat.commands.run_status import run_status_of
+from bot.chat.documents import NextPass, Run
+from bot.domain.cases import Case, State
+from bot.domain.feedback import Reason
+from bot.domain.outcomes import AnswerType, answer_type, confidence_level, refusal_note
+from bot.domain.record_search import AskedQuestion
+from bot.domain.text.formatting import counted, rough_duration
+from bot.domain.text.markdown import clip
+from bot.domain.types import ConfidenceLevel, EscalationReason, Intent, Interaction, Status
+from bot.domain.users import short_actor_name, short_user_name
+from bot.web.board.figures import duration
+
+STATES: Mapping[State, str] = {
+    "open": "Waiting",
+    "reopened": "Waiting again",
+    "claimed": "Claimed",
+    "answered": "Answered",
+    "resolved": "Resolved",
+    "declined": "Declined",
+}
+REASONS: Mapping[EscalationReason, str] = {
+    "asked_for_human": "Asked for a person",
+    "low_confidence": "Not sure enough",
+    "nothing_found": "Nothing found",
+    "unsupported": "No page supports an answer",
+    "unavailable": "Something did not work",
+    "undelivered": "Answer could not be delivered",
+}
+BECAME: Mapping[AnswerType, str] = {
+    "RAG": "Answered from the wiki",
+    "GENERIC": "Answered without the wiki",
+    "CLARIFICATION": "Asked back",
+    "ESCALATION_REQUIRED": "Not answered",
+    "SILENT": "Left alone",
+}
+LEVELS: Mapping[ConfidenceLevel, str] = {
+    "sure": "Answered from the wiki",
+    "partial": "Answered in part",
+    "unsure": "A guess was shown",
+}
+OFFERED: Mapping[ConfidenceLevel, str] = {
+    "sure": "Sure",
+    "partial": "Partial: something is missing",
+    "unsure": "Unsure: shown as a guess, nobody was asked",
+}
+REFUSED: Mapping[str, str] = {
+    "pause": "Refused: paused",
+    "queue_full": "Refused: too many at once",
+    "channel_off": "Refused: answers are off there",
+    "outsiders": "Refused: not a colleague",
+    "outsiders_not_known": "Refused: not known who asked",
+    "asked_already": "Refused: asked for already",
+    "card_thread": "Refused: written below a card",
+}
+"""Why a question was not worked on, by the note of its refusal; all others are limits."""
+
+REFUSED_KIND = "REFUSED"
+PARTLY: tuple[ConfidenceLevel, ...] = ("partial", "unsure")
+"""Levels that are searched for by themselves; all answers from the wiki are found together."""
+
+FOUND = (
+    *BECAME.items(),
+    *((level, LEVELS[level]) for level in PARTLY),
+    (REFUSED_KIND, "Refused: limit or pause"),
+)
+"""What became of questions, to be searched by."""
+
+INTENTS: Mapping[Intent, str] = {
+    Intent.DOMAIN: "About the company",
+    Intent.UNKNOWN: "Perhaps about the company",
+    Intent.GENERIC: "Small talk or general",
+    Intent.HUMAN: "Wants a person",
+}
+JUDGED: Mapping[Reason, str] = {
+    "wrong": "Wrong",
+    "incomplete": "Incomplete",
+    "outdated": "Outdated",
+    "off_topic": "Off topic",
+    "unclear": "Hard to understand",
+    "other": "Other",
+}
+PLATFORMS: Mapping[str, str] = {
+    "slack": "Slack",
+    "teams": "Teams",
+    "web": "Web chat",
+    "rest": "API",
+}
+_CASE_LABELS: Mapping[State, str] = {
+    "open": "Waits for a person",
+    "reopened": "Waits for a person again",
+    "claimed": "A person has it",
+    "answered": "Answered by a person",
+    "resolved": "Resolved by a person",
+    "declined": "Declined by people",
+}
+
+_STATUS_LABELS: Mapping[Status, str] = {
+    "working": "Being worked on",
+    "failed": "Could not be delivered",
+    "cancelling": "Withdrawn by its asker",
+    "cancelled": "Withdrawn by its asker",
+}
+_MAX_LINE = 240
+
+
+def became(question: AskedQuestion) -> str:
+    """Say what became of a question."""
+    if question.status in _STATUS_LABELS:
+        return _STATUS_LABELS[question.status]
+    if question.case is not None:
+        return _CASE_LABELS[question.case]
+    if question.refused:
+        return _refused(question.refused)
+    if question.level is not None:
+        return LEVELS[question.level]
+    return BECAME[question.answer_type] if question.answer_type else "No outcome"
+
+
+def ended(asked: Interaction) -> str:
+    """Say how the work on a question ended."""
+    if asked.status in _STATUS_LABELS:
+        return _STATUS_LABELS[asked.status]
+    if asked.outcome is None:
+        return "No outcome"
+    note = refusal_note(asked.outcome)
+    if note:
+        return _refused(note)
+    level = confidence_level(asked.outcome)
+    return LEVELS[level] if level else BECAME[answer_type(asked.outcome)]
+
+
+def _refused(note: str) -> str:
+    return REFUSED.get(note, "Refused: limit")
+
+
+def place(channel: str, *, private: bool) -> str:
+    """Say where something was asked, from ``platform:channel``."""
+    platform, _, name = channel.partition(":")
+    called = PLATFORMS.get(platform, platform)
+    if platform in {"web", "rest"} or not name:
+        return called
+    return f"{called}, direct message" if private else f"{called}, channel {name}"
+
+
+def who(name: str, person_id: str) -> str:
+    """Name somebody, by what a platform calls them where it tells no name.
+
+    Browsers without a sign-in are told apart by the beginning of their id.
+    """
+    return name or short_user_name(person_id)
+
+
+def asker(case: Case) -> str:
+    """Name who asked, and say so if they are no colleague."""
+    return f"{who(case.asker_name, case.asker_id)}{case.asker_mark}"
+
+
+def judged(reason: str | None) -> str:
+    """Name the reason of a judgement; one that an older version kept stays as it is."""
+    if reason is None:
+        return ""
+    return JUDGED[reason] if reason in get_args(Reason) else reason  # type: ignore[index]  # just looked up
+
+
+def one_line(text: str) -> str:
+    """Return a text short enough for a list."""
+    return clip(text, _MAX_LINE) or "(no words)"
+
+
+def age(span: timedelta) -> str:
+    """Return how long something lasts by now; a clock that is behind counts as nothing."""
+    seconds = max(0.0, span.total_seconds())
+    return "less than a minute" if seconds < 60 else duration(seconds)  # noqa: PLR2004 - a minute
+
+
+def moment(at: datetime) -> str:
+    """Return a moment for those whose browser does not make it local."""
+    return f"{at.astimezone(UTC):%d %b %Y, %H:%M} UTC"
+
+
+def sure(confidence: float | None) -> str:
+    """Return a confidence in percent; nothing for none."""
+    return "" if confidence is None else f"{confidence:.0%}"
+
+
+SOURCES: Mapping[str, str] = {
+    "upload": "Uploaded documents",
+    "folder": "A folder of files",
+    "confluence": "Confluence",
+}
+_STARTERS: Mapping[str, str] = {"schedule": "by schedule", "start": "after an interruption"}
+_EXTENT_LABELS: Mapping[str, str] = {
+    "all": "every page is looked at",
+    "changes": "what changed is looked at",
+    "page": "one page is looked at",
+}
+_RUN_LABELS: Mapping[str, str] = {
+    "failed": "Stopped by a problem",
+    "cancelled": "Cancelled; what was written stays",
+    "interrupted": "Interrupted; the next start goes on with it",
+}
+
+
+def source(kind: str) -> str:
+    """Return what fills a space, in words."""
+    return SOURCES.get(kind, kind or "Not known")
+
+
+def over(run: Run) -> str:
+    """Return what a run is over."""
+    named = run_progress.run_scope(run)
+    # A space is called as it is written.
+    return named if named == run.space else f"{named[:1].upper()}{named[1:]}"
+
+
+def began(run: Run, names: Mapping[str, str], *, named: bool) -> str:
+    """Return who began a run; people only where ``named``, by ``names`` where these know them."""
+    if run.by in _STARTERS:
+        return _STARTERS[run.by]
+    return f"by {short_actor_name(run.by, names)}" if named else ""
+
+
+def upcoming(each: NextPass | None, now: datetime) -> str:
+    """Return what the schedule does next, "" for nothing."""
+    if each is None:
+        return ""
+    seconds = (each.at - now).total_seconds()
+    when = f"in {rough_duration(seconds)}" if seconds > 0 else "now"
+    return f"{_EXTENT_LABELS[each.extent]} {when}"
+
+
+def standing(run: Run) -> str:
+    """Return how far a run is, or how it ended."""
+    match run.state:
+        case "waiting":
+            return "Waits for its turn"
+        case "running":
+            return _progress(run)
+        case "done":
+            return _report(run)
+        case _:
+            return _RUN_LABELS[run.state]
+
+
+def _progress(run: Run) -> str:
+    place = f"{run.at_space}: " if run.space is None and run.at_space else ""
+    if not run.total:
+        return f"{place}Looking for what changed \u2026"
+    told = run_status_of(run.id, (run,))
+    left = f", {told.remaining} left" if told.remaining else ""
+    return f"{place}{pace(told)}{left}"
+
+
+def _report(run: Run) -> str:
+    unread = (f"{run.failed:,} could not be read",) if run.failed else ()
+    found = (*change_counts(run_status_of(run.id, (run,))), *unread)
+    if not found:
+        return f"Nothing to do: {counted(run.unchanged, 'page')} up to date"
+    listed = ", ".join(found)
+    return f"A real run would find: {listed}" if run.dry_run else f"Done: {listed}"

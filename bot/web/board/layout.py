@@ -1,0 +1,261 @@
+"""What all pages of the board share: sections, error page, filters, day spans and paging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Literal, TypeVar, get_args
+from urllib.parse import urlencode
+
+import aiohttp_jinja2
+import structlog
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from bot.domain.errors import StoreUnavailable
+from bot.domain.feedback import REASONS, Reason, Vote
+from bot.domain.outcomes import AnswerType
+from bot.domain.record_search import Cursor, FeedbackQuery, QuestionQuery, encode_cursor
+from bot.domain.types import Intent
+from bot.domain.users import ROLES, Role
+from bot.web.auth.demo import display_names
+from bot.web.auth.identity import require_role, role_of
+from bot.web.board.labels import PARTLY, REFUSED_KIND
+from bot.web.pages.layout import add_pages
+from bot.web.problems import Problem, problem
+
+_TITLES = {
+    403: "This is not for you",
+    404: "There is nothing here",
+    409: "That can't be done now",
+    422: "That can't be done",
+    503: "Not right now",
+}
+_OTHER_TITLE = "That did not work"
+
+log = structlog.get_logger(__name__)
+
+
+@web.middleware
+async def error_page_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Show who opens a page of the board what went wrong; programs get a problem as ever."""
+    if not _is_page_view(request):
+        return await handler(request)
+    try:
+        return await handler(request)
+    except Problem as refused:
+        return _error_page(request, refused)
+    except StoreUnavailable as error:
+        log.error("request.unavailable", path=request.path, why=str(error))  # noqa: TRY400 - the text names cause and cure
+        return _error_page(request, problem(503))
+    except web.HTTPClientError as refused:
+        own = refused.text if refused.text != f"{refused.status}: {refused.reason}" else ""
+        return _error_page(request, problem(refused.status, own or ""))
+
+
+def _is_page_view(request: web.Request) -> bool:
+    on_board = request.path == "/board" or request.path.startswith("/board/")
+    seen = "text/html" in request.headers.get("Accept", "")
+    return on_board and seen and "HX-Request" not in request.headers
+
+
+def _error_page(request: web.Request, trouble: Problem) -> web.Response:
+    details = trouble.details
+    title = _TITLES.get(details.status, _OTHER_TITLE)
+    context = {"title": title, "details": details}
+    response = aiohttp_jinja2.render_template("board/trouble.html", request, context)
+    response.set_status(details.status)
+    response.headers.update(trouble.headers)
+    return response
+
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section of the board, and the least role that may open it."""
+
+    name: str
+    path: str
+    role: Role = "expert"
+
+
+SECTIONS = (
+    Section("Overview", "/board"),
+    Section("Escalations", "/board/escalations"),
+    Section("Questions", "/board/questions"),
+    Section("Feedback", "/board/feedback"),
+    Section("Documents", "/board/documents"),
+    Section("Usage", "/board/usage"),
+    Section("Parts", "/board/parts"),
+    Section("Settings", "/board/settings", "admin"),
+)
+
+
+def mount_layout(app: web.Application) -> None:
+    """Add the board's templates and static files; call it once, before its sections."""
+    add_pages(app, HERE)
+    app.middlewares.append(error_page_middleware)
+
+
+def render_page(
+    request: web.Request, template: str, context: Mapping[str, object], *, role: Role = "expert"
+) -> web.Response:
+    """Render a template of the board for those with a role. Raises Problem (403)."""
+    require_role(request, role)
+    mine = ROLES.index(role_of(request))
+    sections = [each for each in SECTIONS if ROLES.index(each.role) <= mine]
+    return aiohttp_jinja2.render_template(
+        template,
+        request,
+        {
+            "sections": sections,
+            "here": _section_of(request.path),
+            "names": display_names(request),
+            **context,
+        },
+    )
+
+
+def _section_of(path: str) -> str:
+    """Return the path of the section that a page belongs to: the longest that begins it."""
+    begun = [each.path for each in SECTIONS if f"{path}/".startswith(f"{each.path}/")]
+    return max(begun, key=len, default="")
+
+
+PAGE_SIZE = 25
+"""Entries a page."""
+
+
+def list_link(path: str, fields: Mapping[str, str], **changes: str) -> str:
+    """Return the address of a list with its filters; empty ones are left out."""
+    kept = {name: value for name, value in {**fields, **changes}.items() if value}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def next_link(path: str, fields: Mapping[str, str], place: Cursor | None) -> str:
+    """Return the address of the next page of a list, "" where there is none."""
+    return list_link(path, fields, after=encode_cursor(place)) if place else ""
+
+
+SPANS = (7, 30, 90)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One thing that can be chosen on a page, and where it leads."""
+
+    name: str
+    href: str
+    chosen: bool
+
+
+def days_asked_for(request: web.Request) -> int:
+    """Return how many days are asked for; anything but a choice of ours is the first."""
+    asked = request.query.get("days", "")
+    return next((days for days in SPANS if str(days) == asked), SPANS[0])
+
+
+def span_choices(chosen: int, path: str, more: str = "") -> Sequence[Choice]:
+    """Return the spans to choose from; ``more`` goes on in each address."""
+    return [Choice(f"{days} days", f"{path}?days={days}{more}", days == chosen) for days in SPANS]
+
+
+def utc_now() -> datetime:
+    """Return the present moment."""
+    return datetime.now(UTC)
+
+
+MAX_FIELD_LENGTH = 200
+"""Characters of a field."""
+
+_VOTES: tuple[Vote | Literal["none"], ...] = ("up", "down", "none")
+_TYPES: tuple[AnswerType, ...] = get_args(AnswerType)
+_ONE_DAY = timedelta(days=1)
+
+Option = TypeVar("Option")
+
+
+@dataclass
+class FilterForm:
+    """Reads the fields of a form; ``troubles`` are words for who filled it in."""
+
+    given: Mapping[str, str]
+    troubles: list[str] = field(default_factory=list)
+
+    def text(self, name: str) -> str:
+        return self.given.get(name, "").strip()[:MAX_FIELD_LENGTH]
+
+    def among(self, name: str, options: tuple[Option, ...]) -> Option | None:
+        """Return the option that is chosen; None for none, and for what there is not."""
+        chosen = self.text(name)
+        return next((option for option in options if option == chosen), None)
+
+    def day(self, name: str, label: str) -> datetime | None:
+        """Return the beginning of a day of UTC."""
+
+        def read(text: str) -> datetime:
+            day = date.fromisoformat(text)
+            return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+        return self._read(name, read, f"{label} {{}} is no day. Write it as 2026-11-22.")
+
+    def share(self, name: str, label: str) -> float | None:
+        """Return a share of 1 from percent."""
+
+        def read(text: str) -> float:
+            percent = float(text.removesuffix("%"))
+            if not 0 <= percent <= 100:  # noqa: PLR2004 - percent
+                raise ValueError(text)
+            return percent / 100
+
+        return self._read(name, read, f"{label} {{}} is no percentage. Write 0 to 100.")
+
+    def _read(self, name: str, read: Callable[[str], Option], wrong: str) -> Option | None:
+        text = self.text(name)
+        if not text:
+            return None
+        try:
+            return read(text)
+        except (ValueError, OverflowError):
+            self.troubles.append(wrong.format(f"\u201c{text[:40]}\u201d"))
+            return None
+
+
+def question_query(fields: FilterForm) -> QuestionQuery:
+    """Return which questions are asked for; both days are included."""
+    until = fields.day("until", "The last day")
+    kind = fields.among("kind", (*_TYPES, REFUSED_KIND))
+    return QuestionQuery(
+        words=fields.text("words"),
+        answer_type="GENERIC" if kind == REFUSED_KIND else fields.among("kind", _TYPES),
+        level=fields.among("kind", PARTLY),
+        refused=kind == REFUSED_KIND if kind in {"GENERIC", REFUSED_KIND} else None,
+        intent=next((each for each in Intent if each.value == fields.text("intent")), None),
+        platform=fields.text("platform"),
+        person_id=fields.text("person"),
+        vote=fields.among("vote", _VOTES),
+        since=fields.day("since", "The first day"),
+        until=None if until is None else _next_day(until),
+        least=fields.share("least", "The lowest confidence"),
+        most=fields.share("most", "The highest confidence"),
+    )
+
+
+def feedback_query(fields: FilterForm) -> FeedbackQuery:
+    """Return which judgements are asked for."""
+    reasons: tuple[Reason, ...] = REASONS
+    votes: tuple[Vote, ...] = get_args(Vote)
+    return FeedbackQuery(
+        vote=fields.among("vote", votes),
+        reason=fields.among("reason", reasons),
+        commented=fields.text("commented") == "1",
+    )
+
+
+def _next_day(day: datetime) -> datetime:
+    """Return the next day; the last one that there is has none."""
+    return day if day.date() == date.max else day + _ONE_DAY

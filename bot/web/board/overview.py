@@ -1,0 +1,347 @@
+"""The board's first page: what needs somebody now, and some days in words, tiles and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from aiohttp import web
+
+from bot.domain.health import ComponentStatus
+from bot.domain.record_reports import (
+    MOST_CASES,
+    MOST_QUESTIONS,
+    DeliveryFailures,
+    Figures,
+    Percentiles,
+    QuestionKind,
+    Statistics,
+    SumsUsage,
+    UsageSum,
+    WaitingCases,
+    earlier_span,
+    last_days,
+)
+from bot.web.auth.identity import require_role
+from bot.web.board.figures import (
+    Chart,
+    Series,
+    compared,
+    count,
+    duration,
+    percent,
+    plural,
+    stacked,
+    usd,
+)
+from bot.web.board.layout import days_asked_for, render_page, span_choices, utc_now
+
+SHORTENED_NOTE = (
+    f"There is more than is counted: of a span only the newest {MOST_QUESTIONS:,} questions, as "
+    f"many votes, and {MOST_CASES:,} escalations are."
+)
+
+KIND_LABELS: Mapping[QuestionKind, str] = {
+    "answered": "Answered from the wiki",
+    "unsure": "A guess, no thumb up",
+    "generic": "General",
+    "clarified": "Asked back",
+    "escalated": "Went to people",
+    "offered": "A person offered, not taken",
+    "refused": "Refused by a limit",
+    "open": "Still open",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSpan:
+    """What the record says of some days, and of as many before."""
+
+    days: int
+    now: Figures
+    then: Figures
+    spent: Sequence[UsageSum]
+    spent_then: Sequence[UsageSum]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One figure, and what it is to be compared with."""
+
+    name: str
+    value: str
+    note: str
+    href: str = ""
+
+
+def span_context(looked: ComparedSpan) -> dict[str, object]:
+    """Return what the page shows of a span."""
+    shortened = looked.now.shortened or looked.then.shortened
+    return {
+        "words": " ".join(_summary(looked)),
+        "tiles": _tiles(looked),
+        "charts": _charts(looked) if looked.now.asked else (),
+        "lives": _case_durations(looked.now),
+        "shortened": SHORTENED_NOTE if shortened else "",
+    }
+
+
+def sums_by_day(days: Sequence[date], sums: Sequence[UsageSum]) -> Sequence[UsageSum]:
+    """Return one sum for each day, also for those without a call."""
+    by_key = {each.key: each for each in sums}
+    return [by_key.get(str(day), UsageSum(str(day), 0, 0, 0, 0.0, 0)) for day in days]
+
+
+def _summary(looked: ComparedSpan) -> Iterator[str]:
+    yield from _question_summary(looked)
+    if overheard := looked.now.of("silent"):
+        yield f"Left alone, as nobody had asked the bot: {plural(overheard, 'more message')}."
+
+
+def _question_summary(looked: ComparedSpan) -> Iterator[str]:
+    new, old, days = looked.now, looked.then, looked.days
+    if not new.asked:
+        came = plural(old.asked, "question")
+        yield f"Nobody asked anything in the last {days} days; in the {days} before it was {came}."
+        return
+    yield f"In the last {days} days {plural(new.asked, 'question')} came in, {_comparison(looked)}."
+    if new.without_person is not None:
+        share = percent(new.without_person)
+        earlier = old.without_person
+        before = "" if earlier is None else f" (before: {percent(earlier)})"
+        yield f"Of those that needed the wiki, {share} were answered without a person{before}."
+    if new.answering.count:
+        yield f"Half of the answers took at most {duration(new.answering.p50)}."
+
+
+def _comparison(looked: ComparedSpan) -> str:
+    now, then, earlier = looked.now.asked, looked.then.asked, f"in the {looked.days} days before"
+    if not then:
+        return f"none {earlier}"
+    return f"as many as {earlier}" if now == then else f"{compared(now, then)} than {earlier}"
+
+
+def _figure_before(looked: ComparedSpan, write: Callable[[Figures], str]) -> str:
+    return f"before: {write(looked.then)}" if looked.then.asked else "nothing before"
+
+
+def _tiles(looked: ComparedSpan) -> Sequence[Tile]:
+    new = looked.now
+    cost, unpriced = _cost(looked.spent), sum(each.unpriced_calls for each in looked.spent)
+    known = f"before: {usd(_cost(looked.spent_then))}"
+    short = f"and {plural(unpriced, 'call')} of unknown price"
+    return [
+        Tile(
+            "Questions",
+            count(new.asked),
+            _figure_before(looked, lambda then: count(then.asked)),
+            "/board/questions",
+        ),
+        Tile(
+            "Without a person",
+            percent(new.without_person),
+            _figure_before(looked, lambda then: percent(then.without_person)),
+        ),
+        Tile(
+            "Went to people",
+            count(new.of("escalated")),
+            _escalation_note(looked),
+            "/board/escalations",
+        ),
+        Tile("Half answered within", _median(new.answering), _percentile_95(new.answering)),
+        Tile("Thumbs up", _thumbs(new), _figure_before(looked, _thumbs), "/board/feedback"),
+        Tile("Cost of models", usd(cost), short if unpriced else known, "/board/usage"),
+    ]
+
+
+def _escalation_note(looked: ComparedSpan) -> str:
+    """Tell offers that nobody took from what went to people."""
+    offered, earlier = (
+        looked.now.of("offered"),
+        _figure_before(looked, lambda x: count(x.of("escalated"))),
+    )
+    return f"{count(offered)} more were offered a person; {earlier}" if offered else earlier
+
+
+def _cost(sums: Sequence[UsageSum]) -> float:
+    return sum(each.cost_usd for each in sums)
+
+
+def _median(spread: Percentiles) -> str:
+    return duration(spread.p50) if spread.count else percent(None)
+
+
+def _percentile_95(spread: Percentiles) -> str:
+    return f"95 % within {duration(spread.p95)}" if spread.count else "nothing to time"
+
+
+def _thumbs(figures: Figures) -> str:
+    votes = figures.up + figures.down
+    return percent(figures.up / votes if votes else None)
+
+
+def _charts(looked: ComparedSpan) -> Sequence[Chart]:
+    figures = looked.now
+    return [_questions(figures), _votes(figures), _costs(figures, looked.spent)]
+
+
+def _questions(figures: Figures) -> Chart:
+    days = [each.day for each in figures.days]
+    seen = [
+        Series(name, f"tone-{kind}", tuple(each.kinds.get(kind, 0) for each in figures.days))
+        for kind, name in KIND_LABELS.items()
+        if figures.of(kind)
+    ]
+    busiest = max(figures.days, key=lambda each: each.asked)
+    summary = (
+        f"{plural(figures.asked, 'question')}; most on {_on(busiest.day)}, {count(busiest.asked)}."
+    )
+    return stacked("Questions by day", summary, days, seen)
+
+
+def _votes(figures: Figures) -> Chart:
+    series = [
+        Series("Thumbs up", "tone-answered", tuple(each.up for each in figures.days)),
+        Series("Thumbs down", "tone-escalated", tuple(each.down for each in figures.days)),
+    ]
+    up, down = plural(figures.up, "thumb"), count(figures.down)
+    summary = f"{up} up, {down} down." if figures.up + figures.down else "No votes in these days."
+    return stacked("Feedback by day", summary, [each.day for each in figures.days], series)
+
+
+def _costs(figures: Figures, spent: Sequence[UsageSum]) -> Chart:
+    days = [each.day for each in figures.days]
+    return cost_chart(days, sums_by_day(days, spent))
+
+
+def cost_chart(days: Sequence[date], sums: Sequence[UsageSum]) -> Chart:
+    """Return the cost by day."""
+    total, calls = _cost(sums), sum(each.calls for each in sums)
+    unpriced = sum(each.unpriced_calls for each in sums)
+    more = f" {plural(unpriced, 'call')} of unknown price are not in it." if unpriced else ""
+    summary = f"{usd(total)} for {plural(calls, 'call')}.{more}" if calls else "No model was asked."
+    series = [Series("Cost", "tone-answered", tuple(each.cost_usd for each in sums))]
+    return stacked("Cost of models by day, USD", summary, days, series, usd, "{:.4g}".format)
+
+
+def _case_durations(figures: Figures) -> Sequence[tuple[str, str, str, str]]:
+    """Return a row a step: its name, how often it came, and what half and 95 % of them took."""
+    steps = [
+        ("until somebody claims it", figures.claiming),
+        ("until the first reply", figures.replying),
+        ("until it is resolved", figures.resolving),
+    ]
+    return [
+        (name, count(each.count), duration(each.p50), duration(each.p95))
+        for name, each in steps
+        if each.count
+    ]
+
+
+def _on(day: date) -> str:
+    return f"{day:%A}, {day.day} {day:%B}"
+
+
+CheckParts = Callable[[], Awaitable[Sequence[ComponentStatus]]]
+"""Looks at every part."""
+
+PATH = "/board"
+_WEEK = 7
+_LIMITS = "limits"
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """Something that needs somebody; ``urgent`` ones need them now."""
+
+    text: str
+    href: str
+    link: str
+    urgent: bool = True
+
+
+class OverviewPage:
+    """Shows the record in figures; holds no state of its own."""
+
+    def __init__(
+        self,
+        *,
+        statistics: Statistics,
+        usage: SumsUsage,
+        check_parts: CheckParts,
+        tenant: str,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._statistics = statistics
+        self._usage = usage
+        self._check_parts = check_parts
+        self._tenant = tenant
+        self._clock = clock
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show some days against as many before; of an empty record, how to begin."""
+        require_role(request, "expert")
+        days, at = days_asked_for(request), self._clock()
+        begun = await self._statistics.any_question(self._tenant)
+        context = {
+            "begun": begun,
+            "concerns": await self._concerns(at),
+            "spans": span_choices(days, PATH),
+            **(span_context(await self._look(days, at)) if begun else {}),
+        }
+        return render_page(request, "board/overview.html", context)
+
+    async def _look(self, days: int, at: datetime) -> ComparedSpan:
+        span = last_days(at, days)
+        earlier = earlier_span(span, days)
+        return ComparedSpan(
+            days=days,
+            now=await self._statistics.figures(self._tenant, span),
+            then=await self._statistics.figures(self._tenant, earlier),
+            spent=await self._usage.sums(span, "day", self._tenant),
+            spent_then=await self._usage.sums(earlier, "day", self._tenant),
+        )
+
+    async def _concerns(self, at: datetime) -> Sequence[Concern]:
+        waiting = await self._statistics.waiting(self._tenant)
+        troubles = await self._statistics.troubles(self._tenant, last_days(at, _WEEK))
+        parts = await self._check_parts()
+        return [
+            *_case_concerns(waiting, at),
+            *_component_concerns(parts),
+            *_delivery_concerns(troubles),
+        ]
+
+
+def _case_concerns(waiting: WaitingCases, at: datetime) -> Iterator[Concern]:
+    if waiting.unclaimed and waiting.since is not None:
+        wait = "waits" if waiting.unclaimed == 1 else "wait"
+        age = duration(max(0.0, (at - waiting.since).total_seconds()))
+        oldest = f"for {age}" if waiting.unclaimed == 1 else f"the oldest for {age}"
+        text = f"{plural(waiting.unclaimed, 'question')} {wait} for a person, {oldest}."
+        yield Concern(text, "/board/escalations", "See what waits")
+
+
+def _component_concerns(parts: Sequence[ComponentStatus]) -> Iterator[Concern]:
+    for part in parts:
+        if part.state == "failed":
+            yield Concern(f"{part.name} is broken: {part.detail}", "/board/parts", "See the cure")
+        elif part.state == "paused":
+            yield Concern(f"Answering is {part.detail}", "/board/parts", "See how to resume")
+        elif part.state == "limited" and part.name != _LIMITS:
+            text = f"{part.name} does not work as it should; {part.detail}"
+            yield Concern(text, "/board/parts", "See the parts", urgent=False)
+        elif part.state == "limited":
+            text = f"A limit is reached; {part.detail}"
+            yield Concern(text, "/board/parts", "See the limits", urgent=False)
+
+
+def _delivery_concerns(troubles: DeliveryFailures) -> Iterator[Concern]:
+    if troubles.answers:
+        text = f"{plural(troubles.answers, 'answer')} could not be delivered in the last 7 days."
+        yield Concern(text, "/board/questions", "Look among the questions", urgent=False)
+    if troubles.news:
+        news = plural(troubles.news, "message about an escalation", "messages about escalations")
+        text = f"{news} did not reach the asker in the last 7 days."
+        yield Concern(text, "/board/escalations", "See the escalations", urgent=False)

@@ -1,0 +1,334 @@
+"""Lists over the record: questions, answers whose sources have changed, and feedback.
+
+Pages are not named in the list of stale answers, for not all who see it may know of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, Protocol
+
+import structlog
+from aiohttp import web
+
+from bot.answering.asker_identity import Reader
+from bot.answering.visibility import ReadablePassages, visibility_in
+from bot.domain.person_requests import person_request_below
+from bot.domain.record_search import (
+    AskedQuestion,
+    Cursor,
+    FeedbackCounts,
+    QuestionQuery,
+    Searches,
+    decode_cursor,
+)
+from bot.domain.types import Feedback, Interaction, InteractionId, Reply, Thread
+from bot.escalations.ports import Cases
+from bot.escalations.quote_check import CitedQuote, HoldsPages, QuoteCheck, QuoteState
+from bot.web.auth.identity import principals_of, require_role, role_of
+from bot.web.board import labels, layout
+from bot.web.board.layout import (
+    SPANS,
+    FilterForm,
+    feedback_query,
+    question_query,
+    render_page,
+    span_choices,
+)
+from bot.web.board.question_view import record_view
+from rag.errors import RagError
+
+
+class InteractionRecord(Protocol):
+    """What was asked and what hangs on it. Raises bot.domain.errors.StoreUnavailable."""
+
+    async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
+
+    async def feedback(self, interaction_id: InteractionId) -> Sequence[Feedback]: ...
+
+    async def in_thread(
+        self, thread: Thread, limit: int, before: int | None = None
+    ) -> Sequence[Interaction]:
+        """Return the last interactions of a thread, or those before a number, oldest first."""
+        ...
+
+
+QUESTIONS_PATH = "/board/questions"
+EARLIER_EXCHANGES = 5
+"""Exchanges before a question that its record shows."""
+
+_QUESTION_FIELDS = (
+    "words",
+    "kind",
+    "intent",
+    "platform",
+    "person",
+    "vote",
+    "since",
+    "until",
+    "least",
+    "most",
+)
+
+
+class QuestionsPage:
+    """Handlers of the search and of one record."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        searches: Searches,
+        record: InteractionRecord,
+        cases: Cases,
+        readable: ReadablePassages,
+    ) -> None:
+        self._tenant = tenant
+        self._searches = searches
+        self._record = record
+        self._cases = cases
+        self._readable = readable
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get(QUESTIONS_PATH, self.search)
+        app.router.add_get(f"{QUESTIONS_PATH}/{{id}}", self.one)
+
+    async def search(self, request: web.Request) -> web.Response:
+        """List what was asked, newest first, narrowed by the form's fields."""
+        require_role(request, "expert")
+        fields = FilterForm(request.query)
+        query = question_query(fields)
+        after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
+        found = await self._searches.questions(
+            self._tenant, query, limit=layout.PAGE_SIZE, after=after
+        )
+        kept = {name: fields.text(name) for name in _QUESTION_FIELDS}
+        context: Mapping[str, object] = {
+            "found": found,
+            "fields": kept,
+            "troubles": fields.troubles,
+            "narrowed": any(kept.values()),
+            "first": layout.list_link(QUESTIONS_PATH, kept) if after is not None else "",
+            "more": layout.next_link(QUESTIONS_PATH, kept, found.next),
+            "intents": [(each.value, name) for each, name in labels.INTENTS.items()],
+            "words": labels,
+        }
+        return render_page(request, "board/questions.html", context)
+
+    async def one(self, request: web.Request) -> web.Response:
+        """Show one whole record, but for pages that its reader may not read."""
+        require_role(request, "expert")
+        asked = await self._asked(request.match_info["id"])
+        below = person_request_below(asked.message)
+        case = await self._cases.get(self._tenant, asked.id)
+        case = case or await self._cases.get(self._tenant, below)
+        thread = asked.message.thread
+        earlier = await self._record.in_thread(thread, EARLIER_EXCHANGES, asked.number)
+        reader = Reader(await principals_of(request, self._tenant))
+        seen = await visibility_in(self._readable, self._tenant, (asked, *earlier), reader)
+        view = record_view(
+            asked,
+            seen,
+            earlier=earlier,
+            feedback=await self._record.feedback(asked.id),
+            scored=role_of(request) == "admin",
+        )
+        context = {"record": view, "case": case, "words": labels}
+        return render_page(request, "board/question.html", context)
+
+    async def _asked(self, given: str) -> Interaction:
+        found = await self._record.get(InteractionId(given))
+        if found is None or found.message.thread.tenant != self._tenant:
+            raise web.HTTPNotFound(text="There is no such question, or it is no longer kept.")
+        return found
+
+
+STALE_ANSWERS_PATH = "/board/questions/changed"
+MAX_CHECKED = 500
+"""So many answers are looked at for one view."""
+
+_BATCH = 50
+_DEFAULT_DAYS = 30
+_INDEX_UNAVAILABLE = "The index can't be read right now, so nothing can be said of what changed."
+_Staleness = Literal["changed", "restricted", "gone"]
+_STALENESS_TEXTS: Mapping[_Staleness, str] = {
+    "gone": "The page is gone",
+    "restricted": "Not everyone may read the page any more",
+    "changed": "The page no longer says what was quoted",
+}
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StaleAnswer:
+    """A question whose answer rests on what is gone; ``why`` says in words what became of it."""
+
+    asked: AskedQuestion
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckedAnswers:
+    changed: Sequence[StaleAnswer]
+    looked_at: int
+    next: Cursor | None
+
+
+class StaleAnswersPage:
+    """Handlers of the list; pages are not named, for not all who see it may know of them.
+
+    Args:
+        tenant: Whose record.
+        searches: Finds answers.
+        record: The answers themselves.
+        index: Where the pages are.
+        clock: The time.
+        most: So many answers are looked at for one view.
+    """
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        searches: Searches,
+        record: InteractionRecord,
+        index: HoldsPages,
+        clock: Callable[[], datetime],
+        most: int = MAX_CHECKED,
+    ) -> None:
+        self._tenant = tenant
+        self._searches = searches
+        self._record = record
+        self._index = index
+        self._clock = clock
+        self._most = most
+
+    def mount(self, app: web.Application) -> None:
+        """Add the route; it comes before those of single questions."""
+        app.router.add_get(STALE_ANSWERS_PATH, self.page)
+
+    async def page(self, request: web.Request) -> web.Response:
+        """List them, newest first, of the days that are chosen."""
+        require_role(request, "expert")
+        days = _days_asked_for(request)
+        after = decode_cursor(request.query.get("after", ""), parts=1, numbered=True)
+        check = QuoteCheck(self._index, self._tenant, await principals_of(request, self._tenant))
+        trouble, found = "", _CheckedAnswers((), 0, None)
+        try:
+            found = await self._look(check, self._clock() - timedelta(days=days), after)
+        except RagError as error:
+            log.warning("board.index_unavailable", why=str(error))
+            trouble = _INDEX_UNAVAILABLE
+        kept = {"days": str(days)}
+        context: Mapping[str, object] = {
+            "found": found,
+            "trouble": trouble,
+            "spans": span_choices(days, STALE_ANSWERS_PATH),
+            "first": layout.list_link(STALE_ANSWERS_PATH, kept) if after is not None else "",
+            "more": layout.next_link(STALE_ANSWERS_PATH, kept, found.next),
+            "words": labels,
+        }
+        return render_page(request, "board/changed.html", context)
+
+    async def _look(
+        self, check: QuoteCheck, since: datetime, after: Cursor | None
+    ) -> _CheckedAnswers:
+        """Look at answers until a page is full, or at as many as one view may."""
+        changed: list[StaleAnswer] = []
+        looked_at, place = 0, after
+        query = QuestionQuery(answer_type="RAG", since=since)
+        while True:
+            limit = min(_BATCH, self._most - looked_at)
+            listed = await self._searches.questions(self._tenant, query, limit=limit, after=place)
+            changed += await self._changed(check, listed.items)
+            looked_at, place = looked_at + len(listed.items), listed.next
+            # A search that found nothing so far has done its share, too.
+            spent = looked_at >= self._most or not listed.items
+            if place is None or spent or len(changed) >= layout.PAGE_SIZE:
+                return _CheckedAnswers(changed, looked_at, place)
+
+    async def _changed(
+        self, check: QuoteCheck, asked: Sequence[AskedQuestion]
+    ) -> Sequence[StaleAnswer]:
+        quoted = {each: _quotes_of(await self._record.get(each.id)) for each in asked}
+        fates = await check.fates({one for every in quoted.values() for one in every})
+        told = {
+            each: _staleness_texts([fates[one] for one in every]) for each, every in quoted.items()
+        }
+        return [StaleAnswer(each, why) for each, why in told.items() if why]
+
+
+def _quotes_of(asked: Interaction | None) -> Sequence[CitedQuote]:
+    """Return what an answer cites."""
+    if asked is None or asked.outcome is None or not isinstance(asked.outcome.response, Reply):
+        return ()
+    public = not asked.message.private
+    return [
+        CitedQuote(each.space, each.page_id, each.chunk_id, each.quote, public)
+        for each in asked.outcome.response.sources
+    ]
+
+
+def _staleness_texts(fates: Sequence[QuoteState]) -> tuple[str, ...]:
+    return tuple(why for bad, why in _STALENESS_TEXTS.items() if bad in fates)
+
+
+def _days_asked_for(request: web.Request) -> int:
+    asked = request.query.get("days", "")
+    return next((days for days in SPANS if str(days) == asked), _DEFAULT_DAYS)
+
+
+FEEDBACK_PATH = "/board/feedback"
+FEEDBACK_SPAN = timedelta(days=30)
+"""What the counts are of."""
+
+_FEEDBACK_FIELDS = ("vote", "reason", "commented")
+
+
+class FeedbackPage:
+    """Handler of the list of judgements."""
+
+    def __init__(self, *, tenant: str, searches: Searches, clock: Callable[[], datetime]) -> None:
+        self._tenant = tenant
+        self._searches = searches
+        self._clock = clock
+
+    def mount(self, app: web.Application) -> None:
+        """Add the route."""
+        app.router.add_get(FEEDBACK_PATH, self.show)
+
+    async def show(self, request: web.Request) -> web.Response:
+        """List judgements, narrowed by the address, with the counts of the last days."""
+        require_role(request, "expert")
+        fields = FilterForm(request.query)
+        after = decode_cursor(request.query.get("after", ""), parts=2)
+        found = await self._searches.feedback(
+            self._tenant, feedback_query(fields), limit=layout.PAGE_SIZE, after=after
+        )
+        counts = await self._searches.feedback_counts(self._tenant, self._clock() - FEEDBACK_SPAN)
+        kept = {name: fields.text(name) for name in _FEEDBACK_FIELDS}
+        context = {
+            "found": found,
+            "counts": counts,
+            "reasons": by_reason(counts),
+            "days": FEEDBACK_SPAN.days,
+            "fields": kept,
+            "narrowed": any(kept.values()),
+            "first": layout.list_link(FEEDBACK_PATH, kept) if after is not None else "",
+            "more": layout.next_link(FEEDBACK_PATH, kept, found.next),
+            "words": labels,
+        }
+        return render_page(request, "board/feedback.html", context)
+
+
+def by_reason(counts: FeedbackCounts) -> tuple[tuple[str, str, int], ...]:
+    """Return reason, its words and how often it was given, the most frequent first."""
+    given = sorted(counts.reasons.items(), key=lambda each: (-each[1], each[0]))
+    return tuple(
+        (reason, labels.judged(reason) if reason else "No reason given", count)
+        for reason, count in given
+    )

@@ -1,0 +1,136 @@
+"""Mount the board's pages: those for work on questions, and those that show the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from aiohttp import web
+from pydantic_settings import BaseSettings
+
+from bot.answering.visibility import ReadablePassages
+from bot.domain.record_reports import Statistics, SumsUsage
+from bot.domain.record_search import Searches
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import SettingOrigin
+from bot.escalations.ports import Cases
+from bot.escalations.quote_check import HoldsPages
+from bot.web.board import health, overview, usage
+from bot.web.board import settings as setting
+from bot.web.board.case_actions import CasePage, CaseworkPort, OriginLookup
+from bot.web.board.escalations import EscalationsPage
+from bot.web.board.overview import CheckParts
+from bot.web.board.record_lists import (
+    FeedbackPage,
+    InteractionRecord,
+    QuestionsPage,
+    StaleAnswersPage,
+)
+from bot.web.board.settings import AuditLog, ChannelPolicies, Pauses
+
+
+def utc_now() -> datetime:
+    """Return the present moment."""
+    return datetime.now(UTC)
+
+
+def mount_work_pages(
+    app: web.Application,
+    *,
+    tenant: str,
+    works: CaseworkPort,
+    cases: Cases,
+    searches: Searches,
+    record: InteractionRecord,
+    readable: ReadablePassages,
+    index: HoldsPages,
+    origins: OriginLookup,
+    patience: timedelta,
+    clock: Callable[[], datetime] = utc_now,
+) -> None:
+    """Add the pages, after the frame.
+
+    Args:
+        app: what they are added to.
+        tenant: whose record.
+        works: acts on cases and shows them.
+        cases: the cases themselves.
+        searches: finds questions, judgements and counts.
+        record: what was asked and what hangs on it.
+        readable: what may be read of what was found.
+        index: where pages are, to look whether they still say what was quoted.
+        origins: where a question can be opened on its platform.
+        patience: how long a case may wait before its age is shown as too long; zero: for ever.
+        clock: the time.
+    """
+    EscalationsPage(
+        tenant=tenant, cases=cases, searches=searches, patience=patience, clock=clock
+    ).mount(app)
+    CasePage(
+        tenant=tenant, works=works, cases=cases, origins=origins, patience=patience, clock=clock
+    ).mount(app)
+    StaleAnswersPage(
+        tenant=tenant, searches=searches, record=record, index=index, clock=clock
+    ).mount(app)
+    QuestionsPage(
+        tenant=tenant, searches=searches, record=record, cases=cases, readable=readable
+    ).mount(app)
+    FeedbackPage(tenant=tenant, searches=searches, clock=clock).mount(app)
+
+
+class StateRecord(Protocol):
+    """What these pages read of the record."""
+
+    @property
+    def statistics(self) -> Statistics: ...
+
+    @property
+    def usage(self) -> SumsUsage: ...
+
+    @property
+    def pauses(self) -> Pauses: ...
+
+    @property
+    def audits(self) -> AuditLog: ...
+
+    @property
+    def policies(self) -> ChannelPolicies: ...
+
+
+def mount_state_pages(
+    app: web.Application,
+    *,
+    record: StateRecord,
+    settings: Settings,
+    sources: Mapping[str, SettingOrigin],
+    check_parts: CheckParts,
+    platforms: Sequence[object],
+    further: Sequence[BaseSettings] = (),
+) -> None:
+    """Add the routes; the board's frame must be mounted.
+
+    ``further`` are settings of what this server works with.
+    """
+    tenant, router = settings.tenant, app.router
+    glance = overview.OverviewPage(
+        statistics=record.statistics, usage=record.usage, check_parts=check_parts, tenant=tenant
+    )
+    router.add_get(overview.PATH, glance.page)
+    spent = usage.UsagePage(usage=record.usage, tenant=tenant)
+    router.add_get(usage.PATH, spent.page)
+    router.add_get(usage.CSV_PATH, spent.csv)
+    seen = health.HealthPage(check_parts=check_parts, platforms=platforms, settings=settings)
+    router.add_get(health.PATH, seen.page)
+    router.add_post(health.PATH, seen.check)
+    shown = setting.SettingsPage(
+        settings=settings,
+        sources=sources,
+        pauses=record.pauses,
+        acts=record.audits,
+        policies=record.policies,
+        further=further,
+    )
+    router.add_get(setting.PATH, shown.page)
+    router.add_post(f"{setting.PATH}/pause", shown.pause)
+    router.add_post(f"{setting.PATH}/resume", shown.resume)

@@ -1,0 +1,238 @@
+"""Every setting with its meaning, value and source; the pause; and the log of admins' acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, get_args
+
+from aiohttp import web
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
+
+from bot.chat.commands.channel_settings import audited_policy_in_words, policy_in_words
+from bot.domain.cases import Act
+from bot.domain.record_reports import AuditRecord, PolicyRecord
+from bot.domain.settings import Settings
+from bot.domain.settings_reference import SettingOrigin, variable
+from bot.domain.types import Person
+from bot.domain.usage import Pause
+from bot.domain.users import short_actor_name
+from bot.observability.request_log import mask_credentials
+from bot.web.auth.demo import display_names
+from bot.web.auth.identity import require_role
+from bot.web.board.layout import render_page
+
+PATH = "/board/settings"
+MAX_REASON_LENGTH = 300
+ACTS_SHOWN = 50
+
+_SOURCES: Mapping[SettingOrigin, str] = {
+    "environment": "environment",
+    ".env": ".env",
+    "command": "the command that started this server",
+    "default": "default",
+}
+
+
+class Pauses(Protocol):
+    """The pause of a tenant. Raises bot.domain.errors.StoreUnavailable."""
+
+    async def pause(self, tenant: str, reason: str, by: str) -> Pause: ...
+
+    async def resume(self, tenant: str, by: str) -> bool: ...
+
+    async def current(self, tenant: str) -> Pause | None: ...
+
+
+class AuditLog(Protocol):
+    """What admins did. Raises bot.domain.errors.StoreUnavailable."""
+
+    async def newest(
+        self, tenant: str, limit: int, before: int | None = None
+    ) -> Sequence[AuditRecord]: ...
+
+
+class ChannelPolicies(Protocol):
+    """What single channels allow. Raises bot.domain.errors.StoreUnavailable."""
+
+    async def all(self, tenant: str) -> Sequence[PolicyRecord]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelView:
+    """A channel that has a policy of its own; ``policy`` is every field with what holds."""
+
+    channel: str
+    policy: Sequence[tuple[str, str]]
+    who: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SettingView:
+    """One setting as it is shown; of a secret only whether it is set."""
+
+    variable: str
+    meaning: str
+    value: str
+    source: str
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ActView:
+    """One act as it is shown; ``case`` is the address of the escalation it was on, or ""."""
+
+    at: datetime
+    actor: str
+    who: str
+    act: str
+    subject: str
+    detail: str
+    case: str
+
+
+class SettingsPage:
+    """Shows the settings, pauses and resumes. ``sources`` says where each field comes from.
+
+    ``further`` are the settings of what this server works with, shown after its own.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        sources: Mapping[str, SettingOrigin],
+        pauses: Pauses,
+        acts: AuditLog,
+        policies: ChannelPolicies,
+        further: Sequence[BaseSettings] = (),
+    ) -> None:
+        self._settings = settings
+        self._further = further
+        self._sources = sources
+        self._pauses = pauses
+        self._acts = acts
+        self._policies = policies
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show the settings, and the acts before the one that the address names."""
+        require_role(request, "admin")
+        return await self._shown(request)
+
+    async def pause(self, request: web.Request) -> web.Response:
+        """Stop answering, for a reason that everyone who asks is told."""
+        person = require_role(request, "admin")
+        reason = " ".join(str((await request.post()).get("reason", "")).split())
+        wrong = _reason_error(reason)
+        if wrong:
+            return await self._shown(request, status=422, wrong=wrong, reason=reason)
+        await self._pauses.pause(self._settings.tenant, reason, _audit_actor(person))
+        raise web.HTTPSeeOther(PATH)
+
+    async def resume(self, request: web.Request) -> web.Response:
+        """Answer again; what is not paused stays as it is."""
+        person = require_role(request, "admin")
+        await self._pauses.resume(self._settings.tenant, _audit_actor(person))
+        raise web.HTTPSeeOther(PATH)
+
+    async def _shown(
+        self, request: web.Request, *, status: int = 200, wrong: str = "", reason: str = ""
+    ) -> web.Response:
+        names = display_names(request)
+        views = setting_views((self._settings, *self._further), self._sources)
+        acts = await self._acts.newest(self._settings.tenant, ACTS_SHOWN + 1, _before(request))
+        paused = await self._pauses.current(self._settings.tenant)
+        channels = await self._policies.all(self._settings.tenant)
+        context = {
+            "own": [each for each in views if each.own],
+            "defaults": [each for each in views if not each.own],
+            "channels": [_channel(each, names) for each in channels],
+            "paused": paused,
+            "paused_by": short_actor_name(paused.by, names) if paused else "",
+            "longest": MAX_REASON_LENGTH,
+            "wrong": wrong,
+            "reason": reason,
+            "acts": [_act(each, names) for each in acts[:ACTS_SHOWN]],
+            "older": acts[ACTS_SHOWN - 1].number if len(acts) > ACTS_SHOWN else None,
+        }
+        response = render_page(request, "board/settings.html", context, role="admin")
+        response.set_status(status)
+        return response
+
+
+def setting_views(
+    read: Sequence[BaseSettings], sources: Mapping[str, SettingOrigin]
+) -> Sequence[SettingView]:
+    """Return every setting once, in its order, without a secret's value."""
+    views: dict[str, SettingView] = {}
+    for settings in read:
+        for name, field in type(settings).model_fields.items():
+            view = _view(name, field, getattr(settings, name), sources.get(name))
+            views.setdefault(view.variable, view)
+    return list(views.values())
+
+
+def _view(name: str, field: FieldInfo, value: object, source: SettingOrigin | None) -> SettingView:
+    return SettingView(
+        variable=variable(name, field),
+        meaning=field.description or "",
+        value=_shown_value(value, field),
+        source="not known" if source is None else _SOURCES[source],
+        own=source != "default",
+    )
+
+
+def _shown_value(value: object, field: FieldInfo) -> str:
+    if isinstance(value, SecretStr) or "SecretStr" in str(field.annotation):
+        return "not set" if value is None else "set"
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return str(value).lower()
+        case tuple() | frozenset():
+            return ", ".join(sorted(map(str, value))) or "none"
+        case _:
+            # An address may carry a password.
+            return mask_credentials(str(value))
+
+
+def _channel(kept: PolicyRecord, names: Mapping[str, str]) -> ChannelView:
+    who = short_actor_name(kept.changed_by, names)
+    return ChannelView(kept.channel, policy_in_words(kept.policy), who, kept.changed_at)
+
+
+def _act(record: AuditRecord, names: Mapping[str, str]) -> ActView:
+    case = f"/board/escalations/{record.subject}" if record.act in get_args(Act) else ""
+    return ActView(
+        at=record.at,
+        actor=record.actor,
+        who=record.name or short_actor_name(record.actor, names),
+        act=record.act.replace("_", " "),
+        subject=record.subject,
+        detail=audited_policy_in_words(record.detail)
+        if record.act == "set policy"
+        else record.detail,
+        case=case,
+    )
+
+
+def _reason_error(reason: str) -> str:
+    if not reason:
+        return "Say why: whoever asks meanwhile is told the reason."
+    if len(reason) > MAX_REASON_LENGTH:
+        return f"That is {len(reason):,} characters; say it in at most {MAX_REASON_LENGTH:,}."
+    return ""
+
+
+def _audit_actor(person: Person) -> str:
+    return f"board:{person.name or person.email or person.id}"
+
+
+def _before(request: web.Request) -> int | None:
+    asked = request.query.get("before", "")
+    return int(asked) if asked.isdecimal() and len(asked) < len(str(2**63)) else None

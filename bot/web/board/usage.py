@@ -1,0 +1,156 @@
+"""Model calls and their cost by day, model, channel or person; also as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal
+
+from aiohttp import web
+
+from bot.domain.record_reports import SumsUsage, UsageSum, days_in, last_days
+from bot.web.auth.identity import require_role
+from bot.web.board.figures import Chart, Series, count, plural, stacked, usd
+from bot.web.board.layout import Choice, days_asked_for, render_page, span_choices, utc_now
+from bot.web.board.overview import cost_chart, sums_by_day
+
+PATH = "/board/usage"
+CSV_PATH = "/board/usage.csv"
+MAX_ROWS = 100
+
+Dimension = Literal["day", "model", "channel", "person"]
+DIMENSIONS: tuple[Dimension, ...] = ("day", "model", "channel", "person")
+_CSV_COLUMNS = ("calls", "input_tokens", "output_tokens", "cost_usd", "unpriced_calls")
+_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table, as it is shown."""
+
+    key: str
+    calls: str
+    input_tokens: str
+    output_tokens: str
+    cost: str
+    unpriced: str
+
+
+class UsagePage:
+    """Shows sums of calls; holds no state of its own."""
+
+    def __init__(
+        self, *, usage: SumsUsage, tenant: str, clock: Callable[[], datetime] = utc_now
+    ) -> None:
+        self._usage = usage
+        self._tenant = tenant
+        self._clock = clock
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show some days, summed by what the address says."""
+        require_role(request, "expert")
+        days, by = days_asked_for(request), _dimension(request)
+        span = last_days(self._clock(), days)
+        per_day = await self._usage.sums(span, "day", self._tenant)
+        sums = per_day if by == "day" else await self._usage.sums(span, by, self._tenant)
+        shown = sums[-MAX_ROWS:] if by == "day" else sums[:MAX_ROWS]
+        context = {
+            "spans": span_choices(days, PATH, f"&by={by}"),
+            "dimensions": [
+                Choice(f"By {each}", _href(days, each), each == by) for each in DIMENSIONS
+            ],
+            "by": by,
+            "words": _summary(days, per_day),
+            "charts": _charts(days_in(span), per_day) if per_day else (),
+            "rows": [_row(each, by) for each in shown],
+            "left_out": len(sums) - len(shown),
+            "csv": f"{CSV_PATH}?days={days}&by={by}",
+        }
+        return render_page(request, "board/usage.html", context)
+
+    async def csv(self, request: web.Request) -> web.Response:
+        """Send all rows of the same sums as a file."""
+        require_role(request, "expert")
+        days, by = days_asked_for(request), _dimension(request)
+        at = self._clock()
+        sums = await self._usage.sums(last_days(at, days), by, self._tenant)
+        name = f"frontdesk-usage-by-{by}-{days}-days-to-{at:%Y-%m-%d}.csv"
+        return web.Response(
+            body=_csv_table(by, sums).encode("utf-8-sig"),
+            content_type="text/csv",
+            charset="utf-8",
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
+
+
+def _dimension(request: web.Request) -> Dimension:
+    asked = request.query.get("by", "")
+    return next((each for each in DIMENSIONS if each == asked), DIMENSIONS[0])
+
+
+def _href(days: int, by: Dimension) -> str:
+    return f"{PATH}?days={days}&by={by}"
+
+
+def _summary(days: int, sums: Sequence[UsageSum]) -> str:
+    calls, unpriced = sum(s.calls for s in sums), sum(s.unpriced_calls for s in sums)
+    if not calls:
+        return f"No model was asked in the last {days} days."
+    tokens = sum(s.input_tokens + s.output_tokens for s in sums)
+    cost = usd(sum(s.cost_usd for s in sums))
+    said = f"In the last {days} days: {plural(calls, 'call')}, {plural(tokens, 'token')}, {cost}."
+    if not unpriced:
+        return said
+    if unpriced == calls:
+        return f"{said} The price of none of them is known, so what they cost is not in it."
+    short = f"{plural(unpriced, 'call')} {'has' if unpriced == 1 else 'have'} no known price"
+    return f"{said} {short}, so the true cost is higher."
+
+
+def _charts(days: Sequence[date], sums: Sequence[UsageSum]) -> Sequence[Chart]:
+    each = sums_by_day(days, sums)
+    read = Series("In", "tone-answered", tuple(s.input_tokens for s in each))
+    written = Series("Out", "tone-clarified", tuple(s.output_tokens for s in each))
+    tokens = sum(read.values) + sum(written.values)
+    summary = f"{count(tokens)} tokens, in and out together."
+    return [
+        stacked("Tokens by day", summary, days, [read, written], mark=_thousands),
+        cost_chart(days, each),
+    ]
+
+
+def _thousands(tokens: float) -> str:
+    """Write a number of tokens short enough for an axis."""
+    for size, sign in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            return f"{tokens / size:.1f}".removesuffix(".0") + sign
+    return count(tokens)
+
+
+def _row(of: UsageSum, by: Dimension) -> Row:
+    return Row(
+        key=of.key or f"({by} forgotten)",
+        calls=count(of.calls),
+        input_tokens=count(of.input_tokens),
+        output_tokens=count(of.output_tokens),
+        cost=usd(of.cost_usd) if of.unpriced_calls < of.calls else "not known",
+        unpriced=count(of.unpriced_calls) if of.unpriced_calls else "",
+    )
+
+
+def _csv_table(by: Dimension, sums: Sequence[UsageSum]) -> str:
+    written = io.StringIO()
+    rows = csv.writer(written)
+    rows.writerow((by, *_CSV_COLUMNS))
+    for each in sums:
+        figures = each.calls, each.input_tokens, each.output_tokens
+        rows.writerow((_csv_text(each.key), *figures, f"{each.cost_usd:.6f}", each.unpriced_calls))
+    return written.getvalue()
+
+
+def _csv_text(key: str) -> str:
+    """Keep a spreadsheet from taking a name for a formula."""
+    return f"'{key}" if key.startswith(_FORMULA_PREFIXES) else key

@@ -1,0 +1,325 @@
+"""Exchanges as the page shows them: words, sources, feedback, and what can be done next; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import compress
+from urllib.parse import quote, urlencode
+
+from markupsafe import Markup
+
+from bot.answering.explanations.steps import title_of
+from bot.answering.reply_text import QUOTES_INTRO, UNSURE_INTRO
+from bot.answering.visibility import Visibility
+from bot.chat.votes import can_be_rated
+from bot.domain.feedback import REASONS, Reason
+from bot.domain.outcomes import confidence_level
+from bot.domain.text.formatting import counted, freshness, superseded_warnings
+from bot.domain.text.source_links import QUOTE_MARK, quotes_of
+from bot.domain.types import (
+    Activity,
+    Clarification,
+    Escalation,
+    Feedback,
+    Interaction,
+    Outcome,
+    Reply,
+    Response,
+    Source,
+    Stage,
+)
+from bot.web.chat.case_card import CaseCard
+from bot.web.pages.safe_html import answer_html, quote_html
+
+REASON_LABELS: Mapping[Reason, str] = {
+    "wrong": "Wrong",
+    "outdated": "Outdated",
+    "incomplete": "Incomplete",
+    "off_topic": "Didn't understand me",
+    "unclear": "Hard to follow",
+    "other": "Other",
+}
+"""Every reason that may be given, in the order in which they are offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonView:
+    """One reason to choose; ``value`` is what is kept."""
+
+    value: str
+    label: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackView:
+    """``thumb`` is empty until one is given; ``told`` says that a reason was given with it."""
+
+    thumb: str = ""
+    reasons: tuple[ReasonView, ...] = ()
+    comment: str = ""
+    told: bool = False
+    said: str = ""
+
+
+def feedback_view(given: Feedback | None) -> FeedbackView:
+    """Return what the page shows of what somebody said, or of nothing said yet."""
+    if given is None:
+        return FeedbackView()
+    if given.vote == "up":
+        return FeedbackView("up")
+    reason = next((each for each in REASONS if each == given.reason), None)
+    said = REASON_LABELS[reason] if reason else ""
+    return FeedbackView(
+        thumb="down",
+        reasons=tuple(
+            ReasonView(value, label, value == reason) for value, label in REASON_LABELS.items()
+        ),
+        comment=given.comment or "",
+        told=bool(said or given.comment),
+        said=said,
+    )
+
+
+_STAGE_TEXTS: Mapping[Stage, str] = {
+    Stage.RECEIVED: "Got it \u2026",
+    Stage.ROUTING: "Reading your question \u2026",
+    Stage.SEARCHING: "Searching the wiki \u2026",
+    Stage.READING: "Reading what was found \u2026",
+    Stage.CHECKING: "Checking the sources \u2026",
+    Stage.DONE: "Almost there \u2026",
+    Stage.FAILED: "This did not work \u2026",
+}
+_HEADINGS = {"found": "From the wiki", "answer": "Answer", "generic": ""}
+_WITHDRAWN = "This question was withdrawn."
+_GIVEN_UP = "This did not work. Please ask again."
+_LONG_QUESTION = 600
+_MAX_LABEL = 90
+_MAX_QUOTE_IN_A_LINK = 600
+_MAX_QUOTES_IN_A_LINK = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A source as listed; ``href`` is empty where there is no page to open.
+
+    ``age`` says when and by whom it was changed, as far as that is known.
+    """
+
+    title: str
+    section: str
+    document_page: int | None
+    quote: Markup
+    href: str
+    age: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeView:
+    """One question and its answer; ``label`` names it to those who cannot see it."""
+
+    id: str
+    question: str
+    label: str
+    long: bool
+    working: bool
+    withdrawn: bool = False
+    step: str = ""
+    stage: str = ""
+    tone: str = ""
+    level: str = ""
+    heading: str = ""
+    html: Markup = field(default_factory=Markup)
+    options: tuple[str, ...] = ()
+    sources: tuple[SourceView, ...] = ()
+    numbered: bool = False
+    sources_label: str = ""
+    warnings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    rateable: bool = False
+    can_ask_person: bool = False
+    why_label: str = ""
+    votes: FeedbackView = field(default_factory=FeedbackView)
+    case: CaseCard | None = None
+
+
+def stage_text(activity: Activity) -> str:
+    """Return what is shown while a question is worked on."""
+    if activity.stage is Stage.READING and activity.pages:
+        return f"Reading {counted(activity.pages, 'page')} \u2026"
+    return _STAGE_TEXTS[activity.stage]
+
+
+def exchange_view(
+    interaction: Interaction,
+    seen: Visibility,
+    *,
+    activity: Activity | None = None,
+    given: Feedback | None = None,
+) -> ExchangeView:
+    """Return what the page shows of an interaction, finished or not, to who may see so much."""
+    withdrawn = interaction.withdrawn
+    if interaction.outcome is not None and not withdrawn:
+        view = _answered_view(interaction, interaction.outcome, feedback_view(given))
+        return _without_closed_pages(view, interaction, interaction.outcome, seen)
+    working = interaction.status == "working"
+    now = activity or Activity(Stage.RECEIVED)
+    question = interaction.message.text
+    given_up = _GIVEN_UP if interaction.status == "failed" else _WITHDRAWN
+    return ExchangeView(
+        id=interaction.id,
+        question=question,
+        label=_WITHDRAWN if withdrawn else _label(question),
+        long=len(question) > _LONG_QUESTION,
+        working=working,
+        withdrawn=withdrawn,
+        step=now.stage.value,
+        stage=stage_text(now),
+        html=Markup() if working else answer_html(given_up, interaction.id, 0),
+    )
+
+
+def _answered_view(interaction: Interaction, outcome: Outcome, votes: FeedbackView) -> ExchangeView:
+    response = outcome.response
+    shown = _sources(response)
+    cited = isinstance(response, Reply)
+    question = interaction.message.text
+    return ExchangeView(
+        id=interaction.id,
+        question=question,
+        label=_label(question),
+        long=len(question) > _LONG_QUESTION,
+        working=False,
+        tone=_tone(response),
+        level=confidence_level(outcome) or "",
+        heading=_heading(response),
+        html=answer_html(_text(response), interaction.id, len(shown) if cited else 0),
+        options=response.options if isinstance(response, Clarification) else (),
+        sources=_source_views(response, shown),
+        numbered=cited,
+        sources_label=_sources_label(response, shown),
+        warnings=superseded_warnings(shown) if cited else (),
+        remarks=outcome.remarks,
+        rateable=can_be_rated(outcome),
+        can_ask_person=_can_ask_person(response),
+        why_label=title_of(outcome),
+        votes=votes,
+    )
+
+
+def _without_closed_pages(
+    view: ExchangeView, interaction: Interaction, outcome: Outcome, seen: Visibility
+) -> ExchangeView:
+    """Leave out what comes from pages that the asker may not read any more."""
+    asked = seen.asked(interaction)
+    if asked is None:
+        view = replace(view, question=seen.why_closed, label=seen.why_closed, long=False)
+    if not seen.tells(interaction):
+        return replace(
+            view,
+            html=answer_html(seen.why_closed, interaction.id, 0),
+            options=(),
+            sources=(),
+            warnings=(),
+            rateable=False,
+        )
+    if isinstance(outcome.response, Reply):
+        return view
+    open_ = [bool(seen.keeps([each])) for each in outcome.response.suggestions]
+    return replace(view, sources=tuple(compress(view.sources, open_)))
+
+
+def _label(question: str) -> str:
+    line = " ".join(question.split())
+    return line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026"
+
+
+def _text(response: Response) -> str:
+    """Return the words; what the heading above them says already is left out."""
+    if not isinstance(response, Reply):
+        return response.text
+    if response.confidence_level == "unsure":
+        return response.text.removeprefix(f"{UNSURE_INTRO}:").lstrip("\n")
+    return (
+        response.text.removeprefix(QUOTES_INTRO).lstrip("\n")
+        if response.tone == "found"
+        else response.text
+    )
+
+
+def _tone(response: Response) -> str:
+    match response:
+        case Reply():
+            return response.tone
+        case Clarification():
+            return "clarify"
+        case Escalation():
+            return "handed"
+
+
+def _heading(response: Response) -> str:
+    match response:
+        case Reply(confidence_level="unsure"):
+            return UNSURE_INTRO
+        case Reply():
+            return _HEADINGS[response.tone]
+        case Clarification():
+            return "One question back"
+        case Escalation(reason="asked_for_human"):
+            return "For a person"
+        case Escalation(reason="unavailable"):
+            return "Not working right now"
+        case Escalation():
+            return "No sure answer"
+
+
+def _sources(response: Response) -> tuple[Source, ...]:
+    return response.sources if isinstance(response, Reply) else response.suggestions
+
+
+def _sources_label(response: Response, shown: Sequence[Source]) -> str:
+    if not isinstance(response, Reply):
+        return "Pages that may help. I haven't confirmed that they do."
+    return "Source" if len(shown) == 1 else "Sources"
+
+
+def _can_ask_person(response: Response) -> bool:
+    match response:
+        case Reply():
+            return response.tone != "generic"
+        case Escalation():
+            return response.consent_needed
+        case Clarification():
+            return True
+
+
+def _source_views(response: Response, shown: Sequence[Source]) -> tuple[SourceView, ...]:
+    now = datetime.now(UTC)
+    return tuple(
+        _source_view(source, quotes, now)
+        for source, quotes in zip(shown, quotes_of(response), strict=True)
+    )
+
+
+def _source_view(source: Source, quotes: Sequence[str], now: datetime) -> SourceView:
+    return SourceView(
+        title=source.title,
+        section=source.section if source.section != source.title else "",
+        document_page=source.document_page,
+        quote=quote_html("\n".join(quotes)),
+        href=_href(source, quotes),
+        age=freshness(source, now),
+    )
+
+
+def _href(source: Source, quotes: Sequence[str]) -> str:
+    """Return the link to the page; our own pages open at the quote, highlighted."""
+    if source.url.startswith(("https://", "http://")):
+        return source.url
+    if not source.url.startswith("/pages/"):
+        return ""
+    exact = [("quote", each[:_MAX_QUOTE_IN_A_LINK]) for each in quotes[:_MAX_QUOTES_IN_A_LINK]]
+    marked = urlencode([("chunk", source.chunk_id), *exact], quote_via=quote)
+    return f"{source.url}?{marked}{QUOTE_MARK}"

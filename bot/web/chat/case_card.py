@@ -1,0 +1,131 @@
+"""The card of a question that went to people, as its asker sees it; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from markupsafe import Markup
+
+from bot.domain.cases import Case, CaseStep, State
+from bot.domain.types import InteractionId
+from bot.escalations.lifecycle import UNSETTLED, WAITING, display_name
+from bot.web.pages.safe_html import plain_html
+
+_HEADLINES: Mapping[State, str] = {
+    "open": "Waiting for a person",
+    "claimed": "{name} has it",
+    "answered": "{name} answered",
+    "resolved": "Closed",
+    "declined": "{name} can't take this on",
+    "reopened": "Waiting for a person again",
+}
+_CLOSE_LABELS: Mapping[State, str] = {
+    "open": "No longer needed",
+    "claimed": "No longer needed",
+    "answered": "This helped, close it",
+    "reopened": "No longer needed",
+}
+_REOPENED_FROM: frozenset[State] = frozenset({"answered", "resolved", "declined"})
+_STEP_INTO: Mapping[State, str] = {
+    "open": "open",
+    "claimed": "claim",
+    "answered": "reply",
+    "resolved": "resolve",
+    "declined": "decline",
+    "reopened": "reopen",
+}
+"""The step that brought a case into a state."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardEntry:
+    """Words of a person, or a note of what happened; ``mine`` says that the asker did it."""
+
+    name: str
+    initial: str
+    at: datetime
+    html: Markup
+    mine: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCard:
+    """Where it stands since when, what was said, and what its asker can do now."""
+
+    id: InteractionId
+    version: int
+    state: State
+    headline: str
+    since: datetime
+    pings: int = 0
+    said: tuple[CardEntry, ...] = ()
+    close: str = ""
+    can_reopen: bool = False
+    trouble: str = field(default="", compare=False)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing changes any more by itself."""
+        return self.state not in UNSETTLED
+
+
+def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
+    """Return what the page shows of a case."""
+    state = case.standing.state
+    last = _last_change(steps, state)
+    name = display_name(case.standing.owner_name) if last is None else _name(last)
+    return CaseCard(
+        id=case.interaction_id,
+        version=case.version,
+        state=state,
+        headline=_HEADLINES[state].format(name=name),
+        since=last.at if last is not None else case.changed_at,
+        pings=case.pings if state in WAITING else 0,
+        said=tuple(said for step in steps if (said := _card_entry(step)) is not None),
+        close=_CLOSE_LABELS.get(state, ""),
+        can_reopen=state in _REOPENED_FROM,
+    )
+
+
+def _last_change(steps: Sequence[CaseStep], state: State) -> CaseStep | None:
+    changed = (step for step in reversed(steps) if step.step == _STEP_INTO[state])
+    return next(changed, None)
+
+
+def _card_entry(step: CaseStep) -> CardEntry | None:
+    """Return an entry of the history as it is shown; who has it is said in the headline."""
+    match step.step:
+        case "reply":
+            return _entry_of(step)
+        case "decline":
+            return _entry_of(step) if step.text else None
+        case "reopen":
+            did = "asked again" if _is_asker(step) else "opened it again"
+            return _entry_of(step, note="" if step.text else f"{_name(step)} {did}")
+        case "resolve":
+            return _entry_of(step, note=f"{_name(step)} closed it")
+        case "open" | "claim" | "release" | "ping":
+            return None
+
+
+def _entry_of(step: CaseStep, *, note: str = "") -> CardEntry:
+    name = _name(step)
+    return CardEntry(
+        name=name,
+        initial=name[:1].upper(),
+        at=step.at,
+        html=plain_html(step.text),
+        mine=_is_asker(step),
+        note=note,
+    )
+
+
+def _name(step: CaseStep) -> str:
+    return "You" if _is_asker(step) else display_name(step.actor.name if step.actor else "")
+
+
+def _is_asker(step: CaseStep) -> bool:
+    return step.actor is not None and step.actor.role == "asker"

@@ -1,0 +1,197 @@
+"""Stream a conversation's changes to the browser as they happen (server-sent events).
+
+All state is in the record. A browser that connects, for the first time or again, gets the whole
+state, so no event can be missed and none needs an id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import structlog
+from aiohttp import web
+
+from bot.domain.errors import StoreUnavailable
+from bot.domain.record_search import InteractionGlance, Watches
+from bot.domain.types import Activity, InteractionId, Stage, Thread
+from bot.web.chat.answer_view import stage_text
+from bot.web.chat.exchanges import Exchanges, Identify
+from bot.web.problems import problem
+
+log = structlog.get_logger(__name__)
+
+MAX_STREAMS = 20
+"""Open at once for one person; a tab that is looked at has one."""
+
+MAX_WATCHED = 50
+_HEARTBEAT = b": still here\n\n"
+_HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store, no-transform",
+    "X-Accel-Buffering": "no",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PollIntervals:
+    """How often the record is looked at, in seconds; nobody waits long for what is near.
+
+    After ``longest`` a stream ends and the browser comes again, so that who may no longer see a
+    conversation stops seeing it.
+    """
+
+    working: float = 0.25
+    waiting: float = 2.0
+    answered: float = 10.0
+    heartbeat: float = 15.0
+    longest: float = 600.0
+
+    def pause(self, now: Sequence[InteractionGlance]) -> float | None:
+        """Return how long to wait before the next look; None when nothing can change."""
+        if any(each.status == "working" for each in now):
+            return self.working
+        states = {each.case_state for each in now}
+        if states & {"open", "claimed", "reopened"}:
+            return self.waiting
+        return self.answered if "answered" in states else None
+
+
+class EventStreams:
+    """Handler of the streams; it counts them, and ends them when the server stops."""
+
+    def __init__(
+        self,
+        watches: Watches,
+        exchanges: Exchanges,
+        identify: Identify,
+        tempo: PollIntervals = PollIntervals(),
+    ) -> None:
+        self._watches = watches
+        self._exchanges = exchanges
+        self._identify = identify
+        self._tempo = tempo
+        self._open: Counter[str] = Counter()
+        self._ending = asyncio.Event()
+
+    def mount(self, app: web.Application) -> None:
+        """Add the route; the streams end first when the server stops, nobody waits for them."""
+        app.router.add_get("/chat/{conversation}/events", self.events)
+        app.on_shutdown.append(self._end)
+
+    async def events(self, request: web.Request) -> web.StreamResponse:
+        """Send what changes in a conversation until nothing can."""
+        person = self._identify(request)
+        thread = self._exchanges.thread(person, request.match_info["conversation"])
+        with self._counted(person.id):
+            first = await self._watches.thread(thread, MAX_WATCHED)
+            stream = web.StreamResponse(headers=_HEADERS)
+            await stream.prepare(request)
+            try:
+                await self._tell(request, stream, thread, first)
+            except ConnectionError:
+                pass
+            except StoreUnavailable as error:
+                log.warning("live.ended", why=str(error))
+        return stream
+
+    async def _tell(
+        self,
+        request: web.Request,
+        stream: web.StreamResponse,
+        thread: Thread,
+        now: Sequence[InteractionGlance],
+    ) -> None:
+        """Look again and again, and send the difference. Raises StoreUnavailable."""
+        started = told = time.monotonic()
+        await stream.write(
+            b"".join([b"retry: 1000\n\n", *change_events({}, now), sse_event("present")])
+        )
+        while (pause := self._tempo.pause(now)) is not None:
+            await self._wait(pause)
+            if self._ending.is_set() or _is_disconnected(request):
+                return
+            before, now = now, await self._watches.thread(thread, MAX_WATCHED)
+            changed = b"".join(change_events({each.id: each for each in before}, now))
+            clock = time.monotonic()
+            if changed or clock - told >= self._tempo.heartbeat:
+                await stream.write(changed or _HEARTBEAT)
+                told = clock
+            if clock - started >= self._tempo.longest:
+                return
+        await stream.write(sse_event("idle"))
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ending.wait()
+        except TimeoutError:
+            return
+
+    async def _end(self, _: web.Application) -> None:
+        self._ending.set()
+
+    @contextmanager
+    def _counted(self, person_id: str) -> Iterator[None]:
+        if self._open[person_id] >= MAX_STREAMS:
+            raise problem(
+                429,
+                f"{MAX_STREAMS} tabs of yours are open already; this one is told less often.",
+                cure="Close some of them.",
+                headers={"Retry-After": "30"},
+            )
+        self._open[person_id] += 1
+        try:
+            yield
+        finally:
+            self._open[person_id] -= 1
+            if not self._open[person_id]:
+                del self._open[person_id]
+
+
+def change_events(
+    before: Mapping[InteractionId, InteractionGlance], now: Sequence[InteractionGlance]
+) -> Iterator[bytes]:
+    """Yield an event for each difference; ``before`` is empty for one who knows nothing yet."""
+    for glance in now:
+        old = before.get(glance.id)
+        if old == glance:
+            continue
+        if glance.status == "working":
+            if old is None or _activity(old) != _activity(glance):
+                yield _stage_event(glance)
+            continue
+        if old is None or old.status != glance.status:
+            yield sse_event("answer", id=glance.id)
+        if glance.case_state is not None and (
+            old is None or (old.case_state, old.case_version) != _case_state(glance)
+        ):
+            yield sse_event("case", id=glance.id, version=glance.case_version)
+
+
+def sse_event(name: str, **data: str | int) -> bytes:
+    """Return an event as it goes over the wire; JSON has no line break that could end it."""
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+def _stage_event(glance: InteractionGlance) -> bytes:
+    now = _activity(glance)
+    step = now.stage.value
+    return sse_event("stage", id=glance.id, step=step, pages=now.pages, text=stage_text(now))
+
+
+def _activity(glance: InteractionGlance) -> Activity:
+    return Activity(glance.stage or Stage.RECEIVED, glance.pages)
+
+
+def _case_state(glance: InteractionGlance) -> tuple[str | None, int]:
+    return glance.case_state, glance.case_version
+
+
+def _is_disconnected(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()

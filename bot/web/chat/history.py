@@ -1,0 +1,269 @@
+"""A person's own conversations: listed by day in their time zone, searched, deleted."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import groupby
+from typing import Literal
+from urllib.parse import urlencode
+
+import aiohttp_jinja2
+from aiohttp import web
+
+from bot.domain.ports import Inbox
+from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.text.markdown import clip
+from bot.domain.types import Thread
+from bot.web.chat.exchanges import Exchanges, Identify, ThreadHistory, valid_uuid, wants_fragment
+
+DayName = Literal["Today", "Yesterday", "Earlier"]
+
+_FARTHEST_MINUTES = 14 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """A conversation, or a question that was found, as one line of the list.
+
+    ``when`` is a time of day, or a date for what is earlier; ``here`` marks the open one.
+    """
+
+    href: str
+    title: str
+    at: datetime
+    when: str = ""
+    here: bool = False
+    delete: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryDay:
+    """The entries of a day; it goes on from an earlier page where ``begins`` is False."""
+
+    name: DayName
+    entries: tuple[HistoryEntry, ...]
+    begins: bool = True
+
+
+def browser_timezone(minutes_east: str | None) -> timezone:
+    """Return the zone that a browser told, in minutes east of Greenwich; else that of UTC."""
+    try:
+        minutes = int(minutes_east or 0)
+    except ValueError:
+        minutes = 0
+    within = minutes if abs(minutes) <= _FARTHEST_MINUTES else 0
+    return timezone(timedelta(minutes=within))
+
+
+def day_of(moment: datetime, now: datetime) -> DayName:
+    """Return which day a moment is on, in the zone of ``now``; a clock ahead of ours is today's."""
+    past = (now.date() - moment.astimezone(now.tzinfo).date()).days
+    if past <= 0:
+        return "Today"
+    return "Yesterday" if past == 1 else "Earlier"
+
+
+def by_day(
+    entries: Sequence[HistoryEntry], now: datetime, *, after: datetime | None = None
+) -> tuple[HistoryDay, ...]:
+    """Group entries, newest first, by day; ``after`` is the last moment of the page before."""
+    seen = None if after is None else day_of(after, now)
+    return tuple(
+        HistoryDay(
+            name, tuple(_with_local_time(each, name, now) for each in group), begins=name != seen
+        )
+        for name, group in groupby(entries, key=lambda each: day_of(each.at, now))
+    )
+
+
+def _with_local_time(entry: HistoryEntry, day: DayName, now: datetime) -> HistoryEntry:
+    local = entry.at.astimezone(now.tzinfo)
+    if day != "Earlier":
+        when = f"{local:%H:%M}"
+    elif local.year == now.year:
+        when = f"{local.day} {local:%b}"
+    else:
+        when = f"{local.day} {local:%b %Y}"
+    return HistoryEntry(entry.href, entry.title, local, when, entry.here, entry.delete)
+
+
+PAGE_SIZE = 30
+"""Lines a page."""
+
+_MAX_TITLE = 90
+_CONTEXT_BEFORE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryQuery:
+    """What a list is asked for: words to find, the conversation that is open, where to go on.
+
+    ``after`` is the id of the last line of the page before, and ``seen`` its moment.
+    """
+
+    query: str = ""
+    open: str = ""
+    after: str | None = None
+    seen: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """A page of the list; ``more`` is the address of the next one, empty at the end.
+
+    ``told`` says how many questions were found, empty without a search.
+    """
+
+    asked: HistoryQuery
+    days: tuple[HistoryDay, ...]
+    more: str
+    told: str
+
+
+def history_page(
+    found: Sequence[ThreadSummary] | Sequence[FoundQuestion], asked: HistoryQuery, now: datetime
+) -> HistoryPage:
+    """Return a page of what was found; it is one line longer than a page when there is more."""
+    entries = [_entry(each, asked) for each in found[:PAGE_SIZE]]
+    more = len(found) > PAGE_SIZE
+    return HistoryPage(
+        asked=asked,
+        days=by_day(entries, now, after=asked.seen),
+        more=_next_address(asked, found[PAGE_SIZE - 1].id, entries[-1].at) if more else "",
+        told=_result_text(len(found), more=more) if asked.query and asked.after is None else "",
+    )
+
+
+def _entry(found: ThreadSummary | FoundQuestion, asked: HistoryQuery) -> HistoryEntry:
+    if isinstance(found, FoundQuestion):
+        href = f"/c/{found.thread}#x-{found.id}"
+        return HistoryEntry(href, _excerpt(found.question, asked.query), found.asked_at)
+    here = found.id == asked.open
+    title = clip(found.question, _MAX_TITLE) or "\u2026"
+    delete = f"/conversations/{found.id}/delete" if here else ""
+    return HistoryEntry(f"/c/{found.id}", title, found.last_at, here=here, delete=delete)
+
+
+def _excerpt(question: str, query: str) -> str:
+    """Return the beginning of a question, or of where it has the first of the words."""
+    text = " ".join(question.split())
+    found = re.search(re.escape(query.split(maxsplit=1)[0]), text, re.IGNORECASE)
+    if found is None or found.end() < _MAX_TITLE:
+        return clip(text, _MAX_TITLE)
+    return f"\u2026{clip(text[found.start() - _CONTEXT_BEFORE :], _MAX_TITLE - 1)}"
+
+
+def _next_address(asked: HistoryQuery, last: str, seen: datetime) -> str:
+    query = {"q": asked.query} if asked.query else {}
+    return "/history?" + urlencode(
+        {**query, "open": asked.open, "after": last, "seen": seen.isoformat()}
+    )
+
+
+def _result_text(count: int, *, more: bool) -> str:
+    if more:
+        return f"More than {PAGE_SIZE} questions found, newest first"
+    return f"{count or 'No'} question{'' if count == 1 else 's'} found"
+
+
+CONVERSATION_COOKIE = "frontdesk_conversation"
+"""The conversation that a browser has open."""
+
+TIMEZONE_COOKIE, COLLAPSED_COOKIE = "frontdesk_east", "frontdesk_folded"
+"""Set by the page: minutes east of Greenwich, and whether the list is folded away."""
+
+_MAX_SEARCH = 200
+
+
+class HistoryRoutes:
+    """Handlers of the list beside the chat; without scripts they show it as a page."""
+
+    def __init__(
+        self, *, threads: ThreadHistory, inbox: Inbox, exchanges: Exchanges, identify: Identify
+    ) -> None:
+        self._threads = threads
+        self._inbox = inbox
+        self._exchanges = exchanges
+        self._identify = identify
+
+    def mount(self, app: web.Application) -> None:
+        """Add the routes."""
+        app.router.add_get("/history", self.show)
+        app.router.add_get("/conversations/{conversation}/delete", self.confirm)
+        app.router.add_post("/conversations/{conversation}/delete", self.delete)
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Return the list or what matches a search, as a piece of the page or as one."""
+        context = await self.beside(request, _history_query(request))
+        piece = wants_fragment(request)
+        template = "web/threads.html" if piece else "web/history.html"
+        return aiohttp_jinja2.render_template(template, request, {**context, "piece": piece})
+
+    async def beside(self, request: web.Request, asked: HistoryQuery) -> dict[str, object]:
+        """Return what the list's templates show."""
+        east = request.cookies.get(TIMEZONE_COOKIE, "")
+        now = datetime.now(UTC).astimezone(browser_timezone(east))
+        return {
+            "history": await self._listing(request, asked, now),
+            "east": east,
+            "folded": request.cookies.get(COLLAPSED_COOKIE) == "yes",
+        }
+
+    async def confirm(self, request: web.Request) -> web.Response:
+        """Ask whether a conversation shall be deleted."""
+        thread = self._thread(request, request.match_info["conversation"])
+        count = len(await self._threads.questions(thread))
+        context = {"conversation": thread.id, "count": count}
+        return aiohttp_jinja2.render_template("web/delete.html", request, context)
+
+    async def delete(self, request: web.Request) -> web.Response:
+        """Withdraw every question of a conversation; then a new one is open."""
+        thread = self._thread(request, request.match_info["conversation"])
+        for interaction_id in await self._threads.questions(thread):
+            await self._inbox.cancel(interaction_id)
+        response = web.HTTPSeeOther("/")
+        remember_conversation(response, str(uuid.uuid4()))
+        raise response
+
+    async def _listing(
+        self, request: web.Request, asked: HistoryQuery, now: datetime
+    ) -> HistoryPage:
+        place = self._thread(request, asked.open)
+        if asked.query:
+            words, after = asked.query, asked.after
+            found = await self._threads.matching(place, words, PAGE_SIZE + 1, after)
+            return history_page(await self._exchanges.listed(request, found), asked, now)
+        newest = await self._threads.newest(place, PAGE_SIZE + 1, asked.after)
+        return history_page(await self._exchanges.listed(request, newest), asked, now)
+
+    def _thread(self, request: web.Request, conversation: str) -> Thread:
+        return self._exchanges.thread(self._identify(request), valid_uuid(conversation))
+
+
+def remember_conversation(response: web.StreamResponse, conversation: str) -> None:
+    """Have the browser open a conversation next time."""
+    response.set_cookie(
+        CONVERSATION_COOKIE, conversation, httponly=True, samesite="Strict", max_age=30 * 86400
+    )
+
+
+def _history_query(request: web.Request) -> HistoryQuery:
+    given = request.query
+    return HistoryQuery(
+        query=" ".join(given.get("q", "")[:_MAX_SEARCH].split()),
+        open=given.get("open", ""),
+        after=given.get("after"),
+        seen=_moment(given.get("seen", "")),
+    )
+
+
+def _moment(given: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(given)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else None

@@ -1,0 +1,146 @@
+"""Show a stored page to those who may read it, with an answer's quotes highlighted.
+
+Headings and overlaps of chunks are shown once. A page one may not read looks like one that is
+not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import aiohttp_jinja2
+from aiohttp import web
+from markupsafe import Markup
+
+from bot.web.auth.identity import principals_of
+from bot.web.chat.exchanges import StoredPages
+from bot.web.pages.safe_html import passage_html, quote_spans
+from rag.types import Chunk
+
+MAX_QUOTES = 10
+"""Quotes that are looked for; the links of answers name no more."""
+
+_MAX_OVERLAP = 600
+_MIN_OVERLAP = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PagePart:
+    """A piece of a page under one heading; ``page`` counts in paged documents."""
+
+    heading: str
+    page: int | None
+    html: Markup
+
+
+def page_parts(
+    chunks: Sequence[Chunk], *, chunk_id: str, quotes: Sequence[str]
+) -> tuple[PagePart, ...]:
+    """Return a page's parts, the quotes highlighted in the chunk they were taken from.
+
+    When that chunk is gone because the page was edited, the first chunk that has one will do.
+    """
+    quotes = quotes[:MAX_QUOTES]
+    before = [None, *chunks[:-1]] if chunks else []
+    quoted = _quoted_chunk(chunks, chunk_id, quotes)
+    return tuple(
+        _page_part(previous, chunk, quotes if chunk.id == quoted else ())
+        for previous, chunk in zip(before, chunks, strict=True)
+    )
+
+
+def has_highlight(parts: Sequence[PagePart]) -> bool:
+    """Tell whether anything is highlighted."""
+    return any("<mark" in part.html for part in parts)
+
+
+def _quoted_chunk(chunks: Sequence[Chunk], chunk_id: str, quotes: Sequence[str]) -> str:
+    holding = [chunk.id for chunk in chunks if quote_spans(chunk.text, quotes)]
+    return chunk_id if chunk_id in holding else next(iter(holding), "")
+
+
+def _page_part(previous: Chunk | None, chunk: Chunk, quotes: Sequence[str]) -> PagePart:
+    text = chunk.text
+    if previous is not None and previous.section == chunk.section:
+        kept = text[_overlap(previous.text, text) :]
+        text = kept if len(quote_spans(kept, quotes)) == len(quote_spans(text, quotes)) else text
+    same = previous is not None and _heading_of(previous) == _heading_of(chunk)
+    return PagePart(
+        heading="" if same else _heading_of(chunk),
+        page=chunk.document_page,
+        html=passage_html(text, quotes),
+    )
+
+
+def _heading_of(chunk: Chunk) -> str:
+    if chunk.document_page is not None:
+        return f"Page {chunk.document_page}"
+    return chunk.section if chunk.section != chunk.title else ""
+
+
+def _overlap(before: str, after: str) -> int:
+    """Return how many characters at the start of ``after`` repeat the end of ``before``."""
+    longest = min(len(before), len(after), _MAX_OVERLAP)
+    for size in range(longest, _MIN_OVERLAP, -1):
+        if before.endswith(after[:size]):
+            return size
+    return 0
+
+
+QUOTES_SHOWN = "The highlighted lines are the ones the answer quotes."
+QUOTES_GONE = (
+    "This page has changed since the answer was given: the quoted lines are no longer on it."
+)
+
+
+class StoredPageRoutes:
+    """Handler of a stored page; a page one may not read looks like one that is not there."""
+
+    def __init__(self, pages: StoredPages, tenant: str) -> None:
+        self._pages = pages
+        self._tenant = tenant
+
+    def mount(self, app: web.Application) -> None:
+        """Add the route."""
+        app.router.add_get("/pages/{space}/{page:.+}", self.page)
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show a page, with the quotes highlighted that the address names."""
+        chunks = await self._pages.page(
+            self._tenant,
+            request.match_info["space"],
+            request.match_info["page"],
+            await principals_of(request, self._tenant),
+        )
+        if not chunks:
+            return _not_found(request)
+        quotes = request.query.getall("quote", [])
+        parts = page_parts(chunks, chunk_id=request.query.get("chunk", ""), quotes=quotes)
+        note = QUOTES_SHOWN if has_highlight(parts) else QUOTES_GONE
+        first = chunks[0]
+        return aiohttp_jinja2.render_template(
+            "web/page.html",
+            request,
+            {
+                "title": first.title,
+                "trail": _breadcrumb(first),
+                "note": note if any(map(str.strip, quotes)) else "",
+                "parts": parts,
+            },
+        )
+
+
+def _breadcrumb(chunk: Chunk) -> tuple[str, ...]:
+    """Return where the page is: the space and the pages above it."""
+    trail = chunk.breadcrumb
+    return trail[: trail.index(chunk.title)] if chunk.title in trail else trail
+
+
+def _not_found(request: web.Request) -> web.Response:
+    return aiohttp_jinja2.render_template(
+        "trouble.html",
+        request,
+        {"title": "No such page", "text": "It may have moved, or you may not read it."},
+        status=404,
+    )

@@ -1,0 +1,180 @@
+"""Read forms: fields once and early, uploaded files straight to the disk.
+
+A form that can't be read is the sender's mistake (400). Files are never whole in memory, and
+never larger than allowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiohttp import BodyPartReader, ClientError, MultipartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Handler
+
+from bot.chat.adapters import is_platform_endpoint
+from bot.domain.errors import StoreUnavailable
+from bot.web.problems import MAX_BODY, Problem, max_body_bytes, problem
+
+_FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+_FORM_ERRORS = (
+    ValueError,
+    LookupError,
+    AssertionError,
+    RuntimeError,
+    ClientError,
+    HttpProcessingError,
+)
+"""What reading raises for a wrong boundary, part, character set or byte."""
+
+
+@web.middleware
+async def form_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Read a request's form; handlers then find it read. Raises Problem (400).
+
+    A platform reads its own requests, and so does a handler that takes files.
+    """
+    takes_files = max_body_bytes(request) > MAX_BODY
+    if (
+        request.content_type in _FORM_TYPES
+        and not takes_files
+        and not is_platform_endpoint(request.path)
+    ):
+        await _read_form(request)
+    return await handler(request)
+
+
+async def _read_form(request: web.Request) -> None:
+    try:
+        await request.post()
+    except _FORM_ERRORS as error:
+        raise problem(400, "The form can't be read.", cure="Send it again, in UTF-8.") from error
+
+
+FORM_OVERHEAD_BYTES = 1024**2
+"""Bytes that a form may have besides its files."""
+
+_MEGABYTE = 1024**2
+_CHUNK_BYTES = 256 * 1024
+_MAX_FIELD_BYTES = 64 * 1024
+_MAX_PARTS = 50
+_INCOMING = Path("documents") / ".incoming"
+_SEND_A_FORM = "Send a form (multipart/form-data) with the document in the field 'file'."
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedFile:
+    """A file of a form, on the disk; it is removed after the request unless it was moved."""
+
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedForm:
+    """A form: its texts by name, its files in order."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    files: list[ReceivedFile] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLimits:
+    """How many files a form may have, and how large (bytes) each may be."""
+
+    files: int
+    bytes: int
+
+    @property
+    def body(self) -> int:
+        """Bytes that the whole request may have."""
+        return self.files * self.bytes + FORM_OVERHEAD_BYTES
+
+
+def upload_limits(max_upload_mb: int, files: int = 1) -> UploadLimits:
+    """Return the bounds that MAX_UPLOAD_MB sets."""
+    return UploadLimits(files, max_upload_mb * _MEGABYTE)
+
+
+@asynccontextmanager
+async def receive_form(
+    request: web.Request, data_dir: Path, bounds: UploadLimits
+) -> AsyncIterator[ReceivedForm]:
+    """Read the form of a request. Raises Problem (400, 413, 415, 422), StoreUnavailable."""
+    if request.content_type != "multipart/form-data":
+        raise problem(415, _SEND_A_FORM)
+    folder = data_dir / _INCOMING
+    form = ReceivedForm()
+    try:
+        try:
+            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+            await _read_parts(await request.multipart(), form, folder, bounds)
+        except (ValueError, AssertionError, LookupError, RuntimeError) as error:
+            raise problem(400, "The form can't be read.", cure=_SEND_A_FORM) from error
+        except (ClientError, HttpProcessingError) as error:
+            raise problem(400, "The form can't be read.", cure=_SEND_A_FORM) from error
+        except ConnectionError:
+            raise
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{str(folder)!r} can't be written to ({error.strerror}). Look at the disk's free "
+                "space and at the permissions of the data directory."
+            ) from error
+        yield form
+    finally:
+        for file in form.files:
+            await asyncio.to_thread(file.path.unlink, missing_ok=True)
+
+
+async def _read_parts(
+    parts: MultipartReader, form: ReceivedForm, folder: Path, bounds: UploadLimits
+) -> None:
+    count = 0
+    while (part := await parts.next()) is not None:
+        count += 1
+        if not isinstance(part, BodyPartReader) or count > _MAX_PARTS:
+            raise problem(400, "The form has parts that are not taken.", cure=_SEND_A_FORM)
+        if part.filename is None:
+            form.texts[part.name or ""] = await _field_text(part)
+        elif part.filename:
+            if len(form.files) == bounds.files:
+                raise problem(422, f"That is more than {bounds.files} at once.", cure="Send fewer.")
+            file = ReceivedFile(part.filename, folder / uuid.uuid4().hex)
+            form.files.append(file)
+            await _save_file(part, file, bounds.bytes)
+
+
+async def _field_text(part: BodyPartReader) -> str:
+    text = bytearray()
+    while piece := await part.read_chunk(_CHUNK_BYTES):
+        text += piece
+        if len(text) > _MAX_FIELD_BYTES:
+            raise problem(422, f"The field {part.name!r} is too long.", cure="Send less.")
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise problem(422, f"The field {part.name!r} is not UTF-8.", cure="Send UTF-8.") from error
+
+
+async def _save_file(part: BodyPartReader, file: ReceivedFile, most: int) -> None:
+    size = 0
+    with await asyncio.to_thread(file.path.open, "wb") as stream:
+        while piece := await part.read_chunk(_CHUNK_BYTES):
+            async for decoded in part.decode_iter(piece):
+                size += len(decoded)
+                if size > most:
+                    raise _too_large(file.name, most)
+                await asyncio.to_thread(stream.write, decoded)
+
+
+def _too_large(name: str, most: int) -> Problem:
+    return problem(
+        413,
+        f"{name[:100]!r} is larger than {most // _MEGABYTE} MB.",
+        cure="Split it, or have MAX_UPLOAD_MB raised.",
+    )

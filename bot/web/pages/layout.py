@@ -1,0 +1,149 @@
+"""Layout of all pages: shared templates, and static files named by their content.
+
+Static files are kept in memory and sent compressed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp_jinja2
+import jinja2
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
+
+from bot.web.auth.demo import switcher_of
+from bot.web.auth.identity import role_of, signed_in_of
+
+_CACHE_FOREVER = "public, max-age=31536000, immutable"
+_REVALIDATE = "no-cache"
+_TEXT_TYPES = frozenset({".css", ".js", ".svg", ".txt"})
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file; ``version`` changes with its content."""
+
+    content_type: str
+    body: bytes
+    packed: bytes | None
+    version: str
+
+
+class Assets:
+    """Serves the files of folders; a link with the right version may be kept for ever."""
+
+    def __init__(self, *folders: Path) -> None:
+        self._assets: dict[str, Asset] = {}
+        for folder in folders:
+            self.add(folder)
+
+    def add(self, folder: Path) -> None:
+        """Serve the files of one more folder. Raises ValueError for a name that is taken."""
+        for path in sorted(each for each in folder.iterdir() if each.is_file()):
+            if path.name in self._assets:
+                raise ValueError(f"{str(path)!r} has the name of another page's file. Rename it.")
+            self._assets[path.name] = _asset(path)
+
+    def link(self, name: str) -> str:
+        """Return the versioned address of a file. Raises KeyError for an unknown name."""
+        return f"/static/{name}?v={self._assets[name].version}"
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """Send a file, or 304 to those who have it."""
+        asset = self._assets.get(request.match_info["name"])
+        if asset is None:
+            raise web.HTTPNotFound(text="There is no such file.")
+        current = request.query.get("v") == asset.version
+        headers = {
+            hdrs.CACHE_CONTROL: _CACHE_FOREVER if current else _REVALIDATE,
+            hdrs.ETAG: f'"{asset.version}"',
+            hdrs.VARY: hdrs.ACCEPT_ENCODING,
+        }
+        known = request.if_none_match
+        if known and any(tag.value == asset.version for tag in known):
+            return web.Response(status=304, headers=headers)
+        if asset.packed is None or "gzip" not in request.headers.get(hdrs.ACCEPT_ENCODING, ""):
+            return web.Response(body=asset.body, content_type=asset.content_type, headers=headers)
+        headers[hdrs.CONTENT_ENCODING] = "gzip"
+        return web.Response(body=asset.packed, content_type=asset.content_type, headers=headers)
+
+
+def _asset(path: Path) -> Asset:
+    body = path.read_bytes()
+    packed = gzip.compress(body, mtime=0) if path.suffix in _TEXT_TYPES else None
+    return Asset(
+        content_type=mimetypes.guess_type(path.name)[0] or "application/octet-stream",
+        body=body,
+        packed=packed if packed and len(packed) < len(body) else None,
+        version=hashlib.sha256(body).hexdigest()[:12],
+    )
+
+
+HERE = Path(__file__).parent
+_ASSETS: web.AppKey[Assets] = web.AppKey("assets", Assets)
+_LOADER: web.AppKey[jinja2.FileSystemLoader] = web.AppKey("templates", jinja2.FileSystemLoader)
+
+
+def add_pages(app: web.Application, folder: Path) -> None:
+    """Add a folder's ``templates`` and ``static`` to those of the frame.
+
+    Templates are named with their folder (``web/chat.html``); static files share one address.
+    """
+    if _LOADER not in app:
+        _set_up(app)
+    app[_LOADER].searchpath.append(str(folder / "templates"))
+    app[_ASSETS].add(folder / "static")
+
+
+def _set_up(app: web.Application) -> None:
+    loader = app[_LOADER] = jinja2.FileSystemLoader(HERE / "templates")
+    assets = app[_ASSETS] = Assets(HERE / "static")
+    templates = aiohttp_jinja2.setup(
+        app,
+        loader=loader,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    app.middlewares.extend((_layout_middleware, _not_found_middleware))
+    templates.globals["asset"] = assets.link
+    app.router.add_get("/static/{name}", assets.serve)
+
+
+@web.middleware
+async def _layout_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Give every template what the frame shows of the one who looks."""
+    with warnings.catch_warnings():
+        # aiohttp_jinja2 looks for it under a plain string, of which aiohttp warns.
+        warnings.simplefilter("ignore", web.NotAppKeyWarning)
+        request[aiohttp_jinja2.REQUEST_CONTEXT_KEY] = _layout_context(request)
+    return await handler(request)
+
+
+@web.middleware
+async def _not_found_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Show who opens an address that leads nowhere a page; programs are told as ever."""
+    try:
+        return await handler(request)
+    except web.HTTPNotFound:
+        unknown = request.match_info.http_exception is not None
+        if not unknown or "text/html" not in request.headers.get("Accept", ""):
+            raise
+        told = {"title": "There is nothing here", "text": "This address leads nowhere."}
+        return aiohttp_jinja2.render_template("trouble.html", request, told, status=404)
+
+
+def _layout_context(request: web.Request) -> dict[str, object]:
+    return {
+        "role": role_of(request),
+        "path": request.path,
+        "address": request.path_qs,
+        "me": signed_in_of(request),
+        "demo": switcher_of(request),
+    }

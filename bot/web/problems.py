@@ -1,0 +1,193 @@
+"""Errors over HTTP as application/problem+json (RFC 9457): our words, never an exception's text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import structlog
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from pydantic import BaseModel, Field
+
+from bot.domain.errors import (
+    DocumentInTheWay,
+    DocumentRefused,
+    DocumentUnknown,
+    InboxFull,
+    InboxUnavailable,
+    InteractionUnknown,
+    RateExceeded,
+    StoreUnavailable,
+)
+
+log = structlog.get_logger(__name__)
+
+MAX_BODY = 1024**2
+"""Bytes; what a client may send at once."""
+
+_LARGER_BODIES: web.AppKey[dict[str, int]] = web.AppKey("larger_bodies", dict[str, int])
+"""Bytes that routes take beyond that, by their canonical path."""
+
+DETAILS: Mapping[int, str] = {
+    400: "The request can't be read. Send valid HTTP and JSON.",
+    401: "Sign in first: send `Authorization: Bearer` with the admin token, or open /session.",
+    403: "This may not be done from here.",
+    404: "There is nothing at this address. /openapi.json lists what there is.",
+    405: "This address does not take that method. The Allow header says which it takes.",
+    413: "The request is too long. Send at most 1 MB.",
+    415: "Send JSON, with the header `Content-Type: application/json`.",
+    500: "Something broke on our side. It is in the log; try again, or tell the operator.",
+    503: "This can't be done right now. Try again in a minute.",
+}
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field of a request."""
+
+    field: str = Field(description="Where in the request, with dots: user.email")
+    value: object = Field(description="What was sent there, shortened.")
+    problem: str
+    cure: str
+
+
+class ProblemDetails(BaseModel):
+    """RFC 9457. `detail` and `cure` are for people."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    cure: str | None = None
+    errors: list[FieldProblem] | None = None
+    interaction_id: str | None = Field(None, description="The question, as it is in the record.")
+    poll: str | None = Field(None, description="Where its answer will be.")
+    conversation_id: str | None = Field(None, description="Its conversation, to go on with.")
+    limit: str | None = Field(
+        None, description="The limit that refused it: rate, budget, pause or queue."
+    )
+
+
+class Problem(Exception):
+    """A request that gets an error; carries exactly what the client is told."""
+
+    def __init__(self, details: ProblemDetails, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(details.detail)
+        self.details = details
+        self.headers = dict(headers or {})
+
+
+def problem(
+    status: int,
+    detail: str = "",
+    *,
+    cure: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    **more: str | list[FieldProblem],
+) -> Problem:
+    """Return an error to raise; without ``detail`` it says what the status means."""
+    told = {
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail or DETAILS.get(status, HTTPStatus(status).description),
+        "cure": cure,
+        **more,
+    }
+    return Problem(ProblemDetails.model_validate(told), headers)
+
+
+def allow_larger_body(app: web.Application, path: str, most: int) -> None:
+    """Let the route with a canonical path take bodies of so many bytes."""
+    app.setdefault(_LARGER_BODIES, {})[path] = most
+
+
+def max_body_bytes(request: web.Request) -> int:
+    """Return how long the body of a request may be."""
+    resource = request.match_info.route.resource
+    larger = request.config_dict.get(_LARGER_BODIES, {})
+    return larger.get(resource.canonical, MAX_BODY) if resource is not None else MAX_BODY
+
+
+def body_too_long(most: int) -> Problem:
+    """Return the error for a body of more than so many bytes."""
+    detail = f"The request is too long. Send at most {most // MAX_BODY} MB."
+    return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+
+
+@web.middleware
+async def problem_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Turn whatever goes wrong into a problem response."""
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        if error.status < HTTPStatus.BAD_REQUEST:
+            raise
+        return _response(_problem_of_http(error))
+    except web.RequestPayloadError:
+        return _response(problem(400))
+    except ConnectionError as error:
+        if request.transport is not None:
+            return _response(_problem_of(request, error))
+        # Whoever sent the request left before its end: nobody reads this answer.
+        return _response(problem(400))
+    except Exception as error:  # noqa: BLE001 - told apart and logged there
+        return _response(_problem_of(request, error))
+
+
+def _problem_of(request: web.Request, error: Exception) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case InboxFull() | RateExceeded():
+            return _overload(error)
+        case InboxUnavailable() | StoreUnavailable():
+            # Its text names cause and cure; a traceback for each refused request would bury them.
+            log.error("request.unavailable", path=request.path, why=str(error))
+            return problem(503, headers={"Retry-After": "60"})
+        case DocumentRefused():
+            return document_problem(error)
+        case InteractionUnknown():
+            return problem(404, "There is no such interaction, or it was withdrawn.")
+        case _:
+            log.error("request.failed", method=request.method, path=request.path, exc_info=error)
+            return problem(500)
+
+
+def _overload(error: InboxFull | RateExceeded) -> Problem:
+    if isinstance(error, RateExceeded):
+        wait = {"Retry-After": str(error.retry_after_seconds)}
+        return problem(429, str(error), headers=wait, limit="rate")
+    full = "Too many questions are waiting. Ask again in a minute."
+    return problem(503, full, headers={"Retry-After": "60"})
+
+
+def document_problem(error: DocumentRefused) -> Problem:
+    """Return the error for a document that is not taken."""
+    return problem(_status_of(error), str(error))
+
+
+def _status_of(refused: DocumentRefused) -> int:
+    match refused:
+        case DocumentUnknown():
+            return 404
+        case DocumentInTheWay():
+            return 409
+        case _:
+            return 422
+
+
+def _problem_of_http(error: web.HTTPException) -> Problem:
+    """Keep what a handler wrote for people, and the Allow header."""
+    ours = error.status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    written = error.text if ours and error.text != f"{error.status}: {error.reason}" else ""
+    allow = error.headers.get("Allow")
+    return problem(error.status, written or "", headers={"Allow": allow} if allow else None)
+
+
+def _response(error: Problem) -> web.Response:
+    return web.Response(
+        status=error.details.status,
+        body=error.details.model_dump_json(exclude_none=True).encode(),
+        content_type="application/problem+json",
+        headers=error.headers,
+    )
