@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.slack.wire.actions import ASK_SHORTCUT
 from bot.domain.handoff import asks_topic
 from bot.domain.settings import Settings
 from bot.domain.types import NO_MODEL, Clarification, Interaction, Policy
+from bot.platforms.slack.payloads.actions import ASK_SHORTCUT
 from bot.store.database import Store, open_store, sqlite_url
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack

@@ -10,10 +10,10 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.adapters import slack
-from bot.adapters.slack.wire.actions import MORE
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings, load_settings
+from bot.platforms import slack
+from bot.platforms.slack.payloads.actions import MORE
 from bot.store.database import Store
 from tests.bot.adapters.saying import PAGE
 from tests.bot.adapters.slack import events, server

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from bot.adapters.slack.wire.actions import ASK_PERSON, WHY
+from bot.platforms.slack.payloads.actions import ASK_PERSON, WHY
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bot.adapters.slack.calling import pacing
 from bot.observability.logs import set_up_logs
+from bot.platforms.slack.client import api
 from tests.slack.payloads import written, wrong_in
 from tests.slack.siege import CARRIERS, besieged
 from tests.whole.hostile_pages import SECRET
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--most", type=int, default=None, help="so many attacks only")
     chosen = parser.parse_args(arguments)
     set_up_logs("error")
-    setattr(pacing, "_RATES", {})  # noqa: B010 - Slack's pace is no part of this
+    setattr(api, "_RATES", {})  # noqa: B010 - Slack's pace is no part of this
     texts = attacks(chosen.shared, chosen.most)
     with TemporaryDirectory() as folder:
         found, answers = asyncio.run(effects_over_rest(texts, Path(folder)))

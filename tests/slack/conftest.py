@@ -17,4 +17,4 @@ async def slack() -> AsyncIterator[FakeSlack]:
 
 @pytest.fixture
 def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.adapters.slack.calling.pacing._RATES", {})
+    monkeypatch.setattr("bot.platforms.slack.client.api._RATES", {})

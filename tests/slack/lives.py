@@ -6,8 +6,8 @@ import asyncio
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from bot.adapters.slack.calling import pacing
 from bot.observability.logs import set_up_logs
+from bot.platforms.slack.client import api
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 from tests.bot.server import settings_for
@@ -17,7 +17,7 @@ from tests.delivering.lives import serve
 def live(data_dir: Path, slack_url: str, port: int, tells: Connection) -> None:
     """Be a server until killed."""
     set_up_logs("error")
-    setattr(pacing, "_RATES", {})  # noqa: B010 - Slack's pace is another test's
+    setattr(api, "_RATES", {})  # noqa: B010 - Slack's pace is another test's
     settings = settings_for(
         data_dir,
         slack_bot_token=TOKEN,

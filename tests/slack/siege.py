@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.adapters.slack.wire import actions
+from bot.platforms.slack.payloads import actions
 from tests.bot.adapters.slack import events
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor

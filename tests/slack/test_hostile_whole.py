@@ -14,7 +14,7 @@ from tests.whole.hostile_pages import SECRET, page_of
 
 pytestmark = pytest.mark.slow
 
-_PACE = "bot.adapters.slack.calling.pacing._RATES"
+_PACE = "bot.platforms.slack.client.api._RATES"
 
 OWN = (
     *ATTACKS,

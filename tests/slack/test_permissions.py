@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.slack.wire import actions
 from bot.domain.settings import Settings
+from bot.platforms.slack.payloads import actions
 from tests.bot.adapters.slack.events import SECRET
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.visitor import Visitor

@@ -231,7 +231,7 @@ def _outsider_spaces(
 async def _slack(settings: Settings) -> Sequence[ComponentStatus]:
     if not settings.slack_configured:
         return [health.slack(settings)]
-    from bot.adapters import slack
+    from bot.platforms import slack
 
     try:
         return await slack.connect(settings).checks()

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.showing.render import messages
 from bot.adapters.teams.showing.render import answer_activities
 from bot.adapters.teams.showing.sensitivity import UNMARKED
 from bot.answering.reply_text import reply_of
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.chat.response_view import render
 from bot.domain.types import Intent, Message, Outcome, Person, Reply, Route, Thread
+from bot.platforms.slack.rendering import reply_messages
 from prompts.files import load_prompt
 from rag.answer.grounded import GroundedComposer
 from rag.answer.guardrails import is_unsafe_in_small_talk
@@ -53,7 +53,7 @@ def on_slack(reply: Reply) -> str:
     """Return all text of the blocks but the sources and our own footer, as Slack shows it."""
     rendered = render(reply, private=True)
     found = []
-    for forms in messages(rendered, now=NOW):
+    for forms in reply_messages(rendered, now=NOW):
         texts = [_strings(block) for block in forms[0].blocks]
         found += [text for text in texts if "*Sources*" not in text and text != rendered.footer]
     return "\n".join(found)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.endpoint import mount
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.asker_identity import AskerIdentification
 from bot.domain.ports import AnswersInquiries, Inbox
 from bot.domain.types import Interaction, InteractionId, Message, Outcome, Person, Policy, Thread
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.transport.http import mount
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.saying import PAGE, TENANT, Says

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bot.adapters.slack.calling.calls import Caller
+from bot.platforms.slack.client.api import ApiCaller
 
 
 @dataclass
@@ -21,11 +21,11 @@ class Clock:
         self.waits.append(seconds)
         self.now += seconds
 
-    def caller(self) -> Caller:
+    def caller(self) -> ApiCaller:
         """Return a caller that lives by this clock."""
-        return Caller(self.pause, self.read)
+        return ApiCaller(self.pause, self.read)
 
 
-def unhurried() -> Caller:
+def unhurried() -> ApiCaller:
     """Return a caller that keeps its pace and takes no time for it."""
     return Clock().caller()

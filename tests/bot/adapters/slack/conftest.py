@@ -9,10 +9,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack.channel import SlackChannel, connect
-from bot.adapters.slack.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings, load_settings
+from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.transport.http import mount
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.answering import Bot, bot_at

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
-from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.commands.run_screen import RunScreen
 from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease, RunLeases
 from bot.chat.commands.run_message import Clock
 from bot.chat.commands.run_status import RunWatcher
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.commands.reindex_runs import RunMessages
 from bot.store.database import Store
 from ingestion.records.types import Failure
 from tests.bot.adapters.inbox import KeepingInbox
@@ -61,7 +61,7 @@ class Theatre:
         return RunFollowers(
             orders=replace(office.orders, watch=watch),
             notes=self.notes(owner),
-            screen=RunScreen(client, caller, self.channel, tenant="acme"),
+            screen=RunMessages(client, caller, self.channel, tenant="acme"),
             time=Clock(hurried, clock),
         )
 

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel
 from bot.domain.errors import DeliveryFailed
 from bot.domain.types import Activity, Delivery, Stage
+from bot.platforms.slack.channel import SlackChannel
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.questions import question, replies

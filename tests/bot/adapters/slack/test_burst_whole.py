@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.adapters.slack.channel import SlackChannel
 from bot.answering.desk import Desk
 from bot.answering.gate import load_gate
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.router import Router
 from bot.domain.handoff import HandoffWording
+from bot.platforms.slack.channel import SlackChannel
 from bot.store.database import Store
 from ingestion.sync.sync import Folder, sync_folder
 from rag.answer.extractive import ExtractiveComposer

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel, connect
-from bot.adapters.slack.wire.actions import MORE
 from bot.domain import concurrency as errands_module
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import ON_HELP_DESK_LIST
 from bot.domain.settings import Settings
 from bot.domain.types import Outcome, Reply
+from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.payloads.actions import MORE
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN, delivery
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question, replies

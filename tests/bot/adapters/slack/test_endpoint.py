@@ -11,11 +11,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack.channel import connect
-from bot.adapters.slack.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import InboxFull, InboxUnavailable, RateExceeded
 from bot.domain.settings import Settings
+from bot.platforms.slack.channel import connect
+from bot.platforms.slack.transport.http import mount
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import (
     ALICE,

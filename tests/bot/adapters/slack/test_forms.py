@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.showing.refusals import Refusals
-from bot.adapters.slack.showing.render import Form
 from bot.domain import handoff
 from bot.domain.errors import DeliveryRefused
 from bot.domain.types import Activity, Stage
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.client.posting import RefusedBlocks
+from bot.platforms.slack.rendering import MessageForm
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
 from tests.bot.adapters.slack.clock import Clock
@@ -106,8 +106,8 @@ async def test_what_is_refused_of_a_whisper_is_not_missing_in_the_thread(
 @pytest.mark.mended(id="slack-6")
 def test_an_unknown_type_is_left_out_for_ten_minutes() -> None:
     clock = Clock()
-    refusals = Refusals(clock.read)
-    rich, plain = Form("a", ({"type": "markdown"},)), Form("a")
+    refusals = RefusedBlocks(clock.read)
+    rich, plain = MessageForm("a", ({"type": "markdown"},)), MessageForm("a")
     refusals.unknown(["markdown"])
     assert refusals.taken((rich, plain)) == [plain]
     clock.now += 601
@@ -124,9 +124,9 @@ def test_a_kind_is_refused_once_two_messages_went_without_it(
     texts: str, pause: int, *, learned: bool
 ) -> None:
     clock = Clock()
-    refusals = Refusals(clock.read)
+    refusals = RefusedBlocks(clock.read)
     for text in texts:
-        rich, plain = Form(text, ({"type": "markdown"},)), Form(text)
+        rich, plain = MessageForm(text, ({"type": "markdown"},)), MessageForm(text)
         refusals.learn([rich], plain)
         clock.now += pause
     assert refusals.taken((rich, plain)) == ([plain] if learned else [rich, plain])

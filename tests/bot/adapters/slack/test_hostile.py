@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack.channel import connect
 from bot.domain.settings import load_settings
 from bot.domain.types import Clarification, Escalation, Outcome, Reply, Response, Source
+from bot.platforms.slack.channel import connect
 from tests.bot.adapters.outcomes import ANSWER, OFFERED, TRACE, VPN, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES
 from tests.bot.adapters.slack.clock import unhurried

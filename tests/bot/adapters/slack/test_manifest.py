@@ -15,15 +15,15 @@ from aiohttp import web
 from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack.arriving import dispatch
-from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.commands.commanding import Command
-from bot.adapters.slack.endpoint import PATH, mount
-from bot.adapters.slack.wire.scopes import OPTIONAL, REQUIRED
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.help_texts import SUGGESTED_PROMPTS
 from bot.chat.commands.types import InvalidCommand
 from bot.domain.settings import Settings
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.commands.slash_commands import Command
+from bot.platforms.slack.transport import dispatch
+from bot.platforms.slack.transport.http import PATH, mount
+from bot.platforms.slack.workspace.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
 from tests.bot.adapters.slack.workspace import scopes, state
 from tests.bot.adapters.slack.workspace.manifests import manifest_problem
 
@@ -104,12 +104,12 @@ def taken(channel: SlackChannel, office: ChatContext, monkeypatch: pytest.Monkey
     """Return what the listeners take that an application has."""
     taken = Taken()
 
-    def noting(settings: Settings, listeners: Sequence[dispatch.Registers]) -> AsyncApp:
+    def noting(settings: Settings, listeners: Sequence[dispatch.Listener]) -> AsyncApp:
         for listener in listeners:
             listener.register(cast("AsyncApp", taken))
         return dispatch.bolt_app(settings, listeners)
 
-    monkeypatch.setattr("bot.adapters.slack.endpoint.bolt_app", noting)
+    monkeypatch.setattr("bot.platforms.slack.transport.http.bolt_app", noting)
     mount(web.Application(), channel, office)
     return taken
 
@@ -157,8 +157,8 @@ def test_every_method_that_is_called_has_its_scopes_named() -> None:
 
 
 def test_every_scope_is_known_to_the_doctor(manifest: dict[str, Any]) -> None:
-    assert set(scopes_of(manifest)) == REQUIRED.keys() | OPTIONAL.keys()
-    assert not REQUIRED.keys() & OPTIONAL.keys()
+    assert set(scopes_of(manifest)) == REQUIRED_SCOPES.keys() | OPTIONAL_SCOPES.keys()
+    assert not REQUIRED_SCOPES.keys() & OPTIONAL_SCOPES.keys()
 
 
 @pytest.mark.parametrize("file", [HTTP, SOCKET], ids=["http", "socket"])

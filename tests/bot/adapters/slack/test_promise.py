@@ -7,10 +7,10 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack.channel import SlackChannel, connect
 from bot.domain.errors import DeliveryFailed
 from bot.domain.settings import load_settings
 from bot.domain.types import Delivery, PostedRef
+from bot.platforms.slack.channel import SlackChannel, connect
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import SECRET

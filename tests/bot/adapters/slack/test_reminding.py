@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel, connect
 from bot.domain.cases import Case, CaseStatus, Notice
 from bot.domain.errors import DeliveryFailed
 from bot.domain.settings import Settings
+from bot.platforms.slack.channel import SlackChannel, connect
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.questions import PEOPLE, question
 from tests.bot.adapters.slack.server import FakeSlack

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pydantic import SecretStr
 
-from bot.adapters.slack.arriving.socket_mode import Patience
 from bot.domain.settings import Settings
+from bot.platforms.slack.transport.socket_mode import SocketTimeouts
 from tests.bot.adapters.slack.workspace.names import APP_TOKEN
 
-HASTY = Patience(connect=2.0, look=0.02, ping=0.2, first_pause=0.02, longest_pause=0.1, finish=1.0)
+HASTY = SocketTimeouts(
+    connect=2.0, look=0.02, ping=0.2, first_pause=0.02, longest_pause=0.1, finish=1.0
+)
 
 
 def on_socket(settings: Settings) -> Settings:

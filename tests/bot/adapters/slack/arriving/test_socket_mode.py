@@ -10,12 +10,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack.arriving.socket_mode import Patience
-from bot.adapters.slack.channel import SlackChannel, connect
-from bot.adapters.slack.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.errors import InboxUnavailable
 from bot.domain.settings import Settings
+from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.transport.http import mount
+from bot.platforms.slack.transport.socket_mode import SocketTimeouts
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import Client, direct, envelope, mention
@@ -27,7 +27,7 @@ from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.house import until
 
 
-def served(channel: SlackChannel, office: ChatContext, patience: Patience = HASTY) -> Client:
+def served(channel: SlackChannel, office: ChatContext, patience: SocketTimeouts = HASTY) -> Client:
     app = web.Application()
     mount(app, channel, office, patience=patience)
     return TestClient(TestServer(app, host="127.0.0.1"))

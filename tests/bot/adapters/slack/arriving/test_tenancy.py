@@ -9,11 +9,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack.arriving.tenancy import places_of
-from bot.adapters.slack.channel import connect
-from bot.adapters.slack.endpoint import mount
 from bot.chat.adapters import ChatContext
 from bot.domain.settings import Settings
+from bot.platforms.slack.channel import connect
+from bot.platforms.slack.transport.http import mount
+from bot.platforms.slack.workspace.bot_identity import workspaces_of
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.events import Client, envelope, mention, send, signed
 from tests.bot.adapters.slack.server import FakeSlack
@@ -101,7 +101,7 @@ async def test_an_organisation_is_served_in_all_its_workspaces(
 def test_an_event_of_a_shared_channel_is_for_whom_it_was_delivered() -> None:
     ours = envelope({}, team_id=OTHER, enterprise_id="E0OTHER00")
 
-    assert places_of(ours) == {TEAM}
+    assert workspaces_of(ours) == {TEAM}
 
 
 async def test_too_many_events_are_acknowledged_and_told(client: Client) -> None:

@@ -8,11 +8,11 @@ from typing import cast
 import pytest
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.adapters.slack.calling.calls import Caller
-from bot.adapters.slack.calling.errors import RateLimited, ResultUnknown
-from bot.adapters.slack.channel import SlackChannel, connect
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.settings import Settings
+from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.client.api import ApiCaller
+from bot.platforms.slack.client.errors import RateLimited, ResultUnknown
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.questions import question, replies
 from tests.bot.adapters.slack.server import FakeSlack
@@ -143,7 +143,7 @@ async def test_a_turn_that_takes_too_long_to_come_is_given_up_and_nothing_is_sen
         sent.append(1)
         return cast("AsyncSlackResponse", {})
 
-    caller = Caller(never)
+    caller = ApiCaller(never)
     for _ in range(30):
         await caller.call("users.info", send, turn_seconds=0.01)
     for _ in range(2):

@@ -8,24 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.slack.calling.pacing import Pacing
+from bot.platforms.slack.client.api import RateLimiter
 from tests.bot.adapters.slack.clock import Clock
 
 POST, UPDATE = "chat.postMessage", "chat.update"
 
 
 @pytest.fixture
-def pacing(clock: Clock) -> Pacing:
-    return Pacing(clock.pause, clock.read)
+def pacing(clock: Clock) -> RateLimiter:
+    return RateLimiter(clock.pause, clock.read)
 
 
-async def test_a_channel_is_written_to_once_a_second(pacing: Pacing, clock: Clock) -> None:
+async def test_a_channel_is_written_to_once_a_second(pacing: RateLimiter, clock: Clock) -> None:
     for _ in range(4):
         await pacing.take(POST, "C1")
     assert clock.waits == [1.0, 1.0, 1.0]
 
 
-async def test_another_channel_does_not_wait_for_the_first(pacing: Pacing, clock: Clock) -> None:
+async def test_another_channel_does_not_wait_for_the_first(
+    pacing: RateLimiter, clock: Clock
+) -> None:
     await pacing.take(POST, "C1")
     await pacing.take(POST, "C2")
     assert not clock.waits
@@ -40,7 +42,7 @@ def test_no_minute_has_more_calls_than_its_tier_allows(
 ) -> None:
     method, most = tier
     clock = Clock()
-    pacing = Pacing(clock.pause, clock.read)
+    pacing = RateLimiter(clock.pause, clock.read)
     calls: list[float] = []
 
     async def run() -> None:
@@ -55,7 +57,7 @@ def test_no_minute_has_more_calls_than_its_tier_allows(
 
 
 async def test_what_slack_refuses_is_refused_to_everybody_until_it_ends(
-    pacing: Pacing, clock: Clock
+    pacing: RateLimiter, clock: Clock
 ) -> None:
     pacing.hold(UPDATE, "", 30)
     assert pacing.held(UPDATE) == 30
@@ -73,14 +75,14 @@ async def test_a_hold_that_comes_while_one_waits_is_waited_out_as_well() -> None
             paced.hold(POST, "C1", 10)
         await clock.pause(seconds)
 
-    paced = Pacing(pause, clock.read)
+    paced = RateLimiter(pause, clock.read)
     await paced.take(POST, "C1")
     await paced.take(POST, "C1")
     assert clock.now == 1_010
 
 
 async def test_what_may_be_skipped_is_told_that_there_is_no_room(
-    pacing: Pacing, clock: Clock
+    pacing: RateLimiter, clock: Clock
 ) -> None:
     assert pacing.take_now(POST, "C1")
     assert not pacing.take_now(POST, "C1")
@@ -97,7 +99,7 @@ async def test_whoever_asked_first_goes_first_also_when_one_gives_up() -> None:
         await gate.wait()
         await clock.pause(seconds)
 
-    pacing = Pacing(pause, clock.read)
+    pacing = RateLimiter(pause, clock.read)
 
     async def go(number: int) -> None:
         await pacing.take(POST, "C1")
@@ -113,7 +115,7 @@ async def test_whoever_asked_first_goes_first_also_when_one_gives_up() -> None:
     assert clock.now == 1_003
 
 
-async def test_looking_for_an_opening_takes_nothing_away(pacing: Pacing, clock: Clock) -> None:
+async def test_looking_for_an_opening_takes_nothing_away(pacing: RateLimiter, clock: Clock) -> None:
     await pacing.take(POST, "C1")
     await pacing.opening(POST, "C1")
     await pacing.opening(POST, "C1")

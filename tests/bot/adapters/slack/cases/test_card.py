@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.slack.cases.card import Ways, card
-from bot.adapters.slack.cases.case_forms import decline_form, reply_form
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.types import InteractionId, Message, Source
 from bot.escalations.case_view import CaseView
+from bot.platforms.slack.escalations.buttons import decline_modal, reply_modal
+from bot.platforms.slack.escalations.card_view import CaseLinks, case_card
 from tests.bot.adapters.outcomes import LOCAL, VPN
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, block_text, refusal
 from tests.bot.adapters.slack.questions import question
@@ -24,7 +24,7 @@ from tests.bot.adapters.slack.workspace.views import view_problem
 from tests.bot.escalations.fakes import case_of
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-WAYS = Ways("https://acme.slack.com/archives/C1/p1", "https://desk.example.com/board/x")
+WAYS = CaseLinks("https://acme.slack.com/archives/C1/p1", "https://desk.example.com/board/x")
 _DATE = r"!date\^\d+\^\{ago\}\|[\w ,:]+"
 _OURS = rf"<(?:@U0ALICE00|{_DATE}|https://(?:acme\.slack|desk\.example|wiki\.example)\.com/[^<>|]*\|[^<>|]*)>"
 HOSTILE = st.text(alphabet="<>&|!@#*`_~ \nhttps:/.evilU0[]()", max_size=300)
@@ -67,10 +67,10 @@ def seen(
     )
 
 
-def written(message: Message, view: CaseView, ways: Ways = WAYS) -> list[str]:
+def written(message: Message, view: CaseView, ways: CaseLinks = WAYS) -> list[str]:
     """Return everything that Slack is given to show, of every form."""
     shown = []
-    for form in card(message, view, ways, now=NOW):
+    for form in case_card(message, view, ways, now=NOW):
         payload = {"text": form.text, "blocks": list(form.blocks)}
         assert refusal(payload, BLOCK_TYPES) == ""
         assert len(form.text) <= 4000
@@ -132,7 +132,7 @@ def test_what_went_before_is_short_and_withheld_where_it_must_be() -> None:
 
 
 def test_the_state_comes_first_and_the_last_words_of_people_after_it() -> None:
-    form = card(question(), seen("claimed", "So."), WAYS, now=NOW)[0]
+    form = case_card(question(), seen("claimed", "So."), WAYS, now=NOW)[0]
     *_, context, _ = form.blocks
     lines = block_text(context).splitlines()
     assert len(lines) == 4
@@ -157,7 +157,7 @@ def test_where_slack_gives_no_address_it_is_still_no_direct_message() -> None:
 
 @given(HOSTILE)
 def test_forms_are_ones_that_slack_takes(words: str) -> None:
-    for make in (reply_form, decline_form):
+    for make in (reply_modal, decline_modal):
         form = make(case_of(question(), question=words))
         assert view_problem(form) == ""
         assert "<" not in str(form["blocks"])
@@ -165,14 +165,14 @@ def test_forms_are_ones_that_slack_takes(words: str) -> None:
 
 def test_long_questions_do_not_break_a_form() -> None:
     for attack in ATTACKS:
-        assert view_problem(reply_form(case_of(question(), question=attack * 10))) == ""
+        assert view_problem(reply_modal(case_of(question(), question=attack * 10))) == ""
 
 
 @pytest.mark.mended(id="slack-11")
 @pytest.mark.parametrize("said", ["> " + "quoted words " * 60, "<&> " * 200])
 def test_what_was_said_so_far_is_marked_where_it_is_cut(said: str) -> None:
     earlier = EarlierExchange(InteractionId("e"), "vpn?", said, NOW)
-    form = card(question(), replace(seen(), before=(earlier,)), WAYS, now=NOW)[0]
+    form = case_card(question(), replace(seen(), before=(earlier,)), WAYS, now=NOW)[0]
     (answer,) = [line for line in form.text.splitlines() if "\u2192" in line]
 
     assert answer.endswith("\u2026")
@@ -186,7 +186,9 @@ def test_pages_of_an_answer_that_was_given_are_not_called_unconfirmed(
 ) -> None:
     view = seen()
     assert view.finding is not None
-    shown = card(question(), replace(view, finding=replace(view.finding, gate=gate)), WAYS, now=NOW)
+    shown = case_card(
+        question(), replace(view, finding=replace(view.finding, gate=gate)), WAYS, now=NOW
+    )
 
     assert ("not confirmed" in shown[0].text) is not confirmed
 
@@ -195,7 +197,7 @@ def test_pages_of_an_answer_that_was_given_are_not_called_unconfirmed(
 @pytest.mark.parametrize("turning", ["\u202e", "\u2066", "\u200f"])
 def test_nothing_on_a_card_turns_the_words_beside_it_around(turning: str) -> None:
     view = seen(words=f"vpn {turning}nwod?", name=f"Anna{turning}")
-    form = card(question(), view, WAYS, now=NOW)[0]
+    form = case_card(question(), view, WAYS, now=NOW)[0]
 
     assert turning not in form.text
     assert not any(turning in block_text(block) for block in form.blocks)

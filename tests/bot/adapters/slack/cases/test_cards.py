@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel, connect
 from bot.domain.cases import THREAD_NOT_READ, USE_REPLY, is_card_thread
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.settings import Settings
 from bot.domain.types import Escalation, Outcome, PostedRef
 from bot.escalations.case_view import CaseView
 from bot.escalations.ports import ShowsCases
+from bot.platforms.slack.channel import SlackChannel, connect
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import HANDED_OVER, TRACE, delivery
 from tests.bot.adapters.slack.answering import bot_at, named

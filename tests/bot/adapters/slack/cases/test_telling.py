@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.slack.cases.news import live, told
-from bot.adapters.slack.channel import SlackChannel, connect
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.settings import Settings
 from bot.domain.types import PostedRef
 from bot.escalations.ports import AsksPeople, Tells
+from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.escalations.notices import notice_messages, with_links
 from tests.bot.adapters.outcomes import HANDED_OVER, delivery
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, refusal
 from tests.bot.adapters.slack.questions import DIRECT, HELP, PEOPLE, ROOT, question, replies
@@ -109,12 +109,12 @@ async def test_a_plain_https_address_can_be_opened(slack: FakeSlack, channel: Sl
 
 @given(st.text(alphabet="<>&|!@#*`_~ \nhttps:/.exampleU0", max_size=80))
 def test_whatever_is_written_only_plain_addresses_are_live(words: str) -> None:
-    assert not _LIVE.search(live(words))
+    assert not _LIVE.search(with_links(words))
 
 
 @given(st.text(min_size=1, max_size=40).map(lambda each: each * 400))
 def test_every_message_is_one_that_slack_takes(words: str) -> None:
-    for forms in told(notice_of(question(), text=words)):
+    for forms in notice_messages(notice_of(question(), text=words)):
         for form in forms:
             payload = {"text": form.text, "blocks": list(form.blocks)}
             assert refusal(payload, BLOCK_TYPES) == ""

@@ -6,13 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.commands.settings_form import filled, saved_where, settings_view
-from bot.adapters.slack.wire.actions import SETTINGS_FORM
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.channel_settings import ChannelSettingsForm, SubmittedSettings, build_form
 from bot.domain.errors import StoreUnavailable
 from bot.domain.settings import Settings
 from bot.domain.types import NO_MODEL, Policy
+from bot.platforms.slack.commands.channel_settings import (
+    modal_origin,
+    settings_modal,
+    submitted_values,
+)
+from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.server import FakeSlack
@@ -226,9 +230,9 @@ def form(policy: Policy, spaces: int = 2) -> ChannelSettingsForm:
 
 def sent_back(shown: ChannelSettingsForm) -> SubmittedSettings:
     """Return what comes back of a form that nobody changed."""
-    view = settings_view(shown, HELP, "")
+    view = settings_modal(shown, HELP, "")
     values = initial(with_ids(list(view["blocks"])))  # type: ignore[call-overload]
-    return filled({**view, "state": {"values": values}}, shown.policy)
+    return submitted_values({**view, "state": {"values": values}}, shown.policy)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +250,7 @@ def test_whatever_was_allowed_slack_takes_the_form_and_leaves_it_as_it_was(
 ) -> None:
     shown = form(policy, spaces)
 
-    assert view_problem(settings_view(shown, HELP, "https://hooks.slack.com/x")) == ""
+    assert view_problem(settings_modal(shown, HELP, "https://hooks.slack.com/x")) == ""
     back = sent_back(shown)
     assert frozenset(back.spaces) == (policy.spaces or frozenset())
     assert (back.answers, back.follow_ups, back.other_bots) == (
@@ -259,8 +263,8 @@ def test_whatever_was_allowed_slack_takes_the_form_and_leaves_it_as_it_was(
 
 @pytest.mark.parametrize("metadata", ["", "[]", '"x"', "{", '{"channel": "<!here>"}'])
 def test_a_form_about_no_channel_is_about_none(metadata: str) -> None:
-    assert saved_where({"private_metadata": metadata})[0] == ""
+    assert modal_origin({"private_metadata": metadata})[0] == ""
 
 
 def test_the_form_is_called_as_it_is_taken() -> None:
-    assert settings_view(form(Policy()), HELP, "")["callback_id"] == SETTINGS_FORM
+    assert settings_modal(form(Policy()), HELP, "")["callback_id"] == SETTINGS_FORM

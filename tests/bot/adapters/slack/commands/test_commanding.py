@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.commands.commanding import command_of
 from bot.chat.commands.types import (
     AllSpaces,
     AskRequest,
@@ -23,6 +22,7 @@ from bot.chat.commands.types import (
     StatusRequest,
     WhyRequest,
 )
+from bot.platforms.slack.commands.slash_commands import parse_slash_command
 from tests.builders import NOON
 
 FORM: dict[str, Any] = {
@@ -36,7 +36,7 @@ FORM: dict[str, Any] = {
 
 
 def order(name: str, text: str) -> CommandRequest | InvalidCommand:
-    command = command_of({**FORM, "command": name, "text": text})
+    command = parse_slash_command({**FORM, "command": name, "text": text})
     assert command is not None
     return command.order()
 
@@ -77,12 +77,14 @@ def test_what_can_not_be_read_is_told_with_what_can_be_said() -> None:
 
 @pytest.mark.parametrize("left_out", ["user_id", "channel_id", "trigger_id", "response_url"])
 def test_a_command_of_nobody_or_nowhere_is_none(left_out: str) -> None:
-    assert command_of({**FORM, left_out: ""}) is None
-    assert command_of({key: value for key, value in FORM.items() if key != left_out}) is None
+    assert parse_slash_command({**FORM, left_out: ""}) is None
+    assert (
+        parse_slash_command({key: value for key, value in FORM.items() if key != left_out}) is None
+    )
 
 
 def test_a_question_is_a_private_message_in_a_thread_of_its_own() -> None:
-    command = command_of(FORM)
+    command = parse_slash_command(FORM)
     assert command is not None
 
     message = command.asked("vpn?", "acme", NOON)

@@ -13,9 +13,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from structlog.testing import capture_logs
 
-from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.endpoint import mount
 from bot.chat.commands.run_leases import SILENT_SECONDS
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.transport.http import mount
 from bot.store.database import Store, prepare, sqlite_url, unopened
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack.following import FAILED, Theatre, clock, hurried

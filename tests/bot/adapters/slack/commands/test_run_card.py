@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.slack.commands.run_card import run_card
-from bot.adapters.slack.commands.saying import said
-from bot.adapters.slack.showing.posting import blocks_of
 from bot.chat.commands.run_status import RunProblem, RunStatus
+from bot.platforms.slack.client.posting import blocks_of
+from bot.platforms.slack.commands.reindex_runs import run_message
+from bot.platforms.slack.commands.slash_commands import plain_message
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, refusal
 from tests.bot.adapters.slack.workspace.names import ALICE
 
@@ -37,7 +37,7 @@ runs = st.builds(
 
 @given(told=runs, alone=st.booleans())
 def test_whatever_it_tells_slack_takes_it_and_nothing_is_live(told: RunStatus, alone: bool) -> None:  # noqa: FBT001
-    for form in run_card(told, user=ALICE, alone=alone):
+    for form in run_message(told, user=ALICE, alone=alone):
         shown = {"text": form.text, "blocks": blocks_of(form) or []}
         assert refusal(shown, BLOCK_TYPES) == ""
         assert len(form.text) <= 4_000
@@ -46,7 +46,7 @@ def test_whatever_it_tells_slack_takes_it_and_nothing_is_live(told: RunStatus, a
 
 @given(st.text(max_size=500) | st.just(EVIL * 300))
 def test_whatever_is_said_of_an_order_slack_takes_it_and_nothing_is_live(text: str) -> None:
-    form = said(text)
+    form = plain_message(text)
     shown = {"text": form.text or "x", "blocks": blocks_of(form) or []}
     assert refusal(shown, BLOCK_TYPES) == ""
     assert not LIVE.search(str(shown))
@@ -55,12 +55,12 @@ def test_whatever_is_said_of_an_order_slack_takes_it_and_nothing_is_live(text: s
 @pytest.mark.parametrize("ended", [True, False])
 def test_it_can_be_cancelled_until_its_end(*, ended: bool) -> None:
     told = replace(RunStatus(run_id="r1", state="running"), ended=ended)
-    kinds = [block["type"] for block in run_card(told, user=ALICE, alone=False)[0].blocks]
+    kinds = [block["type"] for block in run_message(told, user=ALICE, alone=False)[0].blocks]
     assert ("actions" in kinds) is not ended
 
 
 def test_who_ordered_is_named_where_others_read_it() -> None:
     told = RunStatus(run_id="r1", state="running")
     for alone in (True, False):
-        shown = str(run_card(told, user=ALICE, alone=alone)[0].blocks)
+        shown = str(run_message(told, user=ALICE, alone=alone)[0].blocks)
         assert (f"<@{ALICE}>" in shown) is not alone

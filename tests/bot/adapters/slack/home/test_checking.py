@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel, connect
-from bot.adapters.slack.wire.scopes import OPTIONAL, REQUIRED
 from bot.domain.health import ComponentStatus
 from bot.domain.settings import Settings
+from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.workspace.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.transports import on_socket
@@ -36,7 +36,7 @@ async def test_a_workspace_that_is_all_set_up_is_ready(
     assert not slack.posts
 
 
-@pytest.mark.parametrize("scope", sorted(REQUIRED))
+@pytest.mark.parametrize("scope", sorted(REQUIRED_SCOPES))
 async def test_without_a_scope_that_is_needed_it_fails_with_what_for_and_the_cure(
     slack: FakeSlack, settings: Settings, scope: str
 ) -> None:
@@ -45,11 +45,11 @@ async def test_without_a_scope_that_is_needed_it_fails_with_what_for_and_the_cur
     part = (await checked(settings))["Slack"]
 
     assert part.state == "failed"
-    assert f"{scope} ({REQUIRED[scope]})" in part.detail
+    assert f"{scope} ({REQUIRED_SCOPES[scope]})" in part.detail
     assert "reinstall" in part.cure
 
 
-@pytest.mark.parametrize("scope", sorted(OPTIONAL))
+@pytest.mark.parametrize("scope", sorted(OPTIONAL_SCOPES))
 async def test_without_any_other_scope_it_is_ready_and_says_what_that_costs(
     slack: FakeSlack, settings: Settings, scope: str
 ) -> None:
@@ -58,7 +58,7 @@ async def test_without_any_other_scope_it_is_ready_and_says_what_that_costs(
     part = (await checked(settings))["Slack"]
 
     assert part.state == "ready"
-    assert f"{scope} ({OPTIONAL[scope]})" in part.detail
+    assert f"{scope} ({OPTIONAL_SCOPES[scope]})" in part.detail
     assert "reinstall" in part.cure
 
 

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel, connect
-from bot.adapters.slack.home import identity
-from bot.adapters.slack.home.identity import Colleague
 from bot.domain.capabilities import Introduces
 from bot.domain.errors import DeliveryFailed
 from bot.domain.settings import Settings
 from bot.domain.types import Message, Person, Thread
+from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.workspace import members
+from bot.platforms.slack.workspace.members import Colleague
 from rag.types import EVERYONE, Principal
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.slack import events
@@ -210,8 +210,8 @@ async def test_an_envelope_that_says_nothing_or_is_old_is_not_believed(
 async def test_who_asks_is_not_waited_for_beyond_the_patience_of_a_question(
     slack: FakeSlack, channel: SlackChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert identity._CALL_SECONDS == 5.0  # noqa: SLF001 - what docs/slack.md promises
-    monkeypatch.setattr(identity, "_CALL_SECONDS", 0.05)
+    assert members._CALL_SECONDS == 5.0  # noqa: SLF001 - what docs/slack.md promises
+    monkeypatch.setattr(members, "_CALL_SECONDS", 0.05)
     slack.fail("users.info", Fault(seconds=20))
 
     with pytest.raises(DeliveryFailed):

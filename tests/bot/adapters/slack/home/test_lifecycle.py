@@ -6,14 +6,13 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.endpoint import mount
-from bot.adapters.slack.home.own import Own
-from bot.adapters.slack.home.standing import Standing
 from bot.chat.adapters import ChatContext
 from bot.domain.capabilities import TellsState
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.transport.http import mount
+from bot.platforms.slack.workspace.bot_identity import BotIdentity, SlackHealth
 from tests.bot.adapters.slack.clock import Clock
 from tests.bot.adapters.slack.events import Client, envelope, send
 from tests.bot.adapters.slack.server import FakeSlack
@@ -81,7 +80,7 @@ async def test_a_token_that_slack_refuses_at_the_start_is_told_and_tried_again(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     slack.uninstall("account_inactive")
-    clock, standing = Clock(), Standing(ComponentStatus("Slack", "ready", "events over HTTP"))
+    clock, standing = Clock(), SlackHealth(ComponentStatus("Slack", "ready", "events over HTTP"))
 
     async def pause(seconds: float) -> None:
         clock.waits.append(seconds)
@@ -90,7 +89,7 @@ async def test_a_token_that_slack_refuses_at_the_start_is_told_and_tried_again(
         if len(clock.waits) == 8:
             slack.lost = ""
 
-    own = Own(channel.client, channel.caller, standing, pause=pause)
+    own = BotIdentity(channel.client, channel.caller, standing, pause=pause)
     await own.learn()
 
     assert clock.waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.slack.home.members import Home, member_of
+from bot.platforms.slack.workspace.members import HomeWorkspace, member_of
 
-HOME = Home("T0TEAM000")
+HOME = HomeWorkspace("T0TEAM000")
 
 
 def user(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -41,9 +41,9 @@ def test_an_address_that_nobody_confirmed_is_none() -> None:
 def test_an_organisation_s_people_are_at_home_in_all_its_workspaces() -> None:
     ann = user(team_id="T0ELSE000", enterprise_user={"enterprise_id": "E0ORG0000"})
 
-    assert member_of(ann, Home("E0ORG0000")).colleague
+    assert member_of(ann, HomeWorkspace("E0ORG0000")).colleague
     assert not member_of(ann, HOME).colleague
-    assert not member_of(user(team_id=""), Home("")).colleague
+    assert not member_of(user(team_id=""), HomeWorkspace("")).colleague
 
 
 @pytest.mark.parametrize("odd", [{}, {"id": 1, "profile": [], "enterprise_user": "x"}])

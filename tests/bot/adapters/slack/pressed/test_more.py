@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.wire.actions import MORE
+from bot.platforms.slack.payloads.actions import MORE
 from rag.types import Principal
 from tests.bot.adapters.saying import PAGE
 from tests.bot.adapters.slack.answering import Bot, private_too

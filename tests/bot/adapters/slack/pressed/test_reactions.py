@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.pressed.reactions import thumb_of
-from bot.adapters.slack.wire.events import Us
 from bot.domain.errors import StoreUnavailable
 from bot.domain.types import InteractionId, Outcome, Reply
+from bot.platforms.slack.actions.feedback import parse_thumb
+from bot.platforms.slack.payloads.events import BotIds
 from bot.store.key_values import StoredNotes
 from tests.bot.adapters.outcomes import ANSWER, TRACE
 from tests.bot.adapters.slack.answering import Bot
@@ -38,7 +38,7 @@ EVENT = {
     "item": {"type": "message", "channel": HELP, "ts": "1.4"},
     "event_ts": "1.6",
 }
-US = Us(frozenset({BOT_USER}))
+US = BotIds(frozenset({BOT_USER}))
 
 
 async def becomes_voted(bot: Bot, asked: InteractionId, wanted: dict[str, str]) -> None:
@@ -67,7 +67,7 @@ async def test_thumbs_count_in_any_colour_and_by_either_name(
 
 @pytest.mark.parametrize("name", ["tada", "white_check_mark", "heart", "+10", "", "::"])
 def test_other_reactions_are_no_votes(name: str) -> None:
-    assert thumb_of({**EVENT, "reaction": name}, US) is None
+    assert parse_thumb({**EVENT, "reaction": name}, US) is None
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_other_reactions_are_no_votes(name: str) -> None:
     ],
 )
 def test_what_is_no_thumb_on_our_message_is_left_alone(change: dict[str, object]) -> None:
-    assert thumb_of(EVENT, US) is not None
-    assert thumb_of({**EVENT, **change}, US) is None
+    assert parse_thumb(EVENT, US) is not None
+    assert parse_thumb({**EVENT, **change}, US) is None
 
 
 async def test_a_vote_is_kept_before_slack_has_its_answer(bot: Bot) -> None:

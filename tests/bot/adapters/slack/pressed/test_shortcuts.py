@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.slack.pressed.pointing import pointed_of
-from bot.adapters.slack.wire.actions import ASK_SHORTCUT
 from bot.domain.errors import InboxFull
+from bot.platforms.slack.actions.shortcuts import parse_shortcut
+from bot.platforms.slack.payloads.actions import ASK_SHORTCUT
 from tests.bot.adapters.slack.answering import Bot, named
 from tests.bot.adapters.slack.events import ALICE
 from tests.bot.adapters.slack.workspace.faults import Fault
@@ -179,7 +179,7 @@ _KEYS = ("user", "channel", "message", "team", "response_url", "message_ts")
 
 @given(st.dictionaries(st.sampled_from(_KEYS), _json))
 def test_odd_payloads_point_at_nothing(body: dict[str, Any]) -> None:
-    assert pointed_of(body) is None
+    assert parse_shortcut(body) is None
 
 
 async def test_a_shortcut_that_points_at_nothing_is_acknowledged(bot: Bot) -> None:

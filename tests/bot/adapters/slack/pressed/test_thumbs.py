@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from bot.adapters.slack.wire.actions import ASK_PERSON, FEEDBACK, REASON
 from bot.domain.errors import StoreUnavailable
 from bot.domain.feedback import LONGEST_COMMENT
 from bot.domain.types import Feedback, InteractionId, Outcome, Reply
+from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, REASON
 from tests.bot.adapters.outcomes import TRACE
 from tests.bot.adapters.slack.answering import Bot
 from tests.bot.adapters.slack.events import ALICE

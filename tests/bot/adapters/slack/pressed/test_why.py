@@ -10,14 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.adapters.slack.pressed.why import WhyModals
-from bot.adapters.slack.pressed.why_view import explained, one_moment, told
-from bot.adapters.slack.showing.modals import Modals
-from bot.adapters.slack.wire.actions import WHY, WHY_VIEW
 from bot.answering.explanations.explainer import Explanation, PageSummary
 from bot.answering.explanations.steps import StatedConfidence, Step
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.types import FoundPassage, Outcome
+from bot.platforms.slack.actions.explanations import (
+    ExplanationModals,
+    explanation_modal,
+    sentence_modal,
+    waiting_modal,
+)
+from bot.platforms.slack.actions.interactivity import Modals
+from bot.platforms.slack.payloads.actions import WHY, WHY_VIEW
 from rag.types import Principal
 from tests.bot.adapters.outcomes import ANSWER, TRACE, VPN
 from tests.bot.adapters.saying import PAGE
@@ -118,7 +122,7 @@ async def test_what_takes_long_is_announced_and_shown_when_it_is_there(slack: Fa
         await go.wait()
         return PLAIN
 
-    shows = WhyModals(_modals(slack), soon_seconds=0.01)
+    shows = ExplanationModals(_modals(slack), soon_seconds=0.01)
     showing = asyncio.create_task(shows.show(slack.tickets.trigger(ALICE), slowly()))
     await until(lambda: slack.open_views)
     assert "One moment" in slack.open_views[0].shown
@@ -141,20 +145,20 @@ async def test_what_goes_wrong_is_told_without_its_details(
     async def fails() -> Explanation:
         raise error
 
-    await WhyModals(_modals(slack)).show(slack.tickets.trigger(ALICE), fails())
+    await ExplanationModals(_modals(slack)).show(slack.tickets.trigger(ALICE), fails())
     assert said in slack.open_views[0].shown
     assert str(error) not in slack.open_views[0].shown
 
 
 def test_how_sure_it_was_is_told_in_words_and_numbers() -> None:
-    view = explained(replace(PLAIN, sure=SURE, left_out="Others are left out."))
+    view = explanation_modal(replace(PLAIN, sure=SURE, left_out="Others are left out."))
     assert "quite sure: 90%, and an answer needs 65%" in str(view)
     assert "Others are left out." in str(view)
 
 
 def test_a_page_of_no_address_is_named_without_a_link() -> None:
     pages = (PageSummary("Offices", "", "javascript:alert(1)", "found by its words"),)
-    shown = str(explained(replace(PLAIN, pages=pages)))
+    shown = str(explanation_modal(replace(PLAIN, pages=pages)))
     assert "Offices" in shown
     assert "javascript" not in shown
 
@@ -173,7 +177,7 @@ words = st.text(max_size=200).map(lambda text: f"{EVIL}{text}")
 def test_nothing_is_live_and_every_limit_is_kept(
     title: str, question: str, steps: list[tuple[str, str]], pages: list[tuple[str, str]]
 ) -> None:
-    view = explained(
+    view = explanation_modal(
         Explanation(
             title,
             question,
@@ -189,7 +193,7 @@ def test_nothing_is_live_and_every_limit_is_kept(
     assert shown.count("'mrkdwn'") == shown.count("'verbatim': True")
 
 
-@pytest.mark.parametrize("view", [one_moment(), told("x" * 200)])
+@pytest.mark.parametrize("view", [waiting_modal(), sentence_modal("x" * 200)])
 def test_small_modals_are_taken(view: dict[str, object]) -> None:
     assert view_problem(view) == ""
 

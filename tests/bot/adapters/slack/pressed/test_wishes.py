@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.pressed.pressing import Press
-from bot.adapters.slack.pressed.wishes import answered_at
-from bot.adapters.slack.wire.actions import ASK_PERSON
-from bot.adapters.slack.wire.reply_to import response_url_of
 from bot.answering.desk import Desk
 from bot.answering.routing.router import Router
 from bot.domain.errors import InboxFull
 from bot.domain.handoff import person_request
 from bot.domain.types import Clarification, Interaction, Outcome
+from bot.platforms.slack.actions.interactivity import Press
+from bot.platforms.slack.actions.requests import reply_reference
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.payloads.actions import ASK_PERSON
+from bot.platforms.slack.payloads.events import response_url_of
 from bot.store.database import Store
 from rag.pipeline import Pipeline
 from tests.bot.adapters.outcomes import HANDED_OVER, OFFERED, TRACE
@@ -208,6 +208,6 @@ async def test_a_wish_about_another_question_is_another_wish(house: Bot) -> None
 def test_a_press_below_a_reply_to_a_command_is_answered_where_it_was_pressed() -> None:
     asked = replace(question(private=True), reply_to='{"response_url": "https://old.example"}')
     press = Press(BOB, HELP, "", response_url="https://hooks.slack.com/actions/1")
-    wish = replace(asked, reply_to=answered_at(asked, press))
+    wish = replace(asked, reply_to=reply_reference(asked, press))
     assert response_url_of(wish) == "https://hooks.slack.com/actions/1"
-    assert answered_at(question(), press) == ""
+    assert reply_reference(question(), press) == ""

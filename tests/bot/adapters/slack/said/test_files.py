@@ -8,11 +8,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.adapters.slack.channel import SlackChannel, connect
 from bot.domain.capabilities import Fetches
 from bot.domain.errors import DeliveryFailed
 from bot.domain.settings import Settings
 from bot.domain.types import Attachment
+from bot.platforms.slack.channel import SlackChannel, connect
 from tests.bot.adapters.slack.server import FakeSlack
 from tests.bot.adapters.slack.workspace.faults import Fault
 from tests.bot.adapters.slack.workspace.files import StoredFile

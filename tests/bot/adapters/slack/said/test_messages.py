@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.home import names as names_module
 from bot.answering.routing.message_text import condense
 from bot.chat.adapters import ChatContext
 from bot.domain.ports import ReportStage
 from bot.domain.types import Inquiry, Outcome, Policy
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.workspace import mention_names as names_module
 from bot.store.database import Store
 from tests.bot.adapters.inbox import KeepingInbox
 from tests.bot.adapters.outcomes import ANSWER, TRACE

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel, connect
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.ports import Withdraws
 from bot.domain.settings import Settings
+from bot.platforms.slack.channel import SlackChannel, connect
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.questions import HELP, PEOPLE, ROOT, question, replies

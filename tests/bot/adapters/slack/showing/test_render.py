@@ -9,10 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from bot.adapters.slack.showing.buttons import buttons_of
-from bot.adapters.slack.showing.render import TEXT_LIMIT, messages
 from bot.chat.response_view import render
 from bot.domain.types import Clarification, InteractionId, Outcome, Reply, Response
+from bot.platforms.slack.rendering import TEXT_LIMIT, buttons_of, reply_messages
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN
 from tests.bot.adapters.slack.blocks import BLOCK_TYPES, refusal
 
@@ -29,7 +28,7 @@ def pressed(response: Response) -> list[tuple[str, str, str]]:
 
 
 def blocks(response: Response, remarks: tuple[str, ...] = ()) -> Blocks:
-    (forms,) = messages(
+    (forms,) = reply_messages(
         render(response, private=True, remarks=remarks),
         now=NOW,
         buttons=buttons_of(Outcome(response, TRACE), ID),
@@ -99,7 +98,9 @@ def test_remarks_stand_in_small_print() -> None:
 
 def test_the_way_to_a_person_is_told_in_words_only_where_there_is_no_button() -> None:
     outcome = Outcome(ANSWER, TRACE)
-    (forms,) = messages(render(ANSWER, private=True), now=NOW, buttons=buttons_of(outcome, ID))
+    (forms,) = reply_messages(
+        render(ANSWER, private=True), now=NOW, buttons=buttons_of(outcome, ID)
+    )
     for form in forms:
         has_button = any(block["type"] == "actions" for block in form.blocks)
         assert ("Not what you need?" in str(form.blocks) + form.text) != has_button
@@ -111,7 +112,7 @@ def test_every_message_of_any_length_fits(length: int, sources: int) -> None:
     text = "Take <this> & that. " * (length // 20)
     far = replace(VPN, url="https://wiki.example.com/" + "x" * 900, title="<" * 140)
     response = replace(ANSWER, text=text, sources=(far,) * sources)
-    shown = messages(
+    shown = reply_messages(
         render(response, private=True),
         now=NOW,
         buttons=buttons_of(Outcome(response, TRACE), ID),
@@ -129,7 +130,7 @@ def test_every_message_of_any_length_fits(length: int, sources: int) -> None:
 def test_a_code_block_is_not_cut() -> None:
     code = "```\n" + "run this\n" * 300 + "```"
     text = "\n\n".join(["word " * 1_900, code, "after"])
-    shown = messages(render(replace(ANSWER, text=text), private=True), now=NOW)
+    shown = reply_messages(render(replace(ANSWER, text=text), private=True), now=NOW)
     written = [str(forms[0].blocks[0]["text"]) for forms in shown]
     assert len(written) == 2
     assert sum(code in part for part in written) == 1

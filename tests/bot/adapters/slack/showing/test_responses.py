@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack.channel import SlackChannel, connect
 from bot.domain.errors import DeliveryFailed
 from bot.domain.handoff import HANDOFF_OFFER
 from bot.domain.settings import Settings, load_settings
 from bot.domain.types import Delivery, Message, Response
+from bot.platforms.slack.channel import SlackChannel, connect
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import ANSWER, HANDED_OVER, delivery
 from tests.bot.adapters.slack.clock import unhurried

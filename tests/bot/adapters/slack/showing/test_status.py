@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel, connect
 from bot.domain.settings import Settings
 from bot.domain.types import Activity, Message, Stage
+from bot.platforms.slack.channel import SlackChannel, connect
 from bot.store.database import Store
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.clock import Clock, unhurried

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack.channel import SlackChannel
-from bot.adapters.slack.showing.turns import Turns
 from bot.domain.capabilities import TakesTurns
 from bot.domain.types import Message
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.messages.reply_order import ReplyOrder
 from tests.bot.adapters.slack.questions import question
 
 
@@ -31,7 +31,7 @@ def test_slack_takes_turns(channel: SlackChannel) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.permutations(range(12)))
 def test_what_is_ready_goes_out_in_the_order_of_the_questions(ready: list[int]) -> None:
-    turns, went = Turns(at_once), list[int]()
+    turns, went = ReplyOrder(at_once), list[int]()
 
     async def reply(number: int) -> None:
         async with turns.turn(asked(number)):
@@ -48,7 +48,7 @@ def test_what_is_ready_goes_out_in_the_order_of_the_questions(ready: list[int]) 
 
 
 async def test_an_earlier_question_that_takes_long_is_waited_for_only_once() -> None:
-    turns, went = Turns(at_once, patience_seconds=0.05), list[int]()
+    turns, went = ReplyOrder(at_once, patience_seconds=0.05), list[int]()
     loop = asyncio.get_running_loop()
     turns.begun(asked(1))
     began = loop.time()
@@ -62,7 +62,7 @@ async def test_an_earlier_question_that_takes_long_is_waited_for_only_once() -> 
 
 
 async def test_a_question_that_will_have_no_reply_is_waited_for_no_longer() -> None:
-    turns = Turns(at_once, patience_seconds=30)
+    turns = ReplyOrder(at_once, patience_seconds=30)
     turns.begun(asked(1))
     waiting = asyncio.create_task(_pass(turns, asked(2)))
     await asyncio.sleep(0)
@@ -77,7 +77,7 @@ async def test_an_earlier_one_that_becomes_ready_before_there_is_room_goes_first
     async def opening(_: str) -> None:
         await room.wait()
 
-    turns = Turns(opening)
+    turns = ReplyOrder(opening)
 
     async def reply(number: int) -> None:
         async with turns.turn(asked(number)):
@@ -93,7 +93,7 @@ async def test_an_earlier_one_that_becomes_ready_before_there_is_room_goes_first
 
 @pytest.mark.parametrize("steps", range(6))
 async def test_who_gives_up_at_any_moment_leaves_the_turn_to_the_next(steps: int) -> None:
-    turns = Turns(at_once)
+    turns = ReplyOrder(at_once)
     first = asyncio.create_task(_pass(turns, asked(1), hold=True))
     for _ in range(steps):
         await asyncio.sleep(0)
@@ -102,7 +102,7 @@ async def test_who_gives_up_at_any_moment_leaves_the_turn_to_the_next(steps: int
 
 
 async def test_a_turn_ends_also_with_an_error() -> None:
-    turns = Turns(at_once)
+    turns = ReplyOrder(at_once)
     with pytest.raises(ValueError, match="broken"):
         async with turns.turn(asked(1)):
             raise ValueError("broken")
@@ -110,13 +110,13 @@ async def test_a_turn_ends_also_with_an_error() -> None:
 
 
 async def test_channels_do_not_wait_for_each_other() -> None:
-    turns = Turns(at_once)
+    turns = ReplyOrder(at_once)
     async with turns.turn(asked(2)):
         await asyncio.wait_for(_pass(turns, question(private=True)), 1)
 
 
 async def test_a_press_comes_after_the_question_that_it_belongs_to() -> None:
-    turns, went = Turns(at_once), list[str]()
+    turns, went = ReplyOrder(at_once), list[str]()
 
     async def reply(message: Message) -> None:
         async with turns.turn(message):
@@ -127,7 +127,7 @@ async def test_a_press_comes_after_the_question_that_it_belongs_to() -> None:
     assert went == [asked(1).id, pressed.id, asked(2).id]
 
 
-async def _pass(turns: Turns, message: Message, *, hold: bool = False) -> None:
+async def _pass(turns: ReplyOrder, message: Message, *, hold: bool = False) -> None:
     async with turns.turn(message):
         if hold:
             await asyncio.Event().wait()

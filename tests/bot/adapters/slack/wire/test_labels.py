@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.adapters.slack.channel import SlackChannel, connect
-from bot.adapters.slack.wire.labels import is_ts, thread_of, ts_of
 from bot.domain.settings import Settings
+from bot.platforms.slack.channel import SlackChannel, connect
+from bot.platforms.slack.payloads.metadata import is_ts, thread_of, ts_of
 from tests.bot.adapters.outcomes import delivery
 from tests.bot.adapters.slack.clock import unhurried
 from tests.bot.adapters.slack.questions import HELP, ROOT, question, replies

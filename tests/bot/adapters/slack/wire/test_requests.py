@@ -11,11 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.adapters.slack.arriving.dispatch import bolt_app
-from bot.adapters.slack.arriving.intake import Intake
-from bot.adapters.slack.arriving.tenancy import Tenancy
-from bot.adapters.slack.wire.requests import Malformed, bolt_request
 from bot.domain.settings import load_settings
+from bot.platforms.slack.transport.dispatch import Dispatcher, Malformed, bolt_app, bolt_request
+from bot.platforms.slack.workspace.bot_identity import ServedWorkspace
 from tests.bot.adapters.slack.events import Client, direct, envelope, mention, send
 from tests.bot.adapters.slack.workspace.names import TEAM, TOKEN
 
@@ -55,7 +53,7 @@ class Ours:
 def status_of(body: str | dict[str, Any], headers: dict[str, str]) -> int:
     """Return what a request is answered with, the signature being sound."""
     known = load_settings(_env_file=None, slack_bot_token=TOKEN, slack_app_token="xapp-1")
-    intake = Intake(bolt_app(known, ()), Tenancy(TEAM, Ours()))
+    intake = Dispatcher(bolt_app(known, ()), ServedWorkspace(TEAM, Ours()))
     try:
         request = bolt_request(body, headers, mode="socket_mode")
     except Malformed:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.slack.wire.text import escaped, mrkdwn, plain, without_mention
+from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, to_mrkdwn, without_mention
 
 BOT = frozenset({"U0BOT"})
 
@@ -46,15 +46,15 @@ def test_with_no_id_known_the_first_mention_is_taken_for_the_bots() -> None:
     ],
 )
 def test_slack_notation_becomes_what_was_meant(text: str, meant: str) -> None:
-    assert plain(text) == meant
+    assert from_mrkdwn(text) == meant
 
 
 @given(st.text(alphabet="<>&!@#|^ab/:*`\n ", max_size=80))
 def test_nothing_escaped_is_live_and_nothing_is_lost(text: str) -> None:
-    for shown in (escaped(text), mrkdwn(text)):
+    for shown in (escaped(text), to_mrkdwn(text)):
         assert "<" not in shown
         assert not re.search(r"&(?!amp;|lt;|gt;)", shown)
-    assert plain(escaped(text)) == text
+    assert from_mrkdwn(escaped(text)) == text
 
 
 def test_a_quote_stays_a_quote() -> None:
@@ -63,5 +63,5 @@ def test_a_quote_stays_a_quote() -> None:
 
 def test_marks_that_nothing_closes_take_no_time() -> None:
     began = time.process_time()
-    mrkdwn("**a " * 10_000)
+    to_mrkdwn("**a " * 10_000)
     assert time.process_time() - began < 4

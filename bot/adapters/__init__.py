@@ -1,1 +1,0 @@
-"""The platforms. Nobody here imports another adapter."""

@@ -1,1 +1,0 @@
-"""What Slack sends, over HTTP or a socket: let in, or not."""

@@ -1,1 +1,0 @@
-"""Calls of Slack's API, each in its time."""

@@ -1,1 +1,0 @@
-"""What is ordered by command on Slack, and the runs that are shown to their end."""

@@ -1,1 +1,0 @@
-"""Whose workspace it is, who is in it, and how the bot stands there."""

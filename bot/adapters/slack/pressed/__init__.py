@@ -1,1 +1,0 @@
-"""What people press below an answer, or react with."""

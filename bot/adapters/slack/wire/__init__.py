@@ -1,1 +1,0 @@
-"""What goes to Slack and comes from it, as values: pure."""

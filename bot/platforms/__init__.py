@@ -1,0 +1,1 @@
+"""The chat platforms that Frontdesk is joined to. No platform imports another."""

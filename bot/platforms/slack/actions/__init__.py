@@ -1,0 +1,1 @@
+"""What people do to messages: buttons, reactions and the message shortcut."""

@@ -1,0 +1,163 @@
+"""Explain an answer in a modal to whoever presses "Why", or asks for it by command.
+
+Nothing in the modal is live but links that code built.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from typing import Any
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+
+from bot.answering.explanations.explainer import Explanation, PageSummary
+from bot.answering.explanations.steps import StatedConfidence
+from bot.chat.actions import LATER, ActionTargets, ExplainAction, interaction_named
+from bot.chat.response_view import web_url
+from bot.domain.errors import BotError, InteractionUnknown
+from bot.domain.text.markdown import clip, split
+from bot.platforms.slack.actions.interactivity import Modals, Press, PressDispatcher
+from bot.platforms.slack.payloads.actions import WHY, WHY_VIEW
+from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
+from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, plain_text, section
+
+_TITLE_LIMIT = 24
+_MOST_BLOCKS = 100
+_ONE_MOMENT = "One moment, I'm looking it up\u2026"
+
+
+def explanation_modal(explanation: Explanation) -> Mapping[str, object]:
+    """Return the modal of an explanation."""
+    return _modal(explanation.title, tuple(_blocks(explanation))[:_MOST_BLOCKS])
+
+
+def waiting_modal() -> Mapping[str, object]:
+    """Return what is shown until there is an explanation."""
+    return sentence_modal(_ONE_MOMENT)
+
+
+def sentence_modal(sentence: str) -> Mapping[str, object]:
+    """Return a modal with one sentence: why there is no explanation."""
+    return _modal("Why", (section(escaped(sentence)),))
+
+
+def _blocks(explanation: Explanation) -> Iterator[Block]:
+    if explanation.question:
+        yield section(f"> {escaped(explanation.question)}")
+    for step in explanation.steps:
+        yield from _sections(f"*{_bold(step.label)}*", step.text)
+    if explanation.sure is not None:
+        yield section(f"*How sure*\n{escaped(_confidence_line(explanation.sure))}")
+    if explanation.pages:
+        yield from _pages(explanation.pages)
+    if explanation.left_out:
+        yield context(escaped(explanation.left_out))
+
+
+def _sections(heading: str, text: str) -> Iterator[Block]:
+    """Yield a step, cut where Slack takes no more of it."""
+    room = SECTION_LIMIT - len(heading) - 1
+    first, *rest = split(text, room, lambda part: len(escaped(part)))
+    yield section(f"{heading}\n{escaped(first)}")
+    yield from (section(escaped(part)) for part in rest)
+
+
+def _confidence_line(sure: StatedConfidence) -> str:
+    return f"{sure.words}: {sure.told}, and an answer needs {sure.needed_told}"
+
+
+def _pages(pages: Sequence[PageSummary]) -> Iterator[Block]:
+    yield section("*Pages I read*")
+    for page in pages:
+        where = f" \u203a {page.section}" if page.section else ""
+        label = escaped_label(clip(f"{page.title}{where}", 150))
+        url = web_url(page.url)
+        shown = f"<{url}|{label}>" if url else label
+        yield section(f"\u2022 {shown}, {escaped(page.found)}")
+
+
+def _bold(text: str) -> str:
+    return escaped(clip(text, 80)).replace("*", "\u2217")
+
+
+def _modal(title: str, blocks: Sequence[Block]) -> Mapping[str, object]:
+    return {
+        "type": "modal",
+        "callback_id": WHY_VIEW,
+        "title": plain_text(clip(title, _TITLE_LIMIT)),
+        "close": plain_text("Close"),
+        "blocks": list(blocks),
+    }
+
+
+_SOON_SECONDS = 0.8
+"""What takes longer is announced, while the trigger is still good."""
+
+_NOTHING = "There is nothing left to explain: the question isn't here any more."
+
+log = structlog.get_logger(__name__)
+
+
+class ExplanationModals:
+    """Shows explanations, each in a modal that opens at once. Raises DeliveryFailed."""
+
+    def __init__(self, modals: Modals, *, soon_seconds: float = _SOON_SECONDS) -> None:
+        self._modals = modals
+        self._soon = soon_seconds
+
+    async def show(
+        self,
+        trigger_id: str,
+        explaining: Coroutine[Any, Any, Explanation],
+        *,
+        unknown: str = _NOTHING,
+    ) -> None:
+        """Show what an explanation comes to; ``unknown`` is said where there is nothing of it."""
+        task = asyncio.create_task(_modal_of(explaining, unknown))
+        try:
+            done, _ = await asyncio.wait({task}, timeout=self._soon)
+            if done:
+                await self._modals.open(trigger_id, task.result())
+                return
+            opened = await self._modals.open(trigger_id, waiting_modal())
+            await self._modals.change(opened, await task)
+        finally:
+            task.cancel()
+
+
+class WhyButton:
+    """Implements Registers: the button below an answer."""
+
+    def __init__(
+        self,
+        *,
+        why: ExplainAction,
+        subjects: ActionTargets,
+        presses: PressDispatcher,
+        modals: ExplanationModals,
+    ) -> None:
+        self._why = why
+        self._subjects = subjects
+        self._presses = presses
+        self._modals = modals
+
+    def register(self, bolt: AsyncApp) -> None:
+        self._presses.on(bolt, WHY, self._show)
+
+    async def _show(self, press: Press) -> None:
+        named = interaction_named(press.value)
+        interaction = await self._subjects.acted_on(named, press.presser)
+        explaining = self._why.explain(interaction, press.user)
+        self._presses.show(press, self._modals.show(press.trigger_id, explaining))
+
+
+async def _modal_of(explaining: Coroutine[Any, Any, Explanation], unknown: str) -> Any:  # noqa: ANN401
+    try:
+        return explanation_modal(await explaining)
+    except InteractionUnknown:
+        return sentence_modal(unknown)
+    except BotError as error:
+        log.warning("slack.why_failed", error=type(error).__name__, why=str(error))
+        return sentence_modal(LATER)

@@ -1,0 +1,246 @@
+"""Ask one person privately why an answer did not help, and keep the reason with the vote.
+
+The modal for a comment remembers what it is about, and the response URL of the question that it
+was opened from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from bot.chat.actions import (
+    LATER,
+    NOTHING_TO_RATE,
+    ActionRejected,
+    ActionTargets,
+    interaction_named,
+)
+from bot.chat.votes import (
+    COMMENT_QUESTION,
+    COMMENT_READERS,
+    COMMENT_THANKS,
+    COMMENT_TOO_LONG,
+    REASON_LABELS,
+    AnswerVotes,
+)
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError, FeedbackInvalid, InteractionUnknown
+from bot.domain.feedback import LONGEST_COMMENT, REASONS, Reason
+from bot.domain.types import InteractionId, Thread
+from bot.platforms.slack.actions.interactivity import (
+    Modals,
+    Press,
+    PressDispatcher,
+    presser_in,
+    typed_value,
+)
+from bot.platforms.slack.client.posting import Poster
+from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.payloads.actions import ASK_PERSON, REASON, REASON_FORM
+from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
+from bot.platforms.slack.payloads.metadata import Place
+from bot.platforms.slack.rendering import (
+    Block,
+    MessageForm,
+    MessageForms,
+    actions,
+    button,
+    plain_text,
+    section,
+)
+from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+
+OTHER_REASON: Reason = "other"
+MORE_WORDS = "more"
+COMMENT_FIELD = "comment"
+"""The id of the field, and of its block."""
+
+REASON_ACTION = re.compile(rf"^{REASON}:\w+$")
+
+_QUESTION = "Thanks for telling me. What was wrong with the answer? Only you see this."
+_NOTED = "Thanks, I've noted: \u201c{label}\u201d."
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedMessage:
+    """A message for one person; ``text`` is for notifications."""
+
+    text: str
+    blocks: tuple[Block, ...]
+
+
+def reason_question(interaction_id: InteractionId) -> MessageForms:
+    """Return the question what was wrong, with a person as another way."""
+    reasons = [_reason_button(label, code, interaction_id) for code, label in REASON_LABELS.items()]
+    blocks = (section(_QUESTION), actions(reasons), actions([_person_button(interaction_id)]))
+    return (MessageForm(_QUESTION, blocks), MessageForm(_QUESTION))
+
+
+def reason_noted(interaction_id: InteractionId, reason: str) -> ReplacedMessage:
+    """Return what stands in place of the question once a reason is given."""
+    label = next((label for code, label in REASON_LABELS.items() if code == reason), reason)
+    text = _NOTED.format(label=label)
+    more = _reason_button("Say more\u2026", MORE_WORDS, interaction_id)
+    return ReplacedMessage(text, (section(text), actions([more, _person_button(interaction_id)])))
+
+
+def comment_thanks(interaction_id: InteractionId) -> ReplacedMessage:
+    """Return what stands in place of the question once somebody said it in their own words."""
+    return ReplacedMessage(
+        COMMENT_THANKS, (section(COMMENT_THANKS), actions([_person_button(interaction_id)]))
+    )
+
+
+def comment_modal(about: str) -> Mapping[str, object]:
+    """Return the form for words of one's own; ``about`` comes back with it."""
+    field = {
+        "type": "plain_text_input",
+        "action_id": COMMENT_FIELD,
+        "multiline": True,
+        "max_length": LONGEST_COMMENT,
+    }
+    asked = {
+        "type": "input",
+        "block_id": COMMENT_FIELD,
+        "label": plain_text(COMMENT_QUESTION),
+        "hint": plain_text(COMMENT_READERS),
+        "element": field,
+    }
+    return {
+        "type": "modal",
+        "callback_id": REASON_FORM,
+        "private_metadata": about,
+        "title": plain_text("What was wrong?"),
+        "submit": plain_text("Send"),
+        "close": plain_text("Cancel"),
+        "blocks": [asked],
+    }
+
+
+def _reason_button(label: str, code: str, interaction_id: InteractionId) -> Block:
+    return button(label, f"{REASON}:{code}", f"{code}:{interaction_id}")
+
+
+def _person_button(interaction_id: InteractionId) -> Block:
+    return button("Ask a person", ASK_PERSON, interaction_id)
+
+
+log = structlog.get_logger(__name__)
+
+
+class FeedbackReasons:
+    """Implements Registers: the buttons of a reason, and the form for words of one's own."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str,
+        judging: AnswerVotes,
+        subjects: ActionTargets,
+        presses: PressDispatcher,
+        poster: Poster,
+        asides: ResponseUrls,
+        modals: Modals,
+        errands: BackgroundTasks,
+    ) -> None:
+        self._tenant = tenant
+        self._judging = judging
+        self._subjects = subjects
+        self._presses = presses
+        self._poster = poster
+        self._asides = asides
+        self._modals = modals
+        self._errands = errands
+
+    def register(self, bolt: AsyncApp) -> None:
+        self._presses.on(bolt, REASON_ACTION, self._give)
+        bolt.view(REASON_FORM)(self._submit)
+
+    async def ask(self, thread: Thread, user: str, interaction_id: InteractionId) -> None:
+        """Ask one person what was wrong with an answer, in its thread. Raises DeliveryFailed."""
+        place = Place(thread.channel, thread.id, since=thread.id)
+        await self._poster.post_ephemeral(place, user, reason_question(interaction_id))
+
+    async def ask_at(self, url: str, interaction_id: InteractionId) -> None:
+        """Ask it at the address that came with a press. Raises DeliveryFailed."""
+        richest = reason_question(interaction_id)[0]
+        await self._asides.tell(url, richest.text, richest.blocks)
+
+    async def _give(self, press: Press) -> None:
+        code, _, value = press.value.partition(":")
+        interaction_id = interaction_named(value)
+        await self._subjects.acted_on(interaction_id, press.presser)
+        if code in REASONS and code != OTHER_REASON:
+            await self._keep(interaction_id, press.user, reason=code)
+            self._show(press.response_url, reason_noted(interaction_id, code))
+        elif code in {OTHER_REASON, MORE_WORDS}:
+            about = {"id": interaction_id, "channel": press.channel, "reason": code}
+            about["response_url"] = press.response_url
+            view = comment_modal(json.dumps(about))
+            self._presses.show(press, self._modals.open(press.trigger_id, view))
+        else:
+            log.info("slack.reason_unknown", reason=code[:40])
+
+    async def _submit(self, ack: AsyncAck, body: dict[str, object], view: Event) -> None:
+        about = _modal_subject(view)
+        comment = typed_value(view, COMMENT_FIELD)
+        try:
+            async with asyncio.timeout(ACCEPT_SECONDS):
+                await self._said(about, id_at(object_at(body, "user"), "id"), comment)
+        except ActionRejected as error:
+            await ack(response_action="errors", errors={COMMENT_FIELD: str(error)})
+            return
+        except (BotError, TimeoutError) as error:
+            log.warning("slack.reason_not_kept", error=type(error).__name__)
+            await ack(response_action="errors", errors={COMMENT_FIELD: LATER})
+            return
+        await ack()
+        self._show(about.get("response_url", ""), comment_thanks(InteractionId(about["id"])))
+
+    async def _said(self, about: Mapping[str, str], user: str, comment: str) -> None:
+        interaction_id = interaction_named(about.get("id", ""))
+        await self._subjects.acted_on(interaction_id, presser_in(user, about.get("channel", "")))
+        reason = OTHER_REASON if about.get("reason") == OTHER_REASON else None
+        await self._keep(interaction_id, user, reason=reason, comment=comment)
+
+    async def _keep(
+        self,
+        interaction_id: InteractionId,
+        user: str,
+        *,
+        reason: str | None,
+        comment: str | None = None,
+    ) -> None:
+        try:
+            await self._judging.say_why(
+                self._tenant, interaction_id, user, reason=reason, comment=comment
+            )
+        except FeedbackInvalid as error:
+            too_long = len(comment or "") > LONGEST_COMMENT
+            raise ActionRejected(COMMENT_TOO_LONG if too_long else NOTHING_TO_RATE) from error
+        except InteractionUnknown as error:
+            raise ActionRejected(NOTHING_TO_RATE) from error
+
+    def _show(self, url: str, shown: ReplacedMessage) -> None:
+        """Put the outcome in place of the question; it may be lost."""
+        replaced = self._asides.replace(url, shown.text, shown.blocks)
+        self._errands.run(replaced, what="reason noted")
+
+
+def _modal_subject(view: Event) -> Mapping[str, str]:
+    """Return what a form was opened for; it comes back from a client, so it may be anything."""
+    try:
+        about = json.loads(text_at(view, "private_metadata"))
+    except ValueError:
+        return {}
+    if not isinstance(about, dict):
+        return {}
+    return {key: value for key, value in about.items() if isinstance(value, str)}

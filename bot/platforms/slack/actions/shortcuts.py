@@ -1,0 +1,262 @@
+"""Handle the message shortcut: ask what somebody wrote in the name of whoever chose it.
+
+Where the bot is in the channel it answers in the message's thread, else in a direct message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from weakref import WeakValueDictionary
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from bot.chat.actions import LATER, ActionRejected
+from bot.chat.adapters import ChatContext
+from bot.chat.messages import as_new_question
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError, DeliveryFailed
+from bot.domain.text.markdown import split
+from bot.domain.types import Attachment, InteractionId, Message, Person, PostedRef, Thread
+from bot.platforms.slack.client.conversations import AnswerLookup, Conversations
+from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.payloads.actions import ASK_PERSON, ASK_SHORTCUT
+from bot.platforms.slack.payloads.events import (
+    BotIds,
+    Event,
+    attachments_in,
+    id_at,
+    is_own_message,
+    object_at,
+    shortcut_reply_to,
+    text_at,
+    ts_at,
+)
+from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn, unlabelled_ids_in
+from bot.platforms.slack.rendering import MessageForm, actions, button, section
+from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+from bot.platforms.slack.workspace.bot_identity import BotIdentity
+from bot.platforms.slack.workspace.mention_names import MentionNames
+
+NO_BOT_IDS = BotIds()
+_QUOTED = 2_000
+_DOMAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class ShortcutTarget:
+    """Who points at which message; ``thread`` is the first message of its thread.
+
+    ``link`` opens it, "" where its workspace is not named. ``own``: the bot itself wrote it.
+    ``author`` wrote it, "" where Slack names nobody.
+    """
+
+    user: str
+    channel: str
+    ts: str
+    thread: str
+    text: str
+    link: str
+    response_url: str
+    attachments: tuple[Attachment, ...] = ()
+    author: str = ""
+    own: bool = False
+
+    def asked_there(self, tenant: str, *, private: bool) -> Message:
+        """Return it as asked where it stands; a message has one id, whoever points at it."""
+        return self._asked(self.ts, Thread("slack", tenant, self.channel, self.thread), private)
+
+    def asked_directly(self, tenant: str, place: str, opening: str) -> Message:
+        """Return it as asked in a direct conversation, in the thread of what opened it."""
+        thread = Thread("slack", tenant, place, opening)
+        return self._asked(f"{opening}:pointed", thread, private=True)
+
+    def quoted(self) -> MessageForm:
+        """Return what opens the direct conversation about it."""
+        where = f"<{self.link}|a message>" if self.link else "a message"
+        said = split(self.text, _QUOTED, lambda part: len(escaped(part)))[0]
+        quote = "\n".join(f"> {line}" for line in escaped(said).split("\n")) if said else ""
+        text = f"You asked me about {where}:\n{quote}".rstrip()
+        return MessageForm(text, (section(text),))
+
+    def _asked(self, id_: str, thread: Thread, private: bool) -> Message:  # noqa: FBT001
+        return Message(
+            id=id_,
+            thread=thread,
+            author=Person(id=self.user),
+            text=self.text,
+            received_at=datetime.now(UTC),
+            private=private,
+            reply_to="" if private or self.author == self.user else shortcut_reply_to(),
+            attachments=self.attachments,
+        )
+
+
+def parse_shortcut(
+    body: Event, us: BotIds = NO_BOT_IDS, names: Mapping[str, str] | None = None
+) -> ShortcutTarget | None:
+    """Return what a shortcut points at, or None for what names no message.
+
+    ``names`` are put in place of ids in its text.
+    """
+    message = object_at(body, "message")
+    user = id_at(object_at(body, "user"), "id")
+    channel = id_at(object_at(body, "channel"), "id")
+    ts = ts_at(message, "ts") or ts_at(body, "message_ts")
+    if not (user and channel and ts):
+        return None
+    thread = ts_at(message, "thread_ts") or ts
+    return ShortcutTarget(
+        user=user,
+        channel=channel,
+        ts=ts,
+        thread=thread,
+        text=from_mrkdwn(text_at(message, "text"), names).strip(),
+        link=_message_url(text_at(object_at(body, "team"), "domain"), channel, ts, thread),
+        response_url=text_at(body, "response_url"),
+        attachments=tuple(attachments_in(message)),
+        author=id_at(message, "user"),
+        own=is_own_message(message, us),
+    )
+
+
+def ids_in_target(body: Event) -> frozenset[str]:
+    """Return the ids that the text of the message mentions without a name."""
+    return unlabelled_ids_in(text_at(object_at(body, "message"), "text"))
+
+
+def _message_url(domain: str, channel: str, ts: str, thread: str) -> str:
+    """Return a message's address as Slack writes it; it can't be asked where the bot is not."""
+    if not _DOMAIN.fullmatch(domain):
+        return ""
+    address = f"https://{domain}.slack.com/archives/{channel}/p{ts.replace('.', '')}"
+    return address if thread == ts else f"{address}?thread_ts={thread}&amp;cid={channel}"
+
+
+_EMPTY = "There is nothing in that message that I can read."
+_OWN_ANSWER = "That is my own answer."
+_OWN = "That is my own message."
+_BELOW = "I've got it; my answer goes into the thread of that message."
+_BELOW_ALREADY = "I was asked about that already; the answer goes into the thread of that message."
+_DIRECTLY = "I've got it; I'll answer you in our direct messages."
+_DIRECTLY_ALREADY = "You asked me about that already; see our direct messages."
+
+log = structlog.get_logger(__name__)
+
+
+class MessageShortcut:
+    """Implements Registers.
+
+    Where the bot is, it answers in the message's thread, and a message is answered once. Where it
+    is not, it answers in a direct message that quotes the message and links to it.
+    """
+
+    def __init__(
+        self,
+        *,
+        own: BotIdentity,
+        names: MentionNames,
+        office: ChatContext,
+        rooms: Conversations,
+        parts: AnswerLookup,
+        asides: ResponseUrls,
+        errands: BackgroundTasks,
+    ) -> None:
+        self._own = own
+        self._names = names
+        self._parts = parts
+        self._office = office
+        self._rooms = rooms
+        self._asides = asides
+        self._errands = errands
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.message_shortcut(ASK_SHORTCUT)(self._take)
+
+    async def _take(self, ack: AsyncAck, body: dict[str, object]) -> None:
+        pointed = parse_shortcut(body, self._own.us(body))
+        if pointed is None:
+            log.info("slack.shortcut_not_understood")
+        else:
+            said = await self._taken(pointed, body)
+            told = self._own_message(pointed) if pointed.own else self._tell(pointed, said)
+            self._errands.run(told, what="told of a shortcut")
+        await ack()
+
+    async def _tell(self, pointed: ShortcutTarget, said: str) -> None:
+        await self._asides.tell(pointed.response_url, escaped(said))
+
+    async def _own_message(self, pointed: ShortcutTarget) -> None:
+        """Say that it is the bot's own, and offer a person where it answers a question."""
+        about = await self._answered(pointed)
+        if about is None:
+            await self._tell(pointed, _OWN)
+            return
+        ask = actions([button("Ask a person", ASK_PERSON, about)])
+        await self._asides.tell(pointed.response_url, _OWN_ANSWER, (section(_OWN_ANSWER), ask))
+
+    async def _answered(self, pointed: ShortcutTarget) -> InteractionId | None:
+        """Return the question that a message of ours answers, None for any other message."""
+        ref = PostedRef(pointed.channel, pointed.ts)
+        posted = await self._office.interactions.find_posted(self._office.tenant, ref)
+        if posted is not None:
+            return posted.id
+        try:
+            return await self._parts.look_up(pointed.channel, pointed.ts)
+        except DeliveryFailed as error:
+            log.info("slack.part_not_looked_up", why=str(error))
+            return None
+
+    async def _taken(self, pointed: ShortcutTarget, body: Event) -> str:
+        """Ask what was pointed at; return what to say to whoever pointed."""
+        if pointed.own:
+            return ""
+        try:
+            async with asyncio.timeout(ACCEPT_SECONDS):
+                names = await self._names.of(ids_in_target(body))
+                return await self._asked(parse_shortcut(body, names=names) or pointed)
+        except ActionRejected as error:
+            return str(error)
+        except (BotError, TimeoutError) as error:
+            log.warning("slack.shortcut_not_taken", error=type(error).__name__, why=str(error))
+            return LATER
+
+    async def _asked(self, pointed: ShortcutTarget) -> str:
+        if not pointed.text.strip() and not pointed.attachments:
+            raise ActionRejected(_EMPTY)
+        direct = await self._rooms.is_direct_with(pointed.channel, pointed.user)
+        if direct or await self._rooms.is_member(pointed.channel):
+            return await self._below(pointed, direct=direct)
+        return await self._directly(pointed)
+
+    async def _below(self, pointed: ShortcutTarget, *, direct: bool) -> str:
+        asked = pointed.asked_there(self._office.tenant, private=direct)
+        message = await as_new_question(self._office, asked)
+        if await self._office.interactions.get(message.interaction_id) is not None:
+            return _BELOW_ALREADY
+        await self._office.inbox.accept(message)
+        return _BELOW
+
+    async def _directly(self, pointed: ShortcutTarget) -> str:
+        """Ask in a direct message; how it is opened is noted, so that it is opened once."""
+        key = f"slack:pointed:{pointed.user}:{pointed.channel}:{pointed.ts}"
+        turn = self._turns.setdefault(key, asyncio.Lock())
+        async with turn:
+            return await self._once(key, pointed)
+
+    async def _once(self, key: str, pointed: ShortcutTarget) -> str:
+        tenant, notes = self._office.tenant, self._office.notes
+        if await notes.get(tenant, key) is not None:
+            return _DIRECTLY_ALREADY
+        place = await self._rooms.direct(pointed.user)
+        opening = await self._rooms.open_thread(place, pointed.quoted())
+        message = pointed.asked_directly(tenant, place, opening)
+        await self._office.inbox.accept(message)
+        await notes.put(tenant, key, f"{place}:{opening}", interaction_id=message.interaction_id)
+        return _DIRECTLY

@@ -1,0 +1,255 @@
+"""Call Slack's Web API within its rate limits, and raise a telling error for each failure.
+
+Calls are paced a little below what Slack promises: a method for the whole workspace or, for
+posts, for each channel (docs/adr/0006). Short limits are waited out; longer ones are left to the
+inbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.domain.errors import DeliveryFailed
+from bot.platforms.slack.client.errors import (
+    USUAL_WAIT_SECONDS,
+    NotPermitted,
+    RateLimited,
+    error_from_response,
+    rate_limited,
+    response_error_code,
+    result_unknown,
+)
+
+Pause = Callable[[float], Awaitable[None]]
+Clock = Callable[[], float]
+
+_MOST_WINDOWS = 1_000
+"""Places that are kept in mind; a channel that was written to long ago has nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many calls at once, then one in every ``seconds``."""
+
+    burst: int
+    seconds: float
+
+
+POST_RATE = Rate(burst=1, seconds=1.0)
+"""One message a second in a channel."""
+
+_TIER_2 = Rate(burst=6, seconds=5.0)
+_TIER_3 = Rate(burst=15, seconds=2.0)
+_TIER_4 = Rate(burst=30, seconds=1.0)
+"""In any minute nine tenths of what Slack promises: 20, 50 and 100 calls."""
+
+_FREE = Rate(burst=1, seconds=0.0)
+_RATES = {
+    "agents.sessions.setStatus": _TIER_3,
+    "assistant.threads.setStatus": _TIER_4,
+    "assistant.threads.setSuggestedPrompts": _TIER_4,
+    "chat.delete": _TIER_3,
+    "chat.postEphemeral": _TIER_4,
+    "chat.postMessage": POST_RATE,
+    "chat.update": _TIER_3,
+    "conversations.history": _TIER_3,
+    "conversations.info": _TIER_3,
+    "conversations.open": _TIER_3,
+    "conversations.replies": _TIER_3,
+    "reactions.add": _TIER_3,
+    "reactions.remove": _TIER_2,
+    "usergroups.list": _TIER_2,
+    "usergroups.users.list": _TIER_2,
+    "users.info": _TIER_4,
+    "users.lookupByEmail": _TIER_3,
+    "views.open": _TIER_4,
+    "views.update": _TIER_4,
+}
+
+
+@dataclass(slots=True)
+class _RateWindow:
+    """When the next call is due, if no burst is allowed, and who is waiting for it, in order."""
+
+    due: float = 0.0
+    held_until: float = 0.0
+    line: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class RateLimiter:
+    """Gives calls their time, in the order in which they ask, for one process.
+
+    A method is paced for the whole workspace; one that is called with a ``channel``, for that
+    channel alone. What Slack refuses nevertheless (``hold``) holds for everybody.
+    """
+
+    def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
+        self._pause = pause
+        self._clock = clock
+        self._places: OrderedDict[tuple[str, str], _RateWindow] = OrderedDict()
+
+    async def take(self, method: str, channel: str = "") -> None:
+        """Wait until a call may be made, and count it."""
+        place = self._place(method, channel)
+        async with place.line:
+            now = await self._waited(method, place)
+            _count(_rate(method), place, now)
+
+    async def opening(self, method: str, channel: str = "") -> None:
+        """Wait until a call might be made, and count nothing."""
+        await self._waited(method, self._place(method, channel))
+
+    def take_now(self, method: str, channel: str = "") -> bool:
+        """Count a call and return True, or return False where it had to wait."""
+        place, now = self._place(method, channel), self._clock()
+        if place.line.locked() or _wait(_rate(method), place, now) > 0:
+            return False
+        _count(_rate(method), place, now)
+        return True
+
+    def hold(self, method: str, channel: str, seconds: float) -> None:
+        """Let nobody call for a while: Slack said so."""
+        place = self._place(method, channel)
+        place.held_until = max(place.held_until, self._clock() + seconds)
+
+    def held(self, method: str, channel: str = "") -> float:
+        """Return for how many seconds Slack does not want the call."""
+        return max(0.0, self._place(method, channel).held_until - self._clock())
+
+    def wait(self, method: str, channel: str = "") -> float:
+        """Return for how many seconds a call would wait that is asked for now."""
+        return max(0.0, _wait(_rate(method), self._place(method, channel), self._clock()))
+
+    async def _waited(self, method: str, place: _RateWindow) -> float:
+        """Wait; return the time at its end, for which the pause vouches, not the clock."""
+        now = self._clock()
+        while (wait := _wait(_rate(method), place, now)) > 0:
+            await self._pause(wait)
+            now = max(now + wait, self._clock())
+        return now
+
+    def _place(self, method: str, channel: str) -> _RateWindow:
+        place = self._places.setdefault((method, channel), _RateWindow())
+        self._places.move_to_end((method, channel))
+        while len(self._places) > _MOST_WINDOWS:
+            self._places.popitem(last=False)
+        return place
+
+
+def _rate(method: str) -> Rate:
+    return _RATES.get(method, _FREE)
+
+
+def _wait(rate: Rate, place: _RateWindow, now: float) -> float:
+    early = place.due - (rate.burst - 1) * rate.seconds
+    return max(early, place.held_until) - now
+
+
+def _count(rate: Rate, place: _RateWindow, now: float) -> None:
+    place.due = max(place.due, now) + rate.seconds
+
+
+ApiCall = Callable[[], Awaitable[AsyncSlackResponse]]
+
+PATIENCE_SECONDS = 2.0
+"""A call waits so long for a rate limit; what takes longer waits in the inbox, at no cost."""
+
+
+class ApiCaller:
+    """Makes calls; a client handed to it must not retry by itself, or messages are doubled.
+
+    All calls of a process to one workspace go through one caller, which keeps their pace.
+    """
+
+    def __init__(self, pause: Pause = asyncio.sleep, clock: Clock = time.monotonic) -> None:
+        self._pacing = RateLimiter(pause, clock)
+        self.barred = ""
+        """Why nothing is called now: the token is lost. Empty as long as it is not."""
+
+    async def call(
+        self,
+        what: str,
+        send: ApiCall,
+        *,
+        channel: str = "",
+        patience_seconds: float = PATIENCE_SECONDS,
+        turn_seconds: float | None = None,
+    ) -> AsyncSlackResponse:
+        """Make a call, again while Slack says that it is too much, as long as patience lasts.
+
+        ``what`` is the method, ``channel`` where it is paced by channel. Its turn is waited for
+        without counting, unless ``turn_seconds`` say how long, or there is no patience at all: what
+        can't go at once then fails.
+        Raises FormRefused, RateLimited, ResultUnknown, NotPermitted, NeverPermitted,
+        DeliveryFailed.
+        """
+        if self.barred:
+            raise NotPermitted(f"{what} was not called. {self.barred}", "token_revoked")
+        async with _turn_within(turn_seconds, what):
+            await self._begin(what, channel, patience_seconds)
+        left = patience_seconds
+        while True:
+            try:
+                return await _sent(what, send)
+            except RateLimited as error:
+                self._pacing.hold(what, channel, error.retry_after_seconds or USUAL_WAIT_SECONDS)
+                wait = self._pacing.wait(what, channel)
+                if wait > left:
+                    raise
+                left -= wait
+                await self._pacing.take(what, channel)
+
+    async def opening(self, what: str, channel: str = "") -> None:
+        """Wait until a call could be made without waiting; others may be faster."""
+        await self._pacing.opening(what, channel)
+
+    async def _begin(self, what: str, channel: str, patience_seconds: float) -> None:
+        held = self._pacing.held(what, channel)
+        if held > patience_seconds:
+            raise rate_limited(what, held)
+        if patience_seconds > 0:
+            await self._pacing.take(what, channel)
+        elif not self._pacing.take_now(what, channel):
+            raise rate_limited(what, None)
+
+
+@asynccontextmanager
+async def _turn_within(seconds: float | None, what: str) -> AsyncIterator[None]:
+    """Give up a turn that takes too long to come. Raises RateLimited."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise rate_limited(what, None) from error
+
+
+async def _sent(what: str, send: ApiCall) -> AsyncSlackResponse:
+    try:
+        return await send()
+    except SlackApiError as error:
+        raise error_from_response(what, error.response) from error
+    except aiohttp.ClientConnectorError as error:
+        raise DeliveryFailed(f"{what}: Slack cannot be reached. Check the network.") from error
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise result_unknown(f"{what}: the connection broke before Slack answered.") from error
+    except SlackClientError as error:
+        raise DeliveryFailed(f"{what}: the request could not be made.") from error
+    except AttributeError as error:
+        # slack_sdk stumbles over an answer that is no JSON object: a proxy's page.
+        raise result_unknown(
+            f"{what}: the answer is not Slack's. Check the proxy between."
+        ) from error
+
+
+def error_code(error: SlackApiError) -> str:
+    """Return Slack's name of an error, "" when it gave none."""
+    return response_error_code(error.response)

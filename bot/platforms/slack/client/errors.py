@@ -1,0 +1,208 @@
+"""Errors of Slack's Web API, and how a response that is no success is turned into one.
+
+- bot.domain.errors.DeliveryFailed
+  - FormRefused       Slack does not take these blocks; a plainer form may do
+  - RateLimited       Slack did nothing; ask again after a while
+  - ResultUnknown     Slack may have done it and did not say so
+  - NotPermitted      Slack said no and did nothing; somebody can mend it
+  - bot.domain.errors.DeliveryRefused
+    - FormsRefused    Slack takes a message in no form
+    - NeverPermitted  Slack said no, and will say so tomorrow
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, retry_after_seconds
+
+_TOO_LONG = frozenset({"msg_blocks_too_long", "msg_too_long"})
+
+
+class FormRefused(DeliveryFailed):
+    """Slack does not take the message in this form; ``blocks`` are the places that it named.
+
+    ``unknown`` are those of them whose type it does not know; in the others something is wrong.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: str,
+        blocks: frozenset[int] = frozenset(),
+        unknown: frozenset[int] = frozenset(),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.blocks = blocks
+        self.unknown = unknown
+
+    @property
+    def too_long(self) -> bool:
+        """Whether there is too much of it."""
+        return self.code in _TOO_LONG
+
+
+class FormsRefused(DeliveryRefused):
+    """Slack takes a message in no form."""
+
+
+class RateLimited(DeliveryFailed):
+    """It is too much for Slack now; ``retry_after_seconds`` says how long to wait."""
+
+
+class ResultUnknown(DeliveryFailed):
+    """Slack may or may not have done what was asked."""
+
+
+class NotPermitted(DeliveryFailed):
+    """Slack did not do what was asked; ``code`` is its name of the reason."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class NeverPermitted(DeliveryRefused):
+    """Slack will never do what was asked; ``code`` is its name of the reason."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+_SHORTEST_WAIT_SECONDS = 0.5
+USUAL_WAIT_SECONDS = 1.0
+_SHOWN_AFTER_SECONDS = 2.0
+"""What Slack took without saying so is listed by then; it says nothing of how soon it is."""
+
+_TOO_MANY = 429
+_SERVER_ERRORS = 500
+_LIMITED_CODES = frozenset({"ratelimited", "rate_limited"})
+_FORM_CODES = frozenset(
+    {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
+)
+_UNKNOWN_RESULT_CODES = frozenset(
+    {"fatal_error", "internal_error", "service_unavailable", "request_timeout"}
+)
+_NEVER_CODES = frozenset(
+    {
+        "is_archived",
+        "cannot_reply_to_message",
+        "restricted_action_thread_locked",
+        "restricted_action_non_threadable_channel",
+        "thread_not_found",
+        "message_not_found",
+        "user_not_found",
+        "user_disabled",
+        "cannot_dm_bot",
+        "cant_delete_message",
+    }
+)
+NOT_IN_CHANNEL = frozenset({"channel_not_found", "not_in_channel"})
+"""The bot isn't in the channel, so nothing of its is there that it could look for."""
+
+THREAD_ERRORS = NOT_IN_CHANNEL | {
+    "invalid_thread_ts",
+    "message_not_found",
+    "method_not_supported_for_channel_type",
+    "thread_not_found",
+}
+"""What is said of one thread, and not of what the workspace has."""
+
+_INSTALL = "Install the app again and set SLACK_BOT_TOKEN to its new token."
+_POSTING = "Let the app post there (channel settings > posting permissions)."
+_CURES = {
+    "not_in_channel": "Invite the bot to the channel.",
+    "channel_not_found": "Invite the bot to the channel, or correct its id.",
+    "invalid_auth": "Set SLACK_BOT_TOKEN to the token under OAuth & Permissions.",
+    "not_authed": "Set SLACK_BOT_TOKEN to the token under OAuth & Permissions.",
+    "token_revoked": _INSTALL,
+    "token_expired": _INSTALL,
+    "account_inactive": _INSTALL,
+    "missing_scope": "Add the scope (infra/slack/manifest.yaml lists all) and reinstall the app.",
+    "restricted_action": _POSTING,
+    "restricted_action_read_only_channel": _POSTING,
+    "restricted_action_thread_only_channel": _POSTING,
+    "ekm_access_denied": _POSTING,
+    "messages_tab_disabled": "Switch on the messages tab under App Home.",
+}
+_BLOCK_PATH = re.compile(r"\bblocks/(\d+)\b")
+_UNKNOWN_BLOCK_PATH = re.compile(
+    r"(?i)\bunsupported (?:block )?type\b.*?\bblocks/(\d+)(?:/type)?(?![\d/])"
+)
+"""A block of a type that Slack does not take; in one that is further down, an element is meant."""
+
+
+def error_from_response(what: str, response: object) -> DeliveryFailed:
+    """Return what an answer means that is no success; ``what`` names the call."""
+    code, status = response_error_code(response), _status(response)
+    if status == _TOO_MANY or code in _LIMITED_CODES:
+        return rate_limited(what, _header_seconds(response))
+    if code in _FORM_CODES:
+        reason, places = f"{what}: Slack answered {code!r}.", refused_blocks(response)
+        return FormRefused(reason, code, places, unknown_blocks(response))
+    if code in _UNKNOWN_RESULT_CODES or status >= _SERVER_ERRORS or not code:
+        reason = f"{what}: Slack answered {status} {code!r} without saying what it did."
+        return result_unknown(reason, _header_seconds(response))
+    if code in _NEVER_CODES:
+        return NeverPermitted(f"{what}: Slack answered {code!r}; it will tomorrow too.", code)
+    return NotPermitted(f"{what}: Slack answered {code!r}. {_CURES.get(code, '')}".rstrip(), code)
+
+
+def refused_blocks(response: object) -> frozenset[int]:
+    """Return which blocks an answer of Slack names as wrong, counted from 0, if it names any."""
+    return _block_numbers(_BLOCK_PATH, response)
+
+
+def unknown_blocks(response: object) -> frozenset[int]:
+    """Return which blocks an answer names as of a type that Slack does not take."""
+    return _block_numbers(_UNKNOWN_BLOCK_PATH, response)
+
+
+def response_error_code(response: object) -> str:
+    """Return Slack's name of an error, "" when it gave none."""
+    return str(_field(response, "error") or "")
+
+
+def _block_numbers(pattern: re.Pattern[str], response: object) -> frozenset[int]:
+    told = _field(response, "response_metadata")
+    messages = told.get("messages") if isinstance(told, Mapping) else None
+    listed = messages if isinstance(messages, list) else [messages or ""]
+    return frozenset(int(found) for each in listed for found in pattern.findall(str(each)))
+
+
+def _field(response: object, name: str) -> object:
+    """Return a field of an answer, None where it is no JSON object."""
+    try:
+        return response.get(name) if isinstance(response, AsyncSlackResponse | dict) else None
+    except AttributeError:
+        return None
+
+
+def rate_limited(what: str, asked: float | None) -> RateLimited:
+    """Return that it is too much now, and for how many seconds."""
+    wait = USUAL_WAIT_SECONDS if asked is None else max(asked, _SHORTEST_WAIT_SECONDS)
+    reason = f"{what}: Slack's rate limit holds. It is tried again later."
+    return RateLimited(reason, retry_after_seconds=wait)
+
+
+def result_unknown(reason: str, asked: float | None = None) -> ResultUnknown:
+    """Return that nobody knows what became of a call."""
+    return ResultUnknown(reason, retry_after_seconds=max(asked or 0.0, _SHOWN_AFTER_SECONDS))
+
+
+def _status(response: object) -> int:
+    for name in ("status_code", "status"):
+        status = getattr(response, name, None)
+        if isinstance(status, int):
+            return status
+    return _SERVER_ERRORS
+
+
+def _header_seconds(response: object) -> float | None:
+    headers = getattr(response, "headers", None) or {}
+    return retry_after_seconds(headers.get("Retry-After"))

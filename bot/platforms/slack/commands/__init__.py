@@ -1,0 +1,1 @@
+"""Slash commands: questions, settings, explanations and runs over documents."""

@@ -1,0 +1,298 @@
+"""Show and save a channel's settings in a modal that is opened by command.
+
+Who may save is asked again when the modal is sent; what can't be saved is said in the modal, so
+that nothing that was put in is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from bot.chat.actions import LATER
+from bot.chat.commands.channel_settings import (
+    ChannelSettingsForm,
+    Choice,
+    Field,
+    InvalidSettings,
+    SubmittedSettings,
+)
+from bot.chat.commands.executor import CommandExecutor
+from bot.chat.commands.types import CommandCaller, Refused
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError
+from bot.domain.text.markdown import clip
+from bot.domain.types import Policy
+from bot.platforms.slack.actions.interactivity import Modals
+from bot.platforms.slack.client.conversations import Conversations
+from bot.platforms.slack.commands.slash_commands import (
+    NOT_FOR_OUTSIDERS,
+    Command,
+    CommandSenders,
+    plain_message,
+)
+from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.payloads.actions import SETTINGS_FORM
+from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
+from bot.platforms.slack.rendering import Block, MessageForm, plain_text, section
+from bot.platforms.slack.transport.dispatch import ACCEPT_SECONDS
+
+_MOST_OPTIONS = 100
+_SHORT = 30
+_VALUE_PREFIX = "="
+"""Goes before every value, for Slack takes no empty one."""
+
+_ON = "on"
+_FOLLOW_UPS = "In a thread that I am in, I need not be mentioned again."
+_SPACES = "I answer only from these; none chosen means all."
+_PEOPLE = "Where people are asked"
+_USUAL = "None chosen means the usual place. I have to be in the channel."
+_CHANNEL = re.compile(r"[CG][A-Z0-9]{2,}")
+
+
+def settings_modal(
+    form: ChannelSettingsForm, channel: str, response_url: str
+) -> Mapping[str, object]:
+    """Return the modal; ``response_url`` is where its result can be told."""
+    return {
+        "type": "modal",
+        "callback_id": SETTINGS_FORM,
+        "private_metadata": json.dumps({"channel": channel, "response_url": response_url}),
+        "title": plain_text("Settings"),
+        "submit": plain_text("Save"),
+        "close": plain_text("Cancel"),
+        "blocks": list(_blocks(form, channel)),
+    }
+
+
+def modal_origin(view: Event) -> tuple[str, str]:
+    """Return the channel that a modal is about, and where to tell; "" for what it doesn't say."""
+    try:
+        about = json.loads(text_at(view, "private_metadata"))
+    except ValueError:
+        about = {}
+    about = about if isinstance(about, Mapping) else {}
+    return id_at(about, "channel"), text_at(about, "response_url")
+
+
+def submitted_values(view: Event, before: Policy) -> SubmittedSettings:
+    """Return what was put in; what the modal could not show stays as it was ``before``."""
+    shown = _field(view, "spaces")
+    kept = "" if is_channel_id(before.people) else before.people
+    return SubmittedSettings(
+        answers=_selected_value(view, "answers"),
+        follow_ups=bool(_selected_values(view, "follow_ups")),
+        spaces=tuple(_selected_values(view, "spaces") if shown else sorted(before.spaces or ())),
+        people=text_at(_field(view, "people"), "selected_conversation") or kept,
+        model=_selected_value(view, "model"),
+        other_bots=bool(_selected_values(view, "other_bots")),
+    )
+
+
+def is_channel_id(people: str) -> bool:
+    """Tell whether Slack's list of channels can show where people are asked."""
+    return _CHANNEL.fullmatch(people) is not None
+
+
+def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
+    policy = form.policy
+    yield section(f"What <#{channel}> allows. It holds for everybody there.")
+    yield _input("answers", "I answer", _radio(form.answers, policy.answers))
+    yield _checkbox("follow_ups", "Follow-ups", _FOLLOW_UPS, on=policy.follow_ups)
+    spaces = policy.spaces or frozenset()
+    if form.spaces and len(spaces) <= _MOST_OPTIONS:
+        yield _input("spaces", "Spaces", _multi_menu(form.spaces, spaces), _SPACES, optional=True)
+    people = policy.people
+    yield _input("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
+    yield _input("model", "Answers are made by", _menu(form.models, policy.model))
+    yield _checkbox("other_bots", "Other bots", "Other bots may ask me.", on=policy.other_bots)
+
+
+def _input(
+    field: Field, label: str, element: Block, hint: str = "", *, optional: bool = False
+) -> Block:
+    return {
+        "type": "input",
+        "block_id": field,
+        "label": plain_text(label),
+        "element": {**element, "action_id": field},
+        "optional": optional,
+        **({"hint": plain_text(hint)} if hint else {}),
+    }
+
+
+def _checkbox(field: Field, label: str, text: str, *, on: bool) -> Block:
+    option = {"text": plain_text(text), "value": _ON}
+    boxes = {"type": "checkboxes", "options": [option]}
+    return _input(
+        field, label, {**boxes, "initial_options": [option]} if on else boxes, optional=True
+    )
+
+
+def _radio(choices: Sequence[Choice], chosen: str) -> Block:
+    return {"type": "radio_buttons", **_with_options(choices, chosen)}
+
+
+def _menu(choices: Sequence[Choice], chosen: str) -> Block:
+    return {"type": "static_select", **_with_options(choices[:_MOST_OPTIONS], chosen)}
+
+
+def _multi_menu(choices: Sequence[Choice], chosen: frozenset[str]) -> Block:
+    """Return a menu of as many as there are, in groups where one list doesn't take them."""
+    first = [_option(choice) for choice in choices if choice.value in chosen]
+    begun = {"initial_options": first} if first else {}
+    menu = {"type": "multi_static_select", "placeholder": plain_text("All spaces"), **begun}
+    if len(choices) <= _MOST_OPTIONS:
+        return {**menu, "options": [_option(choice) for choice in choices]}
+    starts = range(0, min(len(choices), _MOST_OPTIONS**2), _MOST_OPTIONS)
+    return {**menu, "option_groups": [_group(choices[at : at + _MOST_OPTIONS]) for at in starts]}
+
+
+def _group(choices: Sequence[Choice]) -> Block:
+    label = f"{clip(choices[0].label, _SHORT)} \u2013 {clip(choices[-1].label, _SHORT)}"
+    return {"label": plain_text(label), "options": [_option(choice) for choice in choices]}
+
+
+def _channel_menu(people: str) -> Block:
+    chosen = {"initial_conversation": people} if is_channel_id(people) else {}
+    return {
+        "type": "conversations_select",
+        "placeholder": plain_text("The usual place"),
+        "filter": {"include": ["public", "private"], "exclude_external_shared_channels": True},
+        **chosen,
+    }
+
+
+def _people_hint(people: str) -> str:
+    """Return what is said below the list, which can't show every name."""
+    if is_channel_id(people) or not people:
+        return _USUAL
+    return f"Now {clip(people, _SHORT)}; choose a channel to change it."
+
+
+def _with_options(choices: Sequence[Choice], chosen: str) -> Mapping[str, object]:
+    options = [_option(choice) for choice in choices]
+    first = [_option(choice) for choice in choices if choice.value == chosen]
+    return {"options": options, **({"initial_option": first[0]} if first else {})}
+
+
+def _option(choice: Choice) -> Block:
+    return {"text": plain_text(choice.label), "value": f"{_VALUE_PREFIX}{choice.value}"}
+
+
+def _field(view: Event, field: Field) -> Event:
+    values = object_at(object_at(view, "state"), "values")
+    return object_at(object_at(values, field), field)
+
+
+def _selected_value(view: Event, field: Field) -> str:
+    return text_at(object_at(_field(view, field), "selected_option"), "value").removeprefix(
+        _VALUE_PREFIX
+    )
+
+
+def _selected_values(view: Event, field: Field) -> list[str]:
+    options = _field(view, field).get("selected_options")
+    listed = options if isinstance(options, list) else []
+    found = [each for each in listed if isinstance(each, Mapping)]
+    return [text_at(each, "value").removeprefix(_VALUE_PREFIX) for each in found]
+
+
+_DIRECT = (
+    "A direct conversation has no settings. Say this in the channel that they are for: "
+    "/frontdesk settings"
+)
+_NOT_THERE = (
+    "I'm not in that channel, or another company shares it. Invite me there first, or choose "
+    "another."
+)
+_GENERAL_ERROR_FIELD: Field = "answers"
+"""Where it is said what is wrong with no single field."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsDialog:
+    """Implements Registers, and bot.platforms.slack.commands.slash_commands.OpensModal.
+
+    Who may is asked again when the form is sent. What can't be saved is said in the form, so that
+    nothing that was put in is lost.
+    """
+
+    orders: CommandExecutor
+    orderers: CommandSenders
+    rooms: Conversations
+    modals: Modals
+    asides: ResponseUrls
+    errands: BackgroundTasks
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.view(SETTINGS_FORM)(self._sent)
+
+    async def open(self, command: Command, by: CommandCaller) -> MessageForm | None:
+        """Open the form, or return why not. Raises DeliveryFailed."""
+        if command.is_direct:
+            return plain_message(_DIRECT)
+        form = await self.orders.settings(command.channel, by)
+        if isinstance(form, Refused):
+            return plain_message(form.text)
+        view = settings_modal(form, command.channel, command.response_url)
+        await self.modals.open(command.trigger_id, view)
+        return None
+
+    async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
+        user = id_at(object_at(body, "user"), "id")
+        channel, response_url = modal_origin(view)
+        try:
+            async with asyncio.timeout(ACCEPT_SECONDS):
+                done = await self._saved(user, channel, view)
+        except (BotError, TimeoutError) as error:
+            log.warning("slack.settings_not_saved", error=type(error).__name__, why=str(error))
+            done = {_GENERAL_ERROR_FIELD: LATER}
+        if isinstance(done, str):
+            self.errands.run(self._tell(user, response_url, done), what="told of settings")
+            await ack()
+        else:
+            await ack(response_action="errors", errors=done)
+
+    async def _saved(self, user: str, channel: str, view: Event) -> str | dict[str, str]:
+        """Save a form; return what to say, or what is wrong by field."""
+        by = await self.orderers.of(user)
+        if by is None or not channel:
+            return {_GENERAL_ERROR_FIELD: NOT_FOR_OUTSIDERS}
+        form = await self.orders.settings(channel, by)
+        if isinstance(form, Refused):
+            return {_GENERAL_ERROR_FIELD: form.text}
+        chosen = submitted_values(view, form.policy)
+        if await self._is_out_of_reach(chosen, form.policy):
+            return {"people": _NOT_THERE}
+        saved = await self.orders.save(channel, chosen, by)
+        if isinstance(saved, InvalidSettings):
+            return {str(field): wrong for field, wrong in saved.errors.items()}
+        return {_GENERAL_ERROR_FIELD: saved.text} if isinstance(saved, Refused) else saved.text
+
+    async def _is_out_of_reach(self, chosen: SubmittedSettings, before: Policy) -> bool:
+        """Tell whether people would be asked, from now on, where the bot is not, or others read.
+
+        The form offers only channels of one's own; what comes back from a client may be anything.
+        """
+        if chosen.people in {before.people, ""}:
+            return False
+        return not (is_channel_id(chosen.people) and await self.rooms.is_own(chosen.people))
+
+    async def _tell(self, user: str, response_url: str, text: str) -> None:
+        """Say it where the command was given; in a direct message if that is too long ago."""
+        form = plain_message(text)
+        try:
+            await self.asides.tell(response_url, form.text, form.blocks)
+        except BotError as error:
+            log.info("slack.told_directly", why=str(error))
+            await self.rooms.open_thread(await self.rooms.direct(user), form)

@@ -1,0 +1,284 @@
+"""Parse Slack's slash commands, and answer each to who gave it alone.
+
+Slack sends a command once, so what could not be done is told at once. Only colleagues may give
+commands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from bot.answering.asker_identity import ReaderLookup
+from bot.answering.explanations.explainer import NOTHING_YET, Explanation
+from bot.chat.actions import LATER
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.executor import parse_admins
+from bot.chat.commands.parsing import parse_command_text, parse_reindex_text
+from bot.chat.commands.types import (
+    AskRequest,
+    CommandCaller,
+    CommandRequest,
+    CommandSyntax,
+    InvalidCommand,
+    ReindexRequest,
+    SettingsRequest,
+    WhyRequest,
+)
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.errors import BotError
+from bot.domain.text.markdown import clip, split
+from bot.domain.types import Message, Person, Thread
+from bot.platforms.slack.actions.explanations import ExplanationModals
+from bot.platforms.slack.client.posting import blocks_of
+from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.payloads.events import Event, id_at, text_at
+from bot.platforms.slack.payloads.mrkdwn import escaped, from_mrkdwn
+from bot.platforms.slack.rendering import SECTION_LIMIT, MessageForm, section
+from bot.platforms.slack.workspace.members import Colleagues
+
+_MOST_SECTIONS = 4
+"""Slack takes some 13,000 characters over all blocks of a message."""
+
+_TEXT_LIMIT = 3_900
+
+
+def plain_message(text: str, *live: str) -> MessageForm:
+    """Return plain text as a message; ``live`` is mrkdwn that code built, below it.
+
+    In blocks an address stays text; the text beside them is what notifications read.
+    """
+    parts = [escaped(part) for part in split(text, SECTION_LIMIT, lambda part: len(escaped(part)))]
+    shown = [part for part in (*parts[:_MOST_SECTIONS], *live) if part.strip()]
+    return MessageForm(escaped(split(text, _TEXT_LIMIT)[0]), tuple(map(section, shown)))
+
+
+FRONTDESK, REINDEX = "/frontdesk", "/reindex"
+COMMAND_SPELLING = CommandSyntax(f"{FRONTDESK} ", REINDEX)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command; nothing of it is checked yet.
+
+    ``trigger_id`` opens a form within three seconds, and names the command; ``response_url`` takes
+    five messages within half an hour.
+    """
+
+    name: str
+    text: str
+    user: str
+    channel: str
+    trigger_id: str
+    response_url: str
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it was given between two people, or to the bot alone."""
+        return self.channel.startswith("D")
+
+    def order(self) -> CommandRequest | InvalidCommand:
+        """Return what is ordered. A question is as its writer meant it, mentions as words."""
+        read = parse_reindex_text if self.name == REINDEX else parse_command_text
+        order = read(self.text, COMMAND_SPELLING)
+        return (
+            AskRequest(from_mrkdwn(order.text))
+            if isinstance(order, AskRequest)
+            else read(_unescape(self.text), COMMAND_SPELLING)
+        )
+
+    def asked(self, text: str, tenant: str, now: datetime) -> Message:
+        """Return a question as its writer's own, in a thread that nobody else sees."""
+        name = f"command:{self.trigger_id}"
+        return Message(
+            id=name,
+            thread=Thread("slack", tenant, self.channel, name),
+            author=Person(self.user),
+            text=text,
+            received_at=now,
+            private=True,
+            reply_to=json.dumps({"response_url": self.response_url}),
+        )
+
+
+def parse_slash_command(body: Event) -> Command | None:
+    """Return a command, or None for what names nobody, no place, or nowhere to answer."""
+    command = Command(
+        name=text_at(body, "command"),
+        text=text_at(body, "text"),
+        user=id_at(body, "user_id"),
+        channel=id_at(body, "channel_id"),
+        trigger_id=text_at(body, "trigger_id"),
+        response_url=text_at(body, "response_url"),
+    )
+    whole = command.user and command.channel and command.trigger_id and command.response_url
+    return command if whole else None
+
+
+def _unescape(text: str) -> str:
+    """Return what somebody typed, with Slack's links as they are."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+NOT_FOR_OUTSIDERS = "Only colleagues can do this."
+
+
+class CommandSenders:
+    """Asks the workspace who somebody is. Raises bot.domain.errors.DeliveryFailed while it can't."""
+
+    def __init__(self, colleagues: Colleagues, admins: Iterable[str]) -> None:
+        self._colleagues = colleagues
+        self._admins = parse_admins(admins, setting="SLACK_ADMINS", is_group=_is_group)
+
+    async def of(self, user: str) -> CommandCaller | None:
+        """Return who orders, None for guests, bots and people of other organisations."""
+        member = await self._colleagues.member(user)
+        if not member.colleague:
+            return None
+        return CommandCaller(
+            member.person, "slack", self._admins, COMMAND_SPELLING, self._colleagues
+        )
+
+
+def _is_group(name: str) -> bool:
+    return name.startswith("S")
+
+
+SOON_SECONDS = 1.5
+"""What takes longer is acknowledged, and answered at the address that came with the command."""
+
+_ONE_MOMENT = "One moment\u2026"
+_NOT_UNDERSTOOD = "I couldn't read this command. Please try it again."
+_LONGEST_ECHO = 300
+
+log = structlog.get_logger(__name__)
+
+
+class OpensModal(Protocol):
+    """Answers a command with a form; None says that it is open. Raises BotError."""
+
+    async def open(self, command: Command, by: CommandCaller) -> MessageForm | None: ...
+
+
+class StartsReindex(Protocol):
+    """Begins a run and shows how far it is. Raises BotError."""
+
+    async def begin(
+        self, order: ReindexRequest, command: Command, by: CommandCaller
+    ) -> MessageForm: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlashCommands:
+    """Implements Registers: /frontdesk and /reindex.
+
+    What could not be done is told at once, as nothing tries it again. Only colleagues may order.
+    """
+
+    office: ChatContext
+    orderers: CommandSenders
+    asides: ResponseUrls
+    errands: BackgroundTasks
+    settings: OpensModal
+    why: OpensModal
+    reindexes: StartsReindex
+    soon_seconds: float = SOON_SECONDS
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.command(FRONTDESK)(self._take)
+        bolt.command(REINDEX)(self._take)
+
+    async def _take(self, ack: AsyncAck, body: dict[str, object]) -> None:
+        command = parse_slash_command(body)
+        if command is None:
+            log.info("slack.command_not_understood", command=body.get("command"))
+            await ack(_NOT_UNDERSTOOD)
+            return
+        answering = asyncio.create_task(self._answered(command))
+        done, _ = await asyncio.wait({answering}, timeout=self.soon_seconds)
+        if not done:
+            self.errands.run(self._late(command, answering), what="answer to a command")
+            await ack(_ONE_MOMENT)
+        elif (form := answering.result()) is None:
+            await ack()
+        else:
+            await ack(text=form.text, blocks=blocks_of(form), response_type="ephemeral")
+
+    async def _late(self, command: Command, answering: asyncio.Task[MessageForm | None]) -> None:
+        form = await answering
+        if form is not None:
+            await self.asides.tell(command.response_url, form.text, form.blocks)
+
+    async def _answered(self, command: Command) -> MessageForm | None:
+        """Carry out a command; return what is said of it."""
+        try:
+            by = await self.orderers.of(command.user)
+            return (
+                plain_message(NOT_FOR_OUTSIDERS)
+                if by is None
+                else await self._carried_out(command, by)
+            )
+        except BotError as error:
+            log.warning("slack.command_failed", error=type(error).__name__, why=str(error))
+        except Exception as error:
+            log.exception("slack.command_broke", error=type(error).__name__)
+        return plain_message(LATER)
+
+    async def _carried_out(self, command: Command, by: CommandCaller) -> MessageForm | None:
+        match order := command.order():
+            case InvalidCommand(text):
+                return plain_message(text)
+            case AskRequest(text):
+                return await self._ask(command, text)
+            case WhyRequest():
+                return await self.why.open(command, by)
+            case SettingsRequest():
+                return await self.settings.open(command, by)
+            case ReindexRequest():
+                return await self.reindexes.begin(order, command, by)
+            case _:
+                return plain_message((await self.office.orders.answer(order, by)).text)
+
+    async def _ask(self, command: Command, text: str) -> MessageForm:
+        """Keep a question; the answer comes as any other does, to its asker alone."""
+        asked = command.asked(text, self.office.tenant, datetime.now(UTC))
+        await self.office.inbox.accept(asked)
+        return plain_message(f"Looking\u2026\n> {clip(text, _LONGEST_ECHO)}")
+
+
+class WhyCommand:
+    """Implements bot.platforms.slack.commands.slash_commands.OpensModal."""
+
+    def __init__(
+        self,
+        *,
+        office: ChatContext,
+        readers: ReaderLookup,
+        modals: ExplanationModals,
+        errands: BackgroundTasks,
+    ) -> None:
+        self._office = office
+        self._readers = readers
+        self._modals = modals
+        self._errands = errands
+
+    async def open(self, command: Command, by: CommandCaller) -> None:
+        """Show it in a modal; what goes wrong is shown there."""
+        explaining = self._explained(command, by)
+        showing = self._modals.show(command.trigger_id, explaining, unknown=NOTHING_YET)
+        self._errands.run(showing, what="why by command")
+
+    async def _explained(self, command: Command, by: CommandCaller) -> Explanation:
+        """Explain within what everybody in the thread may read, as the button there does."""
+        explaining, tenant = self._office.explaining, self._office.tenant
+        newest = await explaining.newest(tenant, "slack", command.channel, by.person.id)
+        reader = await self._readers.of_thread(newest.message)
+        return await explaining.explain(tenant, newest.id, reader, asker_id=by.person.id)

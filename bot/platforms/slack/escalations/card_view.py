@@ -1,0 +1,233 @@
+"""Render the card by which people are asked a question. Pure.
+
+What people and pages wrote is escaped: nothing of it is live in Slack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from bot.answering.permitted_views import EarlierExchange, SearchFinding
+from bot.answering.reply_text import MISSING_INTRO
+from bot.chat.response_view import ESCALATION_REASONS, SourceLine, offered_pages, web_url
+from bot.domain.cases import THREAD_NOT_READ, Act, CaseStep
+from bot.domain.text.markdown import clip, disarm, split, without_direction_marks
+from bot.domain.text.source_links import public_link
+from bot.domain.types import Message
+from bot.escalations.case_view import (
+    STEP_LABELS,
+    CaseView,
+    acts_in,
+    buttons_for_people,
+    pages_heading,
+    state_since,
+    status_text,
+)
+from bot.escalations.lifecycle import display_name
+from bot.platforms.slack.payloads.actions import (
+    CASE_CLAIM,
+    CASE_DECLINE,
+    CASE_RELEASE,
+    CASE_REPLY,
+    CASE_RESOLVE,
+)
+from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label, to_mrkdwn
+from bot.platforms.slack.rendering import (
+    SECTION_LIMIT,
+    Block,
+    MessageForm,
+    MessageForms,
+    actions,
+    button,
+    context,
+    section,
+    source_lines,
+)
+
+CARD_BUTTONS: Mapping[Act, str] = {
+    "claim": CASE_CLAIM,
+    "release": CASE_RELEASE,
+    "reply": CASE_REPLY,
+    "resolve": CASE_RESOLVE,
+    "decline": CASE_DECLINE,
+}
+"""What the buttons of a card are called."""
+
+_QUESTION_LIMIT = 2_000
+_ALONE_LIMIT = 3_900
+"""Slack takes 4,000 characters of text when a message is edited."""
+
+_BLOCKS_LIMIT = 9_000
+"""Slack takes about 13,000 characters over all blocks; the state and the buttons come besides."""
+
+_MOST_PAGES = 5
+_MOST_STEPS = 3
+_LINE_LENGTH = 250
+_STEP = 10
+_QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
+_USER = re.compile(r"[UW][A-Z0-9]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLinks:
+    """Where a question can be opened: its thread, and the board; "" where it can't.
+
+    ``public_url`` is what the addresses of our own pages begin with.
+    """
+
+    thread: str = ""
+    board: str = ""
+    public_url: str | None = None
+
+
+def case_card(message: Message, view: CaseView, ways: CaseLinks, *, now: datetime) -> MessageForms:
+    """Return the card of a case as it stands, with its buttons where Slack takes them."""
+    question = _question(message, view, ways)
+    found = [
+        *_missing_from_pages(view.finding),
+        *_pages(view.finding, ways, now),
+        *_before(view.before),
+    ]
+    state = "\n".join([_state(view), *_history(view.steps)])
+    parts = [each for part in (question, *found) for each in split(part, SECTION_LIMIT)]
+    blocks = (*map(section, _fitting(parts)), context(_cut_to_context(state)))
+    text = split("\n\n".join([question, state, *found]), _ALONE_LIMIT)[0]
+    pressed = _buttons(view)
+    with_buttons = (MessageForm(text, (*blocks, pressed)),) if pressed else ()
+    return (*with_buttons, MessageForm(text, blocks), MessageForm(text))
+
+
+def time_ago(at: datetime) -> str:
+    """Return how long ago something was, which Slack keeps true as time passes."""
+    return f"<!date^{int(at.timestamp())}^{{ago}}|{at.astimezone(UTC):%d %b, %H:%M} UTC>"
+
+
+def _fitting(parts: Sequence[str]) -> Iterator[str]:
+    """Yield what Slack takes in one message; what comes last is left out first."""
+    left = _BLOCKS_LIMIT
+    for part in parts:
+        left -= len(part)
+        if left >= 0:
+            yield part
+
+
+def _cut_to_context(text: str) -> str:
+    """Return mrkdwn that a context takes; it is cut between lines, so that no mark is broken."""
+    return split(text, SECTION_LIMIT)[0]
+
+
+def _question(message: Message, view: CaseView, ways: CaseLinks) -> str:
+    case = view.case
+    asked = split(
+        without_direction_marks(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part))
+    )[0]
+    quoted = "\n".join(f"> {line}" for line in to_mrkdwn(disarm(asked)).split("\n"))
+    who = f"{_asker(message, view)}{case.asker_mark}"
+    opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
+    unread = f" \u00b7 {THREAD_NOT_READ}" if buttons_for_people(case.standing.state) else ""
+    return f"{opening}\n{quoted}\n{_where(message, ways)}{unread}"
+
+
+def _asker(message: Message, view: CaseView) -> str:
+    if _USER.fullmatch(message.author.id):
+        return f"<@{message.author.id}>"
+    name = without_direction_marks(view.case.asker_name or message.author.id)
+    return escaped_label(clip(name, _LINE_LENGTH))
+
+
+def _where(message: Message, ways: CaseLinks) -> str:
+    asked = "Asked in a direct message" if message.private else "Asked in a channel"
+    if response_url_of(message):
+        asked = "Asked by a command"
+    thread = f"<{ways.thread}|Open the thread>" if ways.thread else asked
+    board = web_url(ways.board) if ways.board else None
+    return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
+
+
+def _missing_from_pages(finding: SearchFinding | None) -> list[str]:
+    """Return what the answer that was given says that the pages lack."""
+    return [f"*{MISSING_INTRO}* {_line(finding.missing)}"] if finding and finding.missing else []
+
+
+def _pages(finding: SearchFinding | None, ways: CaseLinks, now: datetime) -> list[str]:
+    """Return what was found and everyone may read, in pieces that a section takes."""
+    if finding is None:
+        return []
+    lines = source_lines(_lines(finding, ways), now)
+    if finding.hidden:
+        pages = "page was" if finding.hidden == 1 else "pages were"
+        lines.append(f"_{finding.hidden} more {pages} found that not everyone may read._")
+    if not lines:
+        return []
+    listed = "\n".join([f"*{pages_heading(finding)}*", *lines])
+    return [part for part in split(listed, SECTION_LIMIT) if part]
+
+
+def _lines(finding: SearchFinding, ways: CaseLinks) -> Sequence[SourceLine]:
+    lines = offered_pages(finding.suggestions[:_MOST_PAGES])
+    found = zip(lines, finding.suggestions, strict=False)
+    return [_linked(line, public_link(source.url, ways.public_url)) for line, source in found]
+
+
+def _linked(line: SourceLine, url: str) -> SourceLine:
+    return replace(line, number=None, url=web_url(url))
+
+
+def _before(exchanges: Sequence[EarlierExchange]) -> list[str]:
+    if not exchanges:
+        return []
+    return ["\n".join(["*Said so far*", *map(_exchange, exchanges)])]
+
+
+def _exchange(exchange: EarlierExchange) -> str:
+    answer = "_an answer from pages that not everyone may read_"
+    if not exchange.withheld:
+        answer = _line(_QUOTED.sub("", exchange.answer)) or "_no answer_"
+    return f"\u2022 {_line(exchange.question)}\n   \u2192 {answer}"
+
+
+def _history(steps: Sequence[CaseStep]) -> list[str]:
+    """Return what people and the asker did last, with their words."""
+    return [_step(step) for step in acts_in(steps)[-_MOST_STEPS:]]
+
+
+def _step(step: CaseStep) -> str:
+    name = _inert_name(display_name(step.actor.name if step.actor else ""))
+    words = f": {_line(step.text)}" if step.text else ""
+    return f"{name} {STEP_LABELS[step.step]} {time_ago(step.at)}{words}"
+
+
+def _state(view: CaseView) -> str:
+    return f"*{_inert_name(status_text(view))}* \u00b7 {time_ago(state_since(view.case))}"
+
+
+def _buttons(view: CaseView) -> Block | None:
+    case = view.case
+    offers = buttons_for_people(case.standing.state)
+    if not offers:
+        return None
+    return actions(
+        [
+            button(each.label, CARD_BUTTONS[each.act], case.interaction_id, primary=each.first)
+            for each in offers
+        ]
+    )
+
+
+def _line(text: str) -> str:
+    """Return words on one line, in which nothing is live; what is cut ends in a mark."""
+    line = disarm(without_direction_marks(text))
+    for room in range(_LINE_LENGTH, 0, -_STEP):
+        shown = escaped_label(clip(line, room))
+        if len(shown) <= _LINE_LENGTH:
+            return shown
+    return ""
+
+
+def _inert_name(text: str) -> str:
+    """Return a name that ends no bold text."""
+    return escaped_label(without_direction_marks(text)).replace("*", "\u2217")

@@ -1,0 +1,253 @@
+"""Post notices about a case: news to its asker, and reminders to people.
+
+An asker is told in the thread of the question or, where they asked by command, in a direct
+message that names it. A person's words stand as theirs: only https addresses in them are links.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.chat.response_view import web_url
+from bot.domain.cases import Act, Case, Notice
+from bot.domain.errors import BotError
+from bot.domain.ports import Notes
+from bot.domain.text.markdown import clip, split
+from bot.domain.types import Message, PostedRef
+from bot.escalations.asker_notices import LatestNotice, notice_text
+from bot.escalations.case_view import (
+    STATE_AFTER_STEP,
+    CaseButton,
+    CaseView,
+    buttons_for_asker,
+    platform_of,
+    reminder_text,
+)
+from bot.escalations.ports import SeesCases
+from bot.platforms.slack.client.api import ApiCaller
+from bot.platforms.slack.client.conversations import Conversations, MessageLookup
+from bot.platforms.slack.client.posting import Editor, Poster
+from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
+from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.metadata import (
+    MessageLabel,
+    Place,
+    PostedMessage,
+    PostedParts,
+    last_if_complete,
+    thread_of,
+    ts_of,
+)
+from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label
+from bot.platforms.slack.rendering import (
+    SECTION_LIMIT,
+    Block,
+    MessageForm,
+    MessageForms,
+    actions,
+    button,
+    context,
+    section,
+)
+
+ASKER_BUTTONS: Mapping[Act, str] = {"resolve": ASKER_CLOSE, "reopen": ASKER_REOPEN}
+"""What the asker's buttons are called."""
+
+_MOST_NOTICE_SECTIONS = 3
+_HTTPS = re.compile(r"https://[^\s<>|]+")
+_TRAILING = ".,;:!?)]}'\"*_~`"
+
+
+def notice_messages(
+    notice: Notice, offers: Sequence[CaseButton] = (), remark: str = ""
+) -> tuple[MessageForms, ...]:
+    """Return the messages that tell an asker: who did what, in our words, then theirs.
+
+    Below the last is what they may do then, and ``remark``, a word of ours.
+    """
+    news = notice_text(notice)
+    opening = f"*{_name(news.name)}* {news.did}"
+    sections = [opening, *_sections(news.words)]
+    parts = [
+        sections[at : at + _MOST_NOTICE_SECTIONS]
+        for at in range(0, len(sections), _MOST_NOTICE_SECTIONS)
+    ]
+    below = _below(notice, offers, remark)
+    return (*(_forms(part, ()) for part in parts[:-1]), _forms(parts[-1], below))
+
+
+def with_links(text: str) -> str:
+    """Return a person's words in which plain https addresses are links, and nothing else is."""
+    return "".join(_with_links(text))
+
+
+def _with_links(text: str) -> Iterator[str]:
+    end = 0
+    for found in _HTTPS.finditer(text):
+        address = found[0].rstrip(_TRAILING)
+        url = web_url(address)
+        yield escaped(text[end : found.start()])
+        yield escaped(address) if url is None else f"<{url.replace('&', '&amp;')}>"
+        end = found.start() + len(address)
+    yield escaped(text[end:])
+
+
+def _sections(words: str) -> list[str]:
+    parts = split(words, SECTION_LIMIT, lambda part: len(with_links(part)))
+    return [with_links(part) for part in parts if part.strip()]
+
+
+def _below(notice: Notice, offers: Sequence[CaseButton], remark: str) -> tuple[Block, ...]:
+    said_so = (context(escaped(remark)),) if remark else ()
+    if not offers:
+        return said_so
+    row = [
+        button(each.label, ASKER_BUTTONS[each.act], notice.interaction_id, primary=each.first)
+        for each in offers
+    ]
+    return (*said_so, actions(row))
+
+
+def _forms(sections: Sequence[str], below: tuple[Block, ...]) -> MessageForms:
+    text = "\n\n".join(sections)
+    blocks = tuple(map(section, sections))
+    with_buttons = (MessageForm(text, (*blocks, *below)),) if below else ()
+    return (*with_buttons, MessageForm(text, blocks), MessageForm(text))
+
+
+def _name(name: str) -> str:
+    return escaped_label(clip(name, 80)).replace("*", "\u2217")
+
+
+_QUESTION_LENGTH = 300
+
+
+def reminder_message(
+    case: Case, notice: Notice, *, now: datetime, links: Sequence[str]
+) -> MessageForms:
+    """Return what people are reminded of.
+
+    The question is quoted only if it was asked on Slack: with one that is withdrawn elsewhere the
+    reminder would stay.
+    """
+    matter, more = reminder_text(case, notice, now)
+    platform = platform_of(case)
+    ours = platform == "slack"
+    asked = clip(case.question, _QUESTION_LENGTH) if ours else f"Asked by {platform}."
+    quoted = f"> {with_links(asked)}" if ours else with_links(asked)
+    where = " \u00b7 ".join(links) or f"On the board it is {case.interaction_id}."
+    text = f"*{matter}*{more}\n{quoted}\n{where}"
+    return (MessageForm(text, (section(text),)), MessageForm(text))
+
+
+def mrkdwn_link(url: str, label: str) -> str:
+    """Return a link of ours, or its label where the address can't be one."""
+    address = web_url(url)
+    return f"<{address}|{escaped_label(label)}>" if address else escaped_label(label)
+
+
+_LONGEST_QUESTION = 200
+
+
+class AskerNotices:
+    """Implements bot.escalations.ports.Tells.
+
+    A long reply has several messages; the posted reference names the last. What an earlier attempt
+    posted is looked up, so that only what is missing is added. Who asked by command, in no thread,
+    is told in a direct message that names the question.
+    """
+
+    def __init__(self, client: AsyncWebClient, caller: ApiCaller, notes: Notes) -> None:
+        self._poster = Poster(client, caller)
+        self._rooms = Conversations(client, caller)
+        self._lookup = MessageLookup(client, caller)
+        self._last = LatestNotice(
+            _NoticeEditor(Editor(client, caller, self._poster)), notes, "slack"
+        )
+        self._sees: SeesCases | None = None
+
+    def attend(self, sees: SeesCases) -> None:
+        """Learn where cases are seen."""
+        self._sees = sees
+        self._last.attend(sees)
+
+    async def tell(self, message: Message, notice: Notice) -> PostedRef:
+        there = await self._there(message, notice) if notice.attempts else {}
+        state = STATE_AFTER_STEP.get(notice.step)
+        offers = buttons_for_asker(state) if state else ()
+        parts = notice_messages(notice, offers, await self._question(message))
+        place, ts = await self._place(message), ""
+        for number, forms in enumerate(parts, start=1):
+            part = str(number)
+            known = there.get(part)
+            label = notice_label(notice, part, of=len(parts))
+            ts = known.ts if known else await self._poster.post(place, forms, label)
+        ref = PostedRef(place.channel, ts)
+        if state:
+            await self._last.came(message, notice, ref, state)
+        return ref
+
+    async def find_told(self, message: Message, notice: Notice) -> PostedRef | None:
+        last = last_if_complete(await self._there(message, notice))
+        return PostedRef(last.channel, last.ts) if last else None
+
+    async def show(self, message: Message, view: CaseView) -> None:
+        """Let the last message offer what can be done now. Raises DeliveryFailed."""
+        await self._last.show(message, view)
+
+    async def _place(self, message: Message) -> Place:
+        """Return the thread of a question; of one by command, which has none, a direct message."""
+        if not response_url_of(message):
+            return thread_of(message)
+        return Place(await self._rooms.direct(message.author.id), None, since=ts_of(message))
+
+    async def _there(self, message: Message, notice: Notice) -> PostedParts:
+        replies = await self._lookup.search(await self._place(message), notice.interaction_id)
+        return parts_of(notice, replies)
+
+    async def _question(self, message: Message) -> str:
+        """Return what is said of a question where it can't be seen above, else ""."""
+        if not response_url_of(message):
+            return ""
+        return f"You asked by command: {clip(await self._asked(message), _LONGEST_QUESTION)}"
+
+    async def _asked(self, message: Message) -> str:
+        """Return what people were asked: a button that asks for them says none of it."""
+        if self._sees is None:
+            return message.text
+        try:
+            view = await self._sees.bare(message.thread.tenant, message.interaction_id)
+        except BotError:
+            return message.text
+        return view.case.question
+
+
+class _NoticeEditor:
+    """Implements bot.escalations.asker_notices.EditsNotices."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+
+    async def edit(
+        self,
+        message: Message,  # noqa: ARG002  # the port's
+        at: PostedRef,
+        notice: Notice,
+        offers: Sequence[CaseButton],
+        remark: str,
+    ) -> None:
+        await self._editor.edit(at, notice_messages(notice, offers, remark)[-1])
+
+
+def notice_label(notice: Notice, part: str, of: int) -> MessageLabel:
+    """Return the label of one part of a notice."""
+    return MessageLabel(notice.id, notice.interaction_id, part, of)
+
+
+def parts_of(notice: Notice, posted: Sequence[PostedMessage]) -> PostedParts:
+    """Return a notice's messages by part, the first of each."""
+    return {p.label.part: p for p in reversed(posted) if p.label.delivery_id == notice.id}

@@ -1,0 +1,240 @@
+"""Build every listener of Slack's events, actions and commands, and join it with its parts.
+
+The order of the listeners counts: Bolt gives an event to the first that matches, so the most
+particular come first and plain messages last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.answering.asker_identity import ReaderLookup
+from bot.chat.actions import ActionTargets, ButtonQuestions, ExplainAction, KnowsColleagues
+from bot.chat.adapters import ChatContext
+from bot.chat.commands.run_followers import RunFollowers
+from bot.chat.commands.run_leases import RunLeases, process_owner
+from bot.chat.commands.run_message import Clock
+from bot.chat.votes import AnswerVotes, ReactionVotes
+from bot.domain.concurrency import BackgroundTasks
+from bot.domain.ports import Interactions
+from bot.domain.types import Message
+from bot.escalations.cards import CardActions
+from bot.platforms.slack.actions.explanations import ExplanationModals, WhyButton
+from bot.platforms.slack.actions.feedback import FeedbackButtons, FeedbackReactions
+from bot.platforms.slack.actions.feedback_reasons import FeedbackReasons
+from bot.platforms.slack.actions.interactivity import Modals, PressDispatcher
+from bot.platforms.slack.actions.requests import PrivateAnswerButton, RequestButtons
+from bot.platforms.slack.actions.shortcuts import MessageShortcut
+from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.client.conversations import AnswerLookup, Conversations, Permalinks
+from bot.platforms.slack.client.posting import Poster
+from bot.platforms.slack.commands.channel_settings import SettingsDialog
+from bot.platforms.slack.commands.reindex_runs import ReindexListener, RunMessages
+from bot.platforms.slack.commands.slash_commands import CommandSenders, SlashCommands, WhyCommand
+from bot.platforms.slack.escalations.buttons import AskerButtons, CaseButtons, CaseModals, Experts
+from bot.platforms.slack.messages.agent_sessions import StopEvents
+from bot.platforms.slack.messages.intake import EditListener, MessageListener
+from bot.platforms.slack.messages.response_urls import ResponseUrls
+from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.transport.dispatch import Listener
+from bot.platforms.slack.workspace.bot_identity import BotIdentity
+from bot.platforms.slack.workspace.installation import Greetings, InstallationEvents
+
+
+def subjects_of(
+    *, tenant: str, interactions: Interactions, colleagues: KnowsColleagues
+) -> ActionTargets:
+    """Return who may act on what.
+
+    What was asked by command may be answered in a direct message; it is its asker's anywhere.
+    """
+    return ActionTargets(
+        platform="slack",
+        tenant=tenant,
+        interactions=interactions,
+        colleagues=colleagues,
+        anywhere=_came_by_command,
+    )
+
+
+def _came_by_command(message: Message) -> bool:
+    return response_url_of(message) is not None
+
+
+def answer_listeners(
+    channel: SlackChannel, office: ChatContext, *, own: BotIdentity, errands: BackgroundTasks
+) -> Sequence[Listener]:
+    """Return who takes presses, reactions and the message shortcut."""
+    client, caller, tenant = channel.client, channel.caller, office.tenant
+    asides, modals = ResponseUrls(client), Modals(client, caller)
+    open_spaces = channel.settings.slack_outsider_spaces
+    readers = ReaderLookup(channel, office.directory, open_spaces=open_spaces)
+    taking = PressDispatcher(asides, errands)
+    subjects = subjects_of(
+        tenant=tenant, interactions=office.interactions, colleagues=channel.colleagues
+    )
+    parts = AnswerLookup(client, caller)
+    judging = AnswerVotes(office.interactions)
+    reasons = FeedbackReasons(
+        tenant=tenant,
+        judging=judging,
+        subjects=subjects,
+        presses=taking,
+        poster=Poster(client, caller),
+        asides=asides,
+        modals=modals,
+        errands=errands,
+    )
+    return (
+        reasons,
+        FeedbackButtons(
+            tenant=tenant,
+            judging=judging,
+            subjects=subjects,
+            presses=taking,
+            reasons=reasons,
+            errands=errands,
+        ),
+        FeedbackReactions(
+            own=own,
+            office=office,
+            reacting=ReactionVotes(
+                platform="slack", tenant=tenant, judging=judging, notes=office.notes
+            ),
+            subjects=subjects,
+            parts=parts,
+            reasons=reasons,
+            errands=errands,
+        ),
+        RequestButtons(
+            wishing=ButtonQuestions(interactions=office.interactions, inbox=office.inbox),
+            subjects=subjects,
+            presses=taking,
+        ),
+        WhyButton(
+            why=ExplainAction(office, readers),
+            subjects=subjects,
+            presses=taking,
+            modals=ExplanationModals(modals),
+        ),
+        PrivateAnswerButton(
+            subjects=subjects,
+            presses=taking,
+            readers=readers,
+            fuller=office.fuller,
+            whispers=channel,
+            errands=errands,
+        ),
+        MessageShortcut(
+            own=own,
+            names=channel.names,
+            office=office,
+            rooms=Conversations(client, caller),
+            parts=parts,
+            asides=asides,
+            errands=errands,
+        ),
+    )
+
+
+def followers_of(
+    channel: SlackChannel, office: ChatContext, time: Clock | None = None
+) -> RunFollowers:
+    """Return who shows runs."""
+    owner = process_owner(alone=channel.settings.database_url is None)
+    return RunFollowers(
+        orders=office.orders,
+        notes=RunLeases(office.notes, office.tenant, owner, platform="slack"),
+        screen=RunMessages(channel.client, channel.caller, channel, tenant=office.tenant),
+        time=time or Clock(),
+    )
+
+
+def command_listeners(
+    channel: SlackChannel, office: ChatContext, *, followers: RunFollowers, errands: BackgroundTasks
+) -> Sequence[Listener]:
+    """Return who takes commands, the settings' form and the button below a run."""
+    client, caller = channel.client, channel.caller
+    asides, modals = ResponseUrls(client), Modals(client, caller)
+    orderers = CommandSenders(channel.colleagues, channel.settings.slack_admins)
+    settings = SettingsDialog(
+        orders=office.orders,
+        orderers=orderers,
+        rooms=Conversations(client, caller),
+        modals=modals,
+        asides=asides,
+        errands=errands,
+    )
+    reindexing = ReindexListener(
+        orders=office.orders,
+        orderers=orderers,
+        followers=followers,
+        permalinks=Permalinks(client, caller),
+        presses=PressDispatcher(asides, errands),
+        asides=asides,
+        errands=errands,
+    )
+    open_spaces = channel.settings.slack_outsider_spaces
+    why = WhyCommand(
+        office=office,
+        readers=ReaderLookup(channel, office.directory, open_spaces=open_spaces),
+        modals=ExplanationModals(modals),
+        errands=errands,
+    )
+    commands = SlashCommands(
+        office=office,
+        orderers=orderers,
+        asides=asides,
+        errands=errands,
+        settings=settings,
+        why=why,
+        reindexes=reindexing,
+    )
+    return (commands, settings, reindexing)
+
+
+def case_listeners(
+    channel: SlackChannel, office: ChatContext, *, errands: BackgroundTasks
+) -> Sequence[Listener]:
+    """Return who takes what is done about a case; its card is shown as the office sees it."""
+    channel.attend(office.casework)
+    tenant, works, recorded = office.tenant, office.casework, office.interactions
+    presses = PressDispatcher(ResponseUrls(channel.client), errands)
+    experts = Experts(channel.colleagues)
+    cards = CardActions(
+        tenant=tenant, sees=works, recorded=recorded, cards=channel, errands=errands
+    )
+    return (
+        CaseButtons(
+            tenant=tenant,
+            works=works,
+            cards=cards,
+            experts=experts,
+            presses=presses,
+            modals=Modals(channel.client, channel.caller),
+        ),
+        CaseModals(tenant=tenant, works=works, experts=experts, notes=office.notes),
+        AskerButtons(tenant=tenant, works=works, recorded=recorded, presses=presses),
+    )
+
+
+def listeners(
+    channel: SlackChannel,
+    office: ChatContext,
+    *,
+    own: BotIdentity,
+    errands: BackgroundTasks,
+    followers: RunFollowers,
+) -> Sequence[Listener]:
+    """Return who takes what, most particular first."""
+    messages = MessageListener(own, office, channel.names)
+    return (
+        Greetings(own, office, channel=channel, errands=errands),
+        EditListener(own, office, messages),
+        InstallationEvents(own),
+        StopEvents(office, channel.sessions),
+        *case_listeners(channel, office, errands=errands),
+        *answer_listeners(channel, office, own=own, errands=errands),
+        *command_listeners(channel, office, followers=followers, errands=errands),
+        messages,
+    )

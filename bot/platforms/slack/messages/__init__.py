@@ -1,0 +1,1 @@
+"""Messages in conversations: questions that come in, replies and status that go out."""

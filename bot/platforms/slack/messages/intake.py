@@ -1,0 +1,178 @@
+"""Take messages, their edits and their deletions from Slack's events into the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from slack_bolt.app.async_app import AsyncApp
+
+from bot.chat.adapters import ChatContext
+from bot.chat.messages import (
+    MessageEdits,
+    MessageWithdrawals,
+    ReceivedMessage,
+    as_new_question,
+    should_take,
+)
+from bot.domain.types import Message, Person, Thread
+from bot.platforms.slack.payloads.events import (
+    Event,
+    envelope_reply_to,
+    id_at,
+    is_own_message,
+    object_at,
+    parse_message,
+    text_at,
+    ts_at,
+)
+from bot.platforms.slack.payloads.mrkdwn import unlabelled_ids_in
+from bot.platforms.slack.transport.dispatch import EventTasks
+from bot.platforms.slack.workspace.bot_identity import BotIdentity
+from bot.platforms.slack.workspace.mention_names import MentionNames
+
+
+class MessageListener:
+    """Implements Registers: mentions, direct messages, and what is overheard where allowed."""
+
+    def __init__(self, own: BotIdentity, office: ChatContext, names: MentionNames) -> None:
+        self._own = own
+        self._office = office
+        self._names = names
+        self.edits = MessageEdits(office)
+        self.ongoing = EventTasks()
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.event("app_mention")(self._take)
+        bolt.event("message")(self._take)
+
+    async def _take(self, body: dict[str, object], event: dict[str, object]) -> None:
+        said = self.heard(body, event)
+        if said is not None:
+            await self.ongoing.take(body, event, lambda: self._keep(body, event, said))
+
+    async def _keep(self, body: Event, event: Event, said: ReceivedMessage) -> None:
+        if not await should_take(self._office.hearing, said):
+            return
+        said = await self.named(body, event, said)
+        # Where only mentions are sent, an edit is a mention again, with the same ts.
+        edited = bool(event.get("edited")) and not said.message.overheard
+        asked = await as_new_question(self._office, said.message) if edited else said.message
+        await self._office.inbox.accept(asked)
+        if event.get("edited") or await self._brings_files(said.message):
+            at = ts_at(object_at(event, "edited"), "ts") or ts_at(event, "ts")
+            await self.edits.amend(asked, at)
+
+    def heard(self, body: Event, event: Event) -> ReceivedMessage | None:
+        """Return what an event says to this company's bot."""
+        return self._heard(body, event, {})
+
+    async def named(self, body: Event, event: Event, said: ReceivedMessage) -> ReceivedMessage:
+        """Return what was heard with names in place of ids, as far as Slack tells them soon."""
+        ids = unlabelled_ids_in(text_at(event, "text")) - self._own.users(body)
+        return self._heard(body, event, await self._names.of(ids)) or said if ids else said
+
+    def _heard(self, body: Event, event: Event, names: Mapping[str, str]) -> ReceivedMessage | None:
+        return parse_message(
+            event,
+            tenant=self._office.tenant,
+            us=self._own.us(body),
+            received_at=datetime.now(UTC),
+            names=names,
+            reply_to=envelope_reply_to(body),
+        )
+
+    async def _brings_files(self, message: Message) -> bool:
+        """Tell whether files come along that the question is kept without.
+
+        Slack leaves them out of some mentions; the channel's copy of the message has them.
+        """
+        if not message.attachments:
+            return False
+        kept = await self._office.interactions.get(message.interaction_id)
+        return kept is not None and not kept.message.attachments
+
+
+class EditListener:
+    """Implements Registers: message_changed and message_deleted.
+
+    Slack sends these in any order with the message itself. So an edited question is accepted as it
+    reads now, which does nothing when it is there already, before it is amended; and one that is
+    deleted before it is known is kept as withdrawn, so that it is not answered when it comes.
+    """
+
+    def __init__(self, own: BotIdentity, office: ChatContext, messages: MessageListener) -> None:
+        self._own = own
+        self._office = office
+        self._messages = messages
+        self._withdrawals = MessageWithdrawals(office)
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.event({"type": "message", "subtype": "message_changed"})(self._changed)
+        bolt.event({"type": "message", "subtype": "message_deleted"})(self._deleted)
+
+    async def _changed(self, body: dict[str, object], event: dict[str, object]) -> None:
+        after = object_at(event, "message")
+        if after.get("subtype") == "tombstone":
+            # A deleted message with replies below it: its place stays, its words are gone.
+            await self._withdraw(body, event, ts_at(after, "ts"))
+            return
+        now, before = (
+            self._said(body, event, "message"),
+            self._said(body, event, "previous_message"),
+        )
+        if now is None or now.by_bot or not _has_new_words(now, before, after):
+            return
+        await self._messages.ongoing.take(body, event, lambda: self._amend(body, event, now))
+
+    async def _amend(self, body: Event, event: Event, now: ReceivedMessage) -> None:
+        now = await self._messages.named(body, _event_of_version(event, "message"), now)
+        asked = await as_new_question(self._office, now.message)
+        if not asked.overheard:
+            await self._office.inbox.accept(asked)
+        edited = object_at(object_at(event, "message"), "edited")
+        at = ts_at(edited, "ts") or ts_at(event, "event_ts")
+        await self._messages.edits.amend(asked, at)
+
+    async def _deleted(self, body: dict[str, object], event: dict[str, object]) -> None:
+        before = object_at(event, "previous_message")
+        await self._withdraw(body, event, ts_at(event, "deleted_ts") or ts_at(before, "ts"))
+
+    async def _withdraw(self, body: Event, event: Event, ts: str) -> None:
+        channel = id_at(event, "channel")
+        if not (ts and channel) or is_own_message(
+            object_at(event, "previous_message"), self._own.us(body)
+        ):
+            return
+        root = ts_at(object_at(event, "previous_message"), "thread_ts") or ts
+        place = _message_at(Thread("slack", self._office.tenant, channel, root), ts)
+        before = self._said(body, event, "previous_message")
+        await self._messages.ongoing.take(body, event, lambda: self._take_back(place, before))
+
+    async def _take_back(self, place: Message, before: ReceivedMessage | None) -> None:
+        if await self._withdrawals.withdraw(place):
+            return
+        if before and not before.by_bot and not before.message.overheard:
+            await self._withdrawals.never_answer(before.message)
+
+    def _said(self, body: Event, event: Event, version: str) -> ReceivedMessage | None:
+        """Return one version of a message; it does not say itself where it is."""
+        return self._messages.heard(body, _event_of_version(event, version))
+
+
+def _event_of_version(event: Event, version: str) -> Event:
+    where = {key: event.get(key) for key in ("channel", "channel_type")}
+    return {**object_at(event, version), **where}
+
+
+def _has_new_words(now: ReceivedMessage, before: ReceivedMessage | None, after: Event) -> bool:
+    """Tell whether a person changed the words, and not Slack what is shown below them."""
+    if before is None:
+        return bool(text_at(object_at(after, "edited"), "user"))
+    was, is_now = before.message, now.message
+    return (was.text, was.overheard) != (is_now.text, is_now.overheard)
+
+
+def _message_at(thread: Thread, ts: str) -> Message:
+    """Return a message of which only its place is known."""
+    return Message(ts, thread, Person(""), "", datetime.now(UTC))

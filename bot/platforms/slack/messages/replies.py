@@ -1,0 +1,236 @@
+"""Post, find and withdraw replies in threads, and show ephemeral ones to the asker alone.
+
+All of a reply in a thread is seen once, whatever fails and whoever dies: what is there is looked
+up by its metadata. Of ephemeral messages Slack keeps nothing, so they may be lost.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import structlog
+
+from bot.chat.response_view import render
+from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.handoff import as_list_only, as_thread_reply
+from bot.domain.outcomes import undelivered_text
+from bot.domain.types import Delivery, Message, PostedRef, Reply, Response
+from bot.platforms.slack.client.conversations import MessageLookup
+from bot.platforms.slack.client.errors import (
+    FormsRefused,
+    NeverPermitted,
+    NotPermitted,
+    ResultUnknown,
+)
+from bot.platforms.slack.client.posting import Poster
+from bot.platforms.slack.escalations.people_channel import PeopleChannel
+from bot.platforms.slack.payloads.events import came_by_shortcut, response_url_of
+from bot.platforms.slack.payloads.metadata import (
+    CARD_PART,
+    MessageLabel,
+    Place,
+    PostedMessage,
+    PostedParts,
+    is_ts,
+    label_of,
+    last_if_complete,
+    thread_of,
+    ts_of,
+)
+from bot.platforms.slack.rendering import (
+    MessageForm,
+    MessageForms,
+    buttons_of,
+    context,
+    private_answer_offer,
+    reply_messages,
+)
+
+_REMEMBERED = 1_000
+_NOT_TAKEN = "not taken"
+"""The part that stands for one that Slack does not take; it makes no delivery complete."""
+
+
+class Replies:
+    """Posts, finds and takes back what answers a question where it was asked.
+
+    A delivery may have several messages; the posted reference names the last, which carries the
+    sources and the buttons. The card for people is posted before the first of them, so that a
+    complete reply says that the card is settled as well.
+    """
+
+    def __init__(self, poster: Poster, lookup: MessageLookup, people: PeopleChannel) -> None:
+        self._poster = poster
+        self._lookup = lookup
+        self._people = people
+        self._attempted: OrderedDict[str, PostedParts | None] = OrderedDict()
+
+    async def deliver(self, delivery: Delivery) -> tuple[PostedRef, bool]:
+        """Post what is not there yet; what ``find`` saw is not looked up again.
+
+        Also tell whether anything was posted. The first attempt at a delivery looks nothing up:
+        whoever repeats one, in this process or another, calls ``find`` before.
+        """
+        there = await self._there(delivery)
+        if last := last_if_complete(there):
+            return PostedRef(last.channel, last.ts), False
+        response = delivery.outcome.response
+        if CARD_PART not in there and not await self._people.ask(delivery):
+            response = as_list_only(response)
+        parts = delivery_messages(delivery, response)
+        place = thread_of(delivery.message)
+        ts = ""
+        for number, forms in enumerate(parts, start=1):
+            named = label_of(delivery, str(number), of=len(parts))
+            known = there.get(named.part)
+            ts = known.ts if known else await self._post(delivery, forms, named)
+        return PostedRef(place.channel, ts), True
+
+    async def _post(self, delivery: Delivery, forms: MessageForms, named: MessageLabel) -> str:
+        """Post a message; where Slack takes it in no form, a line says so. Raises FormsRefused."""
+        place = thread_of(delivery.message)
+        try:
+            return await self._poster.post(place, forms, named)
+        except FormsRefused:
+            if not delivery.message.overheard:
+                said = MessageForm(undelivered_text(delivery.message, delivery.outcome, "Slack"))
+                with suppress(DeliveryRefused):
+                    await self._poster.post(place, (said,), replace(named, part=_NOT_TAKEN))
+            raise
+
+    async def find(self, delivery: Delivery) -> PostedRef | None:
+        """Look the delivery up in its thread, by metadata; None unless all of it is there."""
+        there = await self._look_up(delivery)
+        self._remember(delivery.id, there)
+        last = last_if_complete(there)
+        return PostedRef(last.channel, last.ts) if last else None
+
+    async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
+        """Delete what is recorded, then what else the thread and the people's channel hold."""
+        deleted: set[PostedRef] = set()
+
+        async def delete(refs: Sequence[PostedRef]) -> None:
+            for ref in refs:
+                if ref not in deleted and is_ts(ref.id):
+                    await self._poster.delete(ref.channel, ref.id)
+                    deleted.add(ref)
+
+        try:
+            await delete(posted)
+            # What was whispered is in no list, and there may be no thread to look at.
+            if not response_url_of(message):
+                place = thread_of(message)
+                await delete(_refs_of(await self._lookup.search(place, message.interaction_id)))
+        finally:
+            # The card holds the question: it goes also where the reply can't be removed any more.
+            await delete(_refs_of(await self._people.cards(message)))
+
+    async def _there(self, delivery: Delivery) -> PostedParts:
+        """Return what is posted of a delivery; nothing, if this is the first that is heard of it.
+
+        From then on that is unknown again, until it is looked up.
+        """
+        there: PostedParts | None = self._attempted.get(delivery.id, {})
+        self._remember(delivery.id, None)
+        return await self._look_up(delivery) if there is None else there
+
+    async def _look_up(self, delivery: Delivery) -> PostedParts:
+        place = thread_of(delivery.message)
+        replies = await self._lookup.search(place, delivery.interaction_id)
+        there = _parts_of(delivery, replies)
+        if last_if_complete(there) or not self._people.are_asked(delivery):
+            return there
+        return {**there, **_parts_of(delivery, await self._people.cards(delivery.message))}
+
+    def _remember(self, delivery_id: str, there: PostedParts | None) -> None:
+        self._attempted[delivery_id] = there
+        self._attempted.move_to_end(delivery_id)
+        while len(self._attempted) > _REMEMBERED:
+            self._attempted.popitem(last=False)
+
+
+def delivery_messages(delivery: Delivery, response: Response) -> tuple[MessageForms, ...]:
+    """Return the messages of a delivery, with its buttons below the last."""
+    outcome = delivery.outcome
+    said = as_thread_reply(response)
+    rendered = render(said, private=delivery.message.private, remarks=outcome.remarks)
+    buttons = buttons_of(outcome, delivery.interaction_id)
+    first, *rest = reply_messages(rendered, now=datetime.now(UTC), buttons=buttons)
+    return (_with_asker(first, delivery.message), *rest)
+
+
+def _with_asker(forms: MessageForms, message: Message) -> MessageForms:
+    """Say who asked where that is not the author of the message above."""
+    if not came_by_shortcut(message):
+        return forms
+    said = f"Asked by <@{message.author.id}> about this message"
+    return tuple(_below_line(said, form) for form in forms)
+
+
+def _below_line(said: str, form: MessageForm) -> MessageForm:
+    text = f"{said}:\n{form.text}"
+    if not form.blocks:
+        return MessageForm(text)
+    return MessageForm(text, (context(said), *form.blocks), form.body and form.body + 1)
+
+
+def _parts_of(delivery: Delivery, posted: Sequence[PostedMessage]) -> PostedParts:
+    """Return a delivery's messages by part, the first of each."""
+    return {p.label.part: p for p in reversed(posted) if p.label.delivery_id == delivery.id}
+
+
+def _refs_of(posted: Sequence[PostedMessage]) -> list[PostedRef]:
+    return [PostedRef(each.channel, each.ts) for each in posted]
+
+
+log = structlog.get_logger(__name__)
+
+
+class PrivateReplies:
+    """Shows ephemeral messages. Slack keeps none of them, and may show them not at all."""
+
+    def __init__(self, poster: Poster) -> None:
+        self._poster = poster
+
+    async def offer(self, delivery: Delivery) -> None:
+        """Say to the asker that there is more for them; the public reply stands without it."""
+        message = delivery.message
+        if delivery.outcome.private is None or message.private:
+            return
+        forms = private_answer_offer(delivery.interaction_id)
+        try:
+            await self._poster.post_ephemeral(thread_of(message), message.author.id, forms)
+        except DeliveryFailed as error:
+            log.warning("slack.offer_failed", error=str(error))
+
+    async def only(self, delivery: Delivery) -> PostedRef:
+        """Show a response to its asker alone; return that it is done. Raises DeliveryFailed.
+
+        Slack can't be asked for it afterwards, and it may be lost: better once than twice.
+        """
+        message = delivery.message
+        rendered = render(delivery.outcome.response, private=message.private)
+        place = _ephemeral_place(message)
+        for forms in reply_messages(rendered, now=datetime.now(UTC)):
+            try:
+                await self._poster.post_ephemeral(place, message.author.id, forms)
+            except (ResultUnknown, NotPermitted, NeverPermitted) as error:
+                log.info("slack.notice_not_shown", error=str(error))
+        return PostedRef(place.channel, delivery.id)
+
+    async def whisper(self, message: Message, reply: Reply) -> None:
+        """Show a reply with its sources to the asker alone. Raises DeliveryFailed."""
+        # Who reads it sits in a channel, where a plain reply is not heard by the bot.
+        rendered = replace(render(reply, private=False), footer="")
+        for forms in reply_messages(rendered, now=datetime.now(UTC)):
+            await self._poster.post_ephemeral(thread_of(message), message.author.id, forms)
+
+
+def _ephemeral_place(message: Message) -> Place:
+    """Return where something ephemeral is seen: Slack shows it in no thread that nobody began."""
+    place = thread_of(message)
+    return replace(place, thread=None) if place.thread == ts_of(message) else place

@@ -1,0 +1,99 @@
+"""Convert between Slack's mrkdwn notation and plain text or Markdown, with escaping. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from bot.domain.text.markdown import outside_code
+
+_TOKEN = re.compile(r"<([^<>\n]+)>")
+_UNLABELLED = re.compile(r"<(?:[@#]|!subteam\^)([A-Z0-9]{2,20})>")
+_NAME_SPACE = "\u00a0"
+"""Joins the words of a name, so that a mention is known as one when it has become a text."""
+
+_QUOTE = re.compile(r"^( {0,3}(?:> ?)+)(.*)$", re.DOTALL)
+_BOLD = re.compile(r"\*\*(?=\S)(.{1,1000}?)(?<=\S)\*\*")
+"""Bounded, or marks that nothing closes take a time that grows with the square of their number."""
+
+_HEADING = re.compile(r"^ {0,3}#{1,6} +(.+?) *#*$", re.MULTILINE)
+
+
+def without_mention(text: str, bot_user_ids: frozenset[str]) -> str:
+    """Remove the mentions of these users and nothing else.
+
+    With no id known, the mention that the text begins with is taken for the bot's.
+    """
+    if bot_user_ids:
+        ids = "|".join(re.escape(user) for user in sorted(bot_user_ids))
+        mention = re.compile(rf" ?<@(?:{ids})(?:\|[^<>]*)?>")
+        stripped = mention.sub("", text)
+    else:
+        stripped = re.sub(r"^\s*<@[A-Z0-9]+(?:\|[^<>]*)?>", "", text)
+    if stripped == text:
+        return text.strip()
+    return stripped.strip().removeprefix(":").removeprefix(",").strip()
+
+
+def mentions(text: str, users: frozenset[str]) -> bool:
+    """Tell whether a text mentions one of these users."""
+    return any(f"<@{user}>" in text or f"<@{user}|" in text for user in users)
+
+
+def unlabelled_ids_in(text: str) -> frozenset[str]:
+    """Return the ids of people, channels and groups that a text mentions without a name."""
+    return frozenset(_UNLABELLED.findall(text))
+
+
+def from_mrkdwn(text: str, names: Mapping[str, str] | None = None) -> str:
+    """Return what a person meant: tokens as words, entities as characters.
+
+    ``names`` are those of ids, plain text. They are escaped like all else when they are shown.
+    """
+    words = _TOKEN.sub(lambda token: _word(token, names or {}), text)
+    return words.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def escaped(text: str) -> str:
+    """Make mentions, links and channel calls dead; a quote mark that begins a line stays."""
+    return "\n".join(_escaped_line(line) for line in text.split("\n"))
+
+
+def escaped_label(label: str) -> str:
+    """Return plain text that may stand inside ``<url|label>``."""
+    return _escaped(label).replace("|", "\u00a6")
+
+
+def to_mrkdwn(text: str) -> str:
+    """Return Markdown as older Slack notation, escaped: bold and headings, the rest as it is."""
+    return escaped(outside_code(text, _as_mrkdwn))
+
+
+def _as_mrkdwn(text: str) -> str:
+    return _BOLD.sub(r"*\1*", _HEADING.sub(r"**\1**", text))
+
+
+def _escaped_line(line: str) -> str:
+    quote = _QUOTE.match(line)
+    return quote[1] + _escaped(quote[2]) if quote else _escaped(line)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _word(token: re.Match[str], names: Mapping[str, str]) -> str:
+    target, _, label = token[1].partition("|")
+    name = label.lstrip("@#") or _written(names.get(target[1:].removeprefix("subteam^"), ""))
+    match target[0]:
+        case "@" | "#":
+            return f"{target[0]}{name or target[1:]}"
+        case "!":
+            return label or f"@{name or target[1:].partition('^')[0]}"
+        case _:
+            return f"{label} ({target})" if label and label != target else target
+
+
+def _written(name: str) -> str:
+    """Return a name as it is put between tokens that are still to be read as characters."""
+    return _NAME_SPACE.join(_escaped(name).split())

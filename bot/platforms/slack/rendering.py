@@ -1,0 +1,312 @@
+"""Render replies as Slack messages of Block Kit blocks, from rich to plain text. Pure.
+
+A workspace may refuse some kinds of blocks, so each message has several forms, richest first;
+the last is text alone. What people and pages wrote is escaped: no mention, link or markup in it
+is live. Action ids come from payloads/actions.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from bot.answering.explanations.steps import title_of
+from bot.chat.response_view import ResponseView, SourceLine
+from bot.domain.text.formatting import freshness
+from bot.domain.text.markdown import clip, disarm, plain_code, split, without_code
+from bot.domain.types import Clarification, Escalation, InteractionId, Outcome, Reply
+from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, MORE, OPTION, WHY
+from bot.platforms.slack.payloads.mrkdwn import escaped, escaped_label, to_mrkdwn
+
+Block = Mapping[str, object]
+
+SECTION_LIMIT = 2_900
+"""Slack takes 3,000 characters in a section; some room is kept."""
+
+_LABEL_LIMIT = 75
+_INERT = str.maketrans({"<": "\u2039", ">": "\u203a"})
+"""Nobody says whether Slack decodes entities on a button, so there are none."""
+
+
+def section(text: str) -> Block:
+    """Return a paragraph of escaped text."""
+    return {"type": "section", "text": mrkdwn_object(text)}
+
+
+def context(text: str) -> Block:
+    """Return a line of escaped text in small print."""
+    return {"type": "context", "elements": [mrkdwn_object(text)]}
+
+
+def actions(buttons: Sequence[Block]) -> Block:
+    """Return a row of buttons."""
+    return {"type": "actions", "elements": list(buttons)}
+
+
+def button(label: str, action_id: str, value: str, *, primary: bool = False) -> Block:
+    """Return a button; whatever its label holds is shown as it is, cut at 75 characters."""
+    shown = {"type": "button", "text": plain_text(label), "action_id": action_id, "value": value}
+    return {**shown, "style": "primary"} if primary else shown
+
+
+def plain_text(text: str) -> Block:
+    """Return a plain_text object in which nothing is live."""
+    shown = clip(text.translate(_INERT), _LABEL_LIMIT)
+    return {"type": "plain_text", "text": shown or "\u2026", "emoji": False}
+
+
+def mrkdwn_object(text: str) -> Block:
+    """Return a text object; addresses in it stay text unless they are marked as links."""
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+_MOST_OPTIONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyButtons:
+    """The last blocks of a message, either of which a workspace may not take."""
+
+    thumbs: Block | None = None
+    row: Block | None = None
+
+
+NO_BUTTONS = ReplyButtons()
+
+
+def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> ReplyButtons:
+    """Return what may be pressed below an outcome; small talk and refusals have nothing."""
+    why = button(title_of(outcome), WHY, interaction_id)
+    match outcome.response:
+        case Reply(refused=True) | Reply(tone="generic"):
+            return NO_BUTTONS
+        case Reply():
+            wanted = outcome.response.confidence_level in {"partial", "unsure"}
+            ask = button("Ask a person", ASK_PERSON, interaction_id, primary=wanted)
+            return ReplyButtons(_feedback_buttons(interaction_id), actions([ask, why]))
+        case Clarification(options=options):
+            return _choices(options, interaction_id)
+        case Escalation(consent_needed=True):
+            ask = button("Yes, ask a person", ASK_PERSON, interaction_id, primary=True)
+            return ReplyButtons(row=actions([ask, why]))
+        case Escalation():
+            return ReplyButtons(row=actions([why]))
+        case _:
+            assert_never(outcome.response)
+
+
+def more_button(interaction_id: InteractionId) -> Block:
+    """Return the button that shows its presser what only they may read."""
+    return actions([button("Show it to me", MORE, interaction_id)])
+
+
+def _choices(options: tuple[str, ...], interaction_id: InteractionId) -> ReplyButtons:
+    offered = [
+        button(option, f"{OPTION}:{number}", f"{interaction_id}:{number}")
+        for number, option in enumerate(options)
+        if option.strip()
+    ]
+    return ReplyButtons(row=actions(offered[:_MOST_OPTIONS])) if offered else NO_BUTTONS
+
+
+def _feedback_buttons(interaction_id: InteractionId) -> Block:
+    element = {
+        "type": "feedback_buttons",
+        "action_id": FEEDBACK,
+        "positive_button": _feedback_button("Helpful", f"up:{interaction_id}"),
+        "negative_button": _feedback_button("Not helpful", f"down:{interaction_id}"),
+    }
+    return {"type": "context_actions", "elements": [element]}
+
+
+def _feedback_button(label: str, value: str) -> Block:
+    return {"text": plain_text(label), "value": value, "accessibility_label": label}
+
+
+TEXT_LIMIT = 11_500
+"""Slack takes 12,000 characters over all markdown blocks of a message; some room is kept."""
+
+_MOST_SOURCE_SECTIONS = 3
+"""Pieces of a list of pages in one message: with remarks and buttons they stay within its limit."""
+
+_NOTIFICATION_LIMIT = 3_900
+_SHORT_LIMIT = 2_500
+"""Characters of all text in a message that was too long for Slack before."""
+
+_SHORTENED = "Slack did not take all of this: it is the beginning."
+_NOTHING = "\u2026"
+_MORE = "There is more that you may read, but not everyone here."
+
+
+@dataclass(frozen=True, slots=True)
+class MessageForm:
+    """One way to show a message. ``text`` is what notifications and old clients read.
+
+    The first ``body`` blocks are the words of an answer, 0 where nothing is known of that.
+    """
+
+    text: str
+    blocks: tuple[Block, ...] = ()
+    body: int = 0
+
+
+MessageForms = tuple[MessageForm, ...]
+"""The same message, richest first; the last is text alone, which Slack never refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class _BelowText:
+    """What follows the text of a message; all of it is escaped."""
+
+    sources: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    footer: str = ""
+    buttons: ReplyButtons = NO_BUTTONS
+
+    def __len__(self) -> int:
+        return sum(map(len, (*self.sources, *self.remarks, self.footer)))
+
+
+_NOTHING_BELOW = _BelowText()
+
+
+def reply_messages(
+    rendered: ResponseView, *, now: datetime, buttons: ReplyButtons = NO_BUTTONS
+) -> tuple[MessageForms, ...]:
+    """Return the messages that show a response, in order; the last has what belongs below it."""
+    *more_pages, pages = _groups(_sources(rendered.heading, rendered.lines, now))
+    remarks = tuple(_inert(each) for each in rendered.remarks)
+    below = _BelowText(pages, remarks, rendered.footer, buttons)
+    *parts, end = split(plain_code(rendered.text), TEXT_LIMIT, _escaped_length)
+    before = [_forms(part, _NOTHING_BELOW) for part in parts]
+    lists = [_forms("", _BelowText(each)) for each in more_pages]
+    if len(below) and (lists or _escaped_length(end) + len(below) > TEXT_LIMIT):
+        return (*before, _forms(end, _NOTHING_BELOW), *lists, _forms("", below))
+    return (*before, _forms(end, below))
+
+
+def private_answer_offer(interaction_id: InteractionId) -> MessageForms:
+    """Return what tells an asker that there is more for them alone, with the way to it."""
+    told = section(_MORE)
+    return (
+        MessageForm(_MORE, (told, more_button(interaction_id))),
+        MessageForm(_MORE, (told,)),
+        MessageForm(_MORE),
+    )
+
+
+def shorten(form: MessageForm) -> MessageForm | None:
+    """Return a form with the beginning of its text, which says so; None for one that is short."""
+    count = form.body or len(form.blocks)
+    body, below = form.blocks[:count], form.blocks[count:]
+    if max(len(form.text), sum(map(_length, body))) <= _SHORT_LIMIT + 2 * len(_SHORTENED):
+        return None
+    text = split(form.text, _SHORT_LIMIT)[0]
+    if not form.blocks:
+        return MessageForm(f"{text}\n\n_{_SHORTENED}_")
+    begun = tuple(_beginning(body))
+    return MessageForm(text, (*begun, context(_SHORTENED), *below), len(begun))
+
+
+def source_lines(lines: Sequence[SourceLine], now: datetime) -> list[str]:
+    """Return pages as lines of mrkdwn: number, link, space and age of each."""
+    return [_line(line, now) for line in lines]
+
+
+def _forms(text: str, below: _BelowText) -> MessageForms:
+    """Return every form of a message; each gives up one thing more."""
+    body = to_mrkdwn(text)
+    plainer = (*_with_body(_sections(body), body, below), _alone(body, below))
+    if not text.strip():
+        return plainer
+    rich: Block = {"type": "markdown", "text": escaped(text)}
+    return (*_with_body((rich,), body, below), *plainer)
+
+
+def _with_body(shown: tuple[Block, ...], body: str, below: _BelowText) -> Iterator[MessageForm]:
+    notification = split(body or "\n".join(below.sources), _NOTIFICATION_LIMIT)[0] or _NOTHING
+    pages = tuple(section(part) for part in below.sources)
+    remarks = tuple(context(remark) for remark in below.remarks)
+    for pressed in _pressed(below.buttons):
+        footer = () if pressed or not below.footer else (context(below.footer),)
+        yield MessageForm(notification, (*shown, *pages, *remarks, *footer, *pressed), len(shown))
+
+
+def _pressed(buttons: ReplyButtons) -> Iterator[tuple[Block, ...]]:
+    """Yield what can be pressed, with less each time."""
+    if buttons.thumbs and buttons.row:
+        yield (buttons.thumbs, buttons.row)
+    if buttons.row:
+        yield (buttons.row,)
+    yield ()
+
+
+def _beginning(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks with as much of their text as a short message has; all that can be pressed."""
+    left = _SHORT_LIMIT
+    for block in blocks:
+        size = _length(block)
+        if size and left > 0:
+            yield block if size <= left else _cut_to(block, left)
+        elif not size:
+            yield block
+        left -= size
+
+
+def _cut_to(block: Block, limit: int) -> Block:
+    words = split(_text_of(block), limit)[0]
+    return {**block, "text": words} if block["type"] == "markdown" else section(words)
+
+
+def _text_of(block: Block) -> str:
+    """Return the text of a paragraph; nothing of any other block."""
+    text = block.get("text")
+    return str(text["text"] if isinstance(text, dict) else text or "")
+
+
+def _length(block: Block) -> int:
+    return len(_text_of(block))
+
+
+def _alone(body: str, below: _BelowText) -> MessageForm:
+    footer = f"_{below.footer}_" if below.footer else ""
+    parts = (body, "\n".join(below.sources), *below.remarks, footer)
+    return MessageForm("\n\n".join(part for part in parts if part.strip()) or _NOTHING)
+
+
+def _sections(body: str) -> tuple[Block, ...]:
+    return tuple(section(part) for part in split(body, SECTION_LIMIT) if part.strip())
+
+
+def _sources(heading: str, lines: Sequence[SourceLine], now: datetime) -> tuple[str, ...]:
+    """Return the list of pages, in pieces that a section takes."""
+    if not lines:
+        return ()
+    listed = "\n".join([f"*{heading}*", *source_lines(lines, now)])
+    return tuple(part for part in split(listed, SECTION_LIMIT) if part)
+
+
+def _groups(sources: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the pieces as messages take them, one group at least."""
+    starts = range(0, max(len(sources), 1), _MOST_SOURCE_SECTIONS)
+    return [sources[at : at + _MOST_SOURCE_SECTIONS] for at in starts]
+
+
+def _line(line: SourceLine, now: datetime) -> str:
+    mark = "\u2022" if line.number is None else f"[{line.number}]"
+    label = escaped_label(without_code(line.label))
+    page = f"<{line.url}|{label}>" if line.url else _inert(line.label)
+    told = (_inert(line.space), _inert(freshness(line, now)))
+    about = ", ".join(part for part in (page, *told) if part)
+    return f"{mark} {about}"
+
+
+def _inert(line: str) -> str:
+    """Return a line of plain text in which nothing is live, in whatever form it is shown."""
+    return escaped_label(disarm(without_code(line)))
+
+
+def _escaped_length(text: str) -> int:
+    return len(escaped(text))

@@ -1,0 +1,1 @@
+"""How Slack's events arrive, over HTTP or Socket Mode, and reach their listeners."""

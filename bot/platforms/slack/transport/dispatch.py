@@ -1,0 +1,285 @@
+"""Hand each request of Slack, by either transport, to its listener through Bolt.
+
+A request is answered 200 when it was taken, 403 when it is for another workspace, and 503 when
+it was not kept, so that Slack sends it again. Slack waits 3 s: work that takes longer goes on,
+and a retry of the same event joins it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Literal, Protocol
+
+import structlog
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.domain.errors import BotError, RateExceeded
+from bot.domain.settings import Settings
+from bot.platforms.slack.payloads.events import Event, text_at, ts_at
+from bot.platforms.slack.workspace.bot_identity import ServedWorkspace, workspaces_of
+
+Mode = Literal["http", "socket_mode"]
+
+_OBJECTS = (
+    "channel container enterprise event item message response_metadata state team user view"
+).split()
+_LISTS_OF_OBJECTS = ("actions", "authorizations", "response_urls")
+
+
+ODD_SHAPE = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
+"""What comes of looking into a body that has another shape than Slack documents."""
+
+
+class Malformed(ValueError):
+    """Slack does not send such a thing."""
+
+
+def bolt_request(
+    body: str | dict[str, object], headers: Mapping[str, str], *, mode: Mode
+) -> AsyncBoltRequest:
+    """Return a request for Bolt. Raises Malformed."""
+    try:
+        request = AsyncBoltRequest(body=body, headers=dict(headers), mode=mode)
+        sound = _is_sound(request.body)
+    except ODD_SHAPE as error:
+        # Bolt reads ids out of the body at once, and trusts its shape.
+        raise Malformed("The body is nothing that Slack sends.") from error
+    if not sound:
+        raise Malformed("The body is no request.")
+    return request
+
+
+def _is_sound(body: object) -> bool:
+    """Tell whether what others look into can be looked into."""
+    if not isinstance(body, Mapping) or not isinstance(body.get("type", ""), str):
+        return False
+    event = body.get("event", {})
+    return (
+        isinstance(event, Mapping)
+        and isinstance(event.get("type", ""), str)
+        and all(isinstance(body.get(key), Mapping | str | None) for key in _OBJECTS)
+        and all(_are_objects(body.get(key)) for key in _LISTS_OF_OBJECTS)
+        and body.get("actions") != []
+    )
+
+
+def _are_objects(values: object) -> bool:
+    if values is None:
+        return True
+    return isinstance(values, list) and all(isinstance(value, Mapping) for value in values)
+
+
+ACCEPT_SECONDS = 2.5
+"""Slack takes an answer within 3 s; after this it had better try again."""
+
+
+_MOST_LATE = 1_000
+"""Slack sends an event again for some minutes."""
+
+_EventKey = tuple[str, ...]
+
+
+class EventTasks:
+    """Lets Slack try again without beginning anew.
+
+    On a server under load an edit or a deletion takes several turns at the record, each of which
+    may be waited for. Work that ended with Slack's patience would never be done, however often the
+    event is sent, and would cost every turn that it had. What was done meanwhile is acknowledged at
+    once when it is sent again.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: dict[_EventKey, asyncio.Task[None]] = {}
+        self._late: deque[_EventKey] = deque(maxlen=_MOST_LATE)
+
+    async def take(
+        self, body: Event, event: Event, work: Callable[[], Coroutine[None, None, None]]
+    ) -> None:
+        """Do the work on an event, or wait for what is at it already.
+
+        Raises TimeoutError when Slack's patience ends, while the work goes on.
+        """
+        key = (
+            text_at(body, "event_id"),
+            text_at(event, "type"),
+            text_at(event, "channel"),
+            text_at(event, "subtype"),
+            ts_at(event, "ts"),
+            ts_at(event, "event_ts"),
+        )
+        if key in self._late:
+            return
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.create_task(work())
+            task.add_done_callback(lambda done: self._ended(key, done))
+        try:
+            async with asyncio.timeout(ACCEPT_SECONDS):
+                await asyncio.shield(task)
+        except TimeoutError:
+            task.add_done_callback(lambda done: self._ended_late(key, done))
+            raise
+
+    def _ended(self, key: _EventKey, task: asyncio.Task[None]) -> None:
+        del self._tasks[key]
+        if not task.cancelled():
+            task.exception()  # Whoever still waits is told; nobody has to.
+
+    def _ended_late(self, key: _EventKey, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is None and key not in self._late:
+            self._late.append(key)
+
+
+Authorize = Callable[..., Awaitable[AuthorizeResult]]
+
+log = structlog.get_logger(__name__)
+
+
+class Listener(Protocol):
+    """Takes some of what Slack sends: events, buttons, forms, commands."""
+
+    def register(self, bolt: AsyncApp) -> None:
+        """Tell Bolt what is taken.
+
+        A listener acknowledges and returns within 2.5 s; what may take longer and may be lost is an
+        errand (bot.domain.concurrency), what may not is put into the inbox.
+        """
+        ...
+
+
+def bolt_app(settings: Settings, listeners: Sequence[Listener]) -> AsyncApp:
+    """Return the app that these listeners hang on; what none of them takes is acknowledged."""
+    # Bolt runs listeners before it answers, so that a failing inbox is seen; its logger would
+    # otherwise write whole events and warn of the token that is also in the environment.
+    logger = logging.getLogger("frontdesk.slack.bolt")
+    logger.setLevel(logging.CRITICAL)
+    secret = settings.slack_signing_secret
+    bolt = AsyncApp(
+        name="frontdesk",
+        logger=logger,
+        client=AsyncWebClient(base_url=settings.slack_api_url),
+        signing_secret=secret.get_secret_value() if secret else "",
+        authorize=_authorize_configured_token(settings),
+        process_before_response=True,
+        request_verification_enabled=settings.slack_transport == "http",
+    )
+    for listener in listeners:
+        listener.register(bolt)
+    bolt.event(re.compile(".*"))(_acknowledge)
+    bolt.error(_on_error)
+    return bolt
+
+
+def _authorize_configured_token(settings: Settings) -> Authorize:
+    """Vouch for the configured token; Bolt's own way asks Slack, and drops the event if down."""
+    token = settings.slack_bot_token
+
+    async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
+        return AuthorizeResult(
+            enterprise_id=enterprise_id,
+            team_id=team_id,
+            bot_token=token.get_secret_value() if token else None,
+        )
+
+    return authorize
+
+
+async def _acknowledge() -> None:
+    """Take every other event, so that Slack does not send it again."""
+
+
+async def _on_error(error: Exception) -> BoltResponse:
+    if isinstance(error, RateExceeded):
+        # Acknowledged: it was logged and counted, and Slack would only send it again.
+        return BoltResponse(status=200, body="")
+    if isinstance(error, ODD_SHAPE):
+        # Sent again it would have the same shape.
+        log.error("slack.not_understood", error=type(error).__name__, exc_info=error)
+        return BoltResponse(status=200, body="")
+    known = isinstance(error, BotError | TimeoutError)
+    log.error("slack.not_kept", error=type(error).__name__, exc_info=None if known else error)
+    return BoltResponse(status=503, body="")
+
+
+_MOST_AT_ONCE = 16
+"""An event costs some milliseconds of the loop; a herd of them must leave room for others. Who
+waits here too long for Slack is kept all the same, and acknowledged when it is sent again."""
+
+_UNKNOWN_COMMAND = "I don't know this command. Mention me in a channel, or write to me directly."
+
+REFUSED = 403
+NOT_YET = 503
+_NOT_HANDLED = 404
+
+
+class Dispatcher:
+    """The way from a request to those who take it, through Bolt."""
+
+    def __init__(self, bolt: AsyncApp, tenancy: ServedWorkspace) -> None:
+        self._bolt = bolt
+        self._tenancy = tenancy
+        self._few = asyncio.Semaphore(_MOST_AT_ONCE)
+
+    async def take(self, request: AsyncBoltRequest) -> BoltResponse:
+        """Answer one request: 200 what is taken, 403 what is not ours, 503 what was not kept."""
+        body: Event = request.body
+        refused = None if _is_url_check(body) else self._refusal(body)
+        if refused is not None:
+            return refused
+        if body.get("type") == "app_rate_limited":
+            return _note_rate_limit(body)
+        async with self._few:
+            return await self._dispatched(request)
+
+    def _refusal(self, body: Event) -> BoltResponse | None:
+        match self._tenancy.verdict(body):
+            case "ours":
+                return None
+            case "unknown":
+                log.warning("slack.not_ready", why="Slack has not said yet whose token this is.")
+                return BoltResponse(status=NOT_YET, body="")
+            case "strange":
+                cure = "Set SLACK_TEAM_ID to it, if it is the one to serve."
+                log.warning("slack.workspace_refused", team=sorted(workspaces_of(body)), cure=cure)
+                return BoltResponse(status=REFUSED, body="", headers={"X-Slack-No-Retry": "1"})
+
+    async def _dispatched(self, request: AsyncBoltRequest) -> BoltResponse:
+        try:
+            response = await self._bolt.async_dispatch(request)
+        except ODD_SHAPE as error:
+            log.warning("slack.not_understood", type=_request_type(request.body), exc_info=error)
+            return BoltResponse(status=200, body="")
+        except Exception as error:
+            log.exception("slack.not_taken", error=type(error).__name__)
+            return BoltResponse(status=NOT_YET, body="")
+        if response.status != _NOT_HANDLED:
+            return response
+        log.info("slack.nobody_takes", type=_request_type(request.body))
+        known = "command" not in request.body
+        return BoltResponse(status=200, body="" if known else _UNKNOWN_COMMAND)
+
+
+def _is_url_check(body: Event) -> bool:
+    """Tell whether Slack only checks the address; it names no workspace then."""
+    return body.get("type") == "url_verification" or body.get("ssl_check") == "1"
+
+
+def _note_rate_limit(body: Event) -> BoltResponse:
+    cure = (
+        "Over 30,000 events came within an hour, and Slack holds the others back. Take the bot "
+        "out of busy channels where nobody asks it."
+    )
+    log.error("slack.events_limited", minute=body.get("minute_rate_limited"), cure=cure)
+    return BoltResponse(status=200, body="")
+
+
+def _request_type(body: Event) -> str:
+    return text_at(body, "type") or text_at(body, "command")

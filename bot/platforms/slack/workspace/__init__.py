@@ -1,0 +1,1 @@
+"""The workspace that is served: the bot in it, its people, its configuration."""

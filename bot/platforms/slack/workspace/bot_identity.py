@@ -1,0 +1,221 @@
+"""Know who the bot is on Slack, which workspace it serves, and whether its token works.
+
+Slack is asked who the bot is (auth.test) until it says so, and again whenever the token is in
+doubt. What is sent for another workspace or organisation is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Literal, Protocol
+
+import aiohttp
+import structlog
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.domain.health import ComponentStatus
+from bot.platforms.slack.client.api import ApiCaller, error_code
+from bot.platforms.slack.payloads.events import (
+    BotIds,
+    Event,
+    authorization,
+    bot_ids_in,
+    object_at,
+    text_at,
+)
+
+TOKEN = "token"  # noqa: S105 - the name of what is in trouble
+SOCKET = "socket"
+
+
+class SlackHealth:
+    """What is wrong, by what it is wrong with; nothing at the start.
+
+    After the token and the socket come the channels in which people can't be asked.
+
+    ``well`` is what is told while nothing is.
+    """
+
+    def __init__(self, well: ComponentStatus) -> None:
+        self._well = well
+        self._troubles: dict[str, tuple[str, str]] = {}
+
+    def note(self, about: str, why: str, *, cure: str) -> None:
+        """Say what is wrong with the token or the socket."""
+        self._troubles[about] = (why, cure)
+
+    def clear(self, about: str) -> None:
+        """Say that it is well again."""
+        self._troubles.pop(about, None)
+
+    def missed_people(self, channel: str, why: str) -> None:
+        """Say that a question could not be shown to people in a channel; ``why`` has the cure."""
+        self.note(channel, f"People can't be asked in {channel}: the board alone has it.", cure=why)
+
+    def reached_people(self, channel: str | None) -> None:
+        """Say that people can be asked in a channel."""
+        self.clear(channel or "")
+
+    def why(self, about: str) -> str:
+        """Return what is wrong with one of them and how to mend it, "" when nothing is."""
+        return " ".join(self._troubles.get(about, ()))
+
+    def part(self) -> ComponentStatus:
+        """Return it as a line for the operator; the token comes before the socket."""
+        for about in (TOKEN, SOCKET, *self._troubles):
+            if about in self._troubles:
+                why, cure = self._troubles[about]
+                return ComponentStatus("Slack", "failed", why, cure)
+        return self._well
+
+
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 60.0
+_DEAD_TOKEN_CODES = frozenset(
+    {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"}
+)
+_CURE = "Install the app again, set SLACK_BOT_TOKEN to its token, and restart."
+
+Pause = Callable[[float], Awaitable[None]]
+
+log = structlog.get_logger(__name__)
+
+
+class BotIdentity:
+    """The bot's ids and its workspace; empty until they are known.
+
+    ``enterprise_id`` is set where the app is installed for a whole organisation.
+    """
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        caller: ApiCaller,
+        standing: SlackHealth,
+        *,
+        pause: Pause = asyncio.sleep,
+    ) -> None:
+        self._client = client
+        self._caller = caller
+        self._standing = standing
+        self._pause = pause
+        self._doubt = asyncio.Event()
+        self.user_id = ""
+        self.bot_id = ""
+        self.team_id = ""
+        self.enterprise_id = ""
+
+    @property
+    def workspace(self) -> str:
+        """What the token is for: an organisation or a workspace, "" until it is known."""
+        return self.enterprise_id or self.team_id
+
+    def us(self, body: Event) -> BotIds:
+        """Return the ids that are the bot's, as far as is known while an event is taken."""
+        return BotIds(frozenset({self.user_id}), self.bot_id) if self.user_id else bot_ids_in(body)
+
+    def users(self, body: Event) -> frozenset[str]:
+        """Return the bot's own user id, as far as is known while an event is taken."""
+        return self.us(body).users
+
+    def lose(self, why: str) -> None:
+        """Take the token for dead until Slack says otherwise, and ask it."""
+        log.error("slack.token_lost", why=why, cure=_CURE)
+        self._give_up(why)
+        self._doubt.set()
+
+    async def keep(self) -> None:
+        """Ask who we are until Slack says it, and again whenever that is in doubt."""
+        while True:
+            self._doubt.clear()
+            await self.learn()
+            await self._doubt.wait()
+
+    async def learn(self) -> None:
+        """Ask who we are until Slack says it."""
+        pause = _FIRST_PAUSE_SECONDS
+        while not await self._asked():
+            await self._pause(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def take(self, answer: AsyncSlackResponse) -> None:
+        """Note who auth.test says that we are; so the token works."""
+        self.user_id, self.team_id = str(answer["user_id"]), str(answer["team_id"])
+        self.bot_id = str(answer.get("bot_id") or "")
+        wide = answer.get("is_enterprise_install")
+        self.enterprise_id = str(answer.get("enterprise_id") or "") if wide else ""
+        self._standing.clear(TOKEN)
+        self._caller.barred = ""
+
+    async def _asked(self) -> bool:
+        try:
+            answer = await self._client.auth_test()
+        except SlackApiError as error:
+            code = error_code(error)
+            if code in _DEAD_TOKEN_CODES:
+                self._refused(code)
+            return False
+        except (aiohttp.ClientError, OSError, TimeoutError, AttributeError) as error:
+            # slack_sdk stumbles over an answer that is no JSON object: a proxy's page.
+            log.warning("slack.unreachable", error=type(error).__name__)
+            return False
+        self.take(answer)
+        return True
+
+    def _refused(self, code: str) -> None:
+        if not self._standing.why(TOKEN):
+            log.error("slack.token_refused", error=code, cure=_CURE)
+        self._give_up(f"Slack refuses the token ({code}).")
+
+    def _give_up(self, why: str) -> None:
+        """Call nobody with a dead token, and say so."""
+        self._standing.note(TOKEN, why, cure=_CURE)
+        self._caller.barred = f"{why} {_CURE}"
+
+
+Verdict = Literal["ours", "strange", "unknown"]
+"""unknown: nobody has told yet which workspace the token is for."""
+
+
+class KnowsWorkspace(Protocol):
+    """Knows what the token is for."""
+
+    @property
+    def workspace(self) -> str:
+        """A workspace or organisation, "" until it is known."""
+        ...
+
+
+class ServedWorkspace:
+    """Knows one workspace or organisation: the configured one, else the token's own."""
+
+    def __init__(self, configured: str | None, own: KnowsWorkspace) -> None:
+        self._configured = configured
+        self._own = own
+
+    def verdict(self, body: Event) -> Verdict:
+        """Judge anything that Slack sends: events, buttons and forms, commands."""
+        served = self._configured or self._own.workspace
+        if not served:
+            return "unknown"
+        return "ours" if served in workspaces_of(body) else "strange"
+
+
+def workspaces_of(body: Event) -> frozenset[str]:
+    """Return the workspace and the organisation for which something was sent.
+
+    In a shared channel an envelope may name another workspace than the one it is delivered for;
+    the authorization then says the truth. So does a form that was opened in a shared channel.
+    """
+    installed = text_at(object_at(body, "view"), "app_installed_team_id")
+    if installed:
+        return frozenset({installed})
+    granted = authorization(body)
+    holders = [granted] if text_at(granted, "team_id") else [granted, body]
+    found = {text_at(each, key) for each in holders for key in ("team_id", "enterprise_id")}
+    for key in ("team", "enterprise"):
+        found.add(text_at(object_at(body, key), "id"))
+    return frozenset(found - {""})

@@ -1,0 +1,225 @@
+"""Check token, scopes, events, escalation channel and admins for `bot doctor` and the board.
+
+Nothing is posted, and nobody sees it. Without a required scope something that is promised does
+not work; without an optional one something is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.domain.errors import DeliveryFailed
+from bot.domain.health import ComponentStatus, slack_transport
+from bot.domain.settings import Settings
+from bot.platforms.slack.client.api import ApiCaller
+from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
+from bot.platforms.slack.workspace.bot_identity import BotIdentity
+from bot.platforms.slack.workspace.members import Colleagues
+
+REQUIRED_SCOPES: Mapping[str, str] = {
+    "app_mentions:read": "to be asked in channels",
+    "channels:history": "to look up what was posted, before it is posted again",
+    "channels:read": "to know whether people from outside read along",
+    "chat:write": "to answer",
+    "im:history": "to be asked in direct messages",
+    "users:read": "to know who asks, and what they may read",
+}
+"""Without these something that is promised does not work."""
+
+OPTIONAL_SCOPES: Mapping[str, str] = {
+    "assistant:write": "no suggested prompts, no Stop",
+    "commands": "no /frontdesk, no /reindex, no shortcut on messages",
+    "files:read": "files that come with a question are not read",
+    "groups:history": "private channels: mentions only, no edits, no doubtful reply looked up",
+    "groups:read": "private channels: nobody knows whether people from outside read along",
+    "im:write": "no answers by direct message to what was asked elsewhere",
+    "mpim:history": "group messages: no edits, no doubtful reply looked up",
+    "mpim:read": "group messages: nobody knows whether people from outside read along",
+    "reactions:read": "thumbs given as reactions are not counted",
+    "reactions:write": "no eyes on a question where there is no status line",
+    "usergroups:read": "groups in SLACK_ADMINS count for nobody",
+    "users:read.email": "nobody gets pages that are for them alone",
+}
+"""What is left out without each of them; the rest works."""
+
+
+def granted_scopes(header: str) -> frozenset[str]:
+    """Return the scopes that Slack names in the header of an answer."""
+    return frozenset(scope.strip() for scope in header.split(",")) - {""}
+
+
+def missing_scopes(granted: frozenset[str], wanted: Mapping[str, str]) -> str:
+    """Return the scopes that are missing, each with what that means; "" when none is."""
+    return "; ".join(f"{scope} ({why})" for scope, why in wanted.items() if scope not in granted)
+
+
+_ADMINS = "Slack admins"
+_ADMINS_CURE = "Correct SLACK_ADMINS: U… of a person, S… of a user group, or an e-mail address."
+
+
+async def admins_part(names: Sequence[str], colleagues: Colleagues) -> ComponentStatus:
+    """Look each of them up."""
+    if not names:
+        cure = "Set SLACK_ADMINS."
+        return ComponentStatus(
+            _ADMINS, "absent", "nobody may reindex or change settings in Slack.", cure
+        )
+    try:
+        found = [(name, await _admin_trouble(name, colleagues)) for name in names]
+    except DeliveryFailed as error:
+        return ComponentStatus(_ADMINS, "failed", str(error))
+    wrong = [f"{name} {trouble}" for name, trouble in found if trouble]
+    if wrong:
+        return ComponentStatus(_ADMINS, "failed", f"{'; '.join(wrong)}.", _ADMINS_CURE)
+    return ComponentStatus(_ADMINS, "ready", ", ".join(names))
+
+
+async def _admin_trouble(name: str, colleagues: Colleagues) -> str:
+    """Return why somebody named can't order, "" when they can. Raises DeliveryFailed."""
+    if "@" in name:
+        return "" if await colleagues.addressed(name) else "is no colleague's address"
+    if not name.startswith("S"):
+        return "" if await colleagues.of(name) else "is no colleague here"
+    try:
+        return "" if await colleagues.has_members(name) else "has no members"
+    except (NotPermitted, NeverPermitted) as error:
+        return f"can't be read ({error.code})"
+
+
+SLACK_PART = "Slack"
+PEOPLE_PART = "Slack people"
+_REINSTALL = "Add them (infra/slack/manifest.yaml lists all) and reinstall the app."
+_SOCKET_CURE = (
+    "Set SLACK_APP_TOKEN to a token of this app with the scope connections:write (Basic "
+    "Information > App-Level Tokens), and switch Socket Mode on."
+)
+_CHANNEL = re.compile(r"[CG][A-Z0-9]+")
+_INVITE = "Invite the bot there: /invite @Frontdesk"
+
+
+class HealthChecks:
+    """Asks Slack; nothing is posted, and nobody sees it."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        caller: ApiCaller,
+        own: BotIdentity,
+        colleagues: Colleagues,
+        settings: Settings,
+    ) -> None:
+        self._client = client
+        self._caller = caller
+        self._own = own
+        self._colleagues = colleagues
+        self._settings = settings
+
+    async def parts(self) -> Sequence[ComponentStatus]:
+        """Return a line for each thing that is configured; the first is about the token."""
+        try:
+            answer = await self._caller.call("auth.test", self._client.auth_test)
+        except DeliveryFailed as error:
+            return [ComponentStatus(SLACK_PART, "failed", str(error))]
+        if wrong := _another_workspace(answer, self._settings.slack_team_id):
+            return [wrong]
+        self._own.take(answer)
+        found = [token_part(answer), await self._transport(), await self._people()]
+        return [*found, await admins_part(self._settings.slack_admins, self._colleagues)]
+
+    async def _transport(self) -> ComponentStatus:
+        name, how = "Slack events", slack_transport(self._settings)
+        token = self._settings.slack_app_token
+        if token is None:
+            return ComponentStatus(name, "ready", f"{how}, with a signing secret")
+        try:
+            await self._caller.call(
+                "apps.connections.open",
+                lambda: self._client.apps_connections_open(app_token=token.get_secret_value()),
+            )
+        except NotPermitted as error:
+            return ComponentStatus(
+                name, "failed", f"Slack refuses SLACK_APP_TOKEN ({error.code}).", _SOCKET_CURE
+            )
+        except DeliveryFailed as error:
+            return ComponentStatus(name, "failed", str(error))
+        return ComponentStatus(name, "ready", f"{how}; Slack gives out connections")
+
+    async def _people(self) -> ComponentStatus:
+        """Look at the channel where people are asked."""
+        name, channel = PEOPLE_PART, self._settings.slack_escalation_channel
+        if channel is None:
+            cure = "Set SLACK_ESCALATION_CHANNEL to the id (C…) of the channel to ask in."
+            return ComponentStatus(
+                name, "absent", "nobody is asked on Slack; the board shows cases.", cure
+            )
+        try:
+            answer = await self._caller.call(
+                "conversations.info", lambda: self._client.conversations_info(channel=channel)
+            )
+        except (NotPermitted, NeverPermitted) as error:
+            if error.code not in NOT_IN_CHANNEL:
+                return ComponentStatus(name, "failed", str(error))
+            return _invisible_channel(channel)
+        except DeliveryFailed as error:
+            return ComponentStatus(name, "failed", str(error))
+        return people_part(channel, answer.get("channel") or {})
+
+
+def token_part(answer: AsyncSlackResponse) -> ComponentStatus:
+    """Compare the scopes of auth.test's answer with what is needed."""
+    granted = granted_scopes(_header(answer, "x-oauth-scopes"))
+    where = f"workspace {answer['team_id']}, user {answer['user_id']}"
+    if missing := missing_scopes(granted, REQUIRED_SCOPES):
+        return ComponentStatus(SLACK_PART, "failed", f"scopes are missing: {missing}.", _REINSTALL)
+    if missing := missing_scopes(granted, OPTIONAL_SCOPES):
+        return ComponentStatus(
+            SLACK_PART, "ready", f"{where}. Scopes left out: {missing}.", _REINSTALL
+        )
+    return ComponentStatus(SLACK_PART, "ready", where)
+
+
+def people_part(channel: str, room: dict[str, object]) -> ComponentStatus:
+    """Judge the channel where people are asked, as conversations.info tells of it."""
+    name = PEOPLE_PART
+    shown = f"#{room['name']} ({channel})" if room.get("name") else channel
+    if room.get("is_archived"):
+        cure = "Set SLACK_ESCALATION_CHANNEL to another, or unarchive it."
+        return ComponentStatus(name, "failed", f"{shown} is archived.", cure)
+    if not room.get("is_member"):
+        return ComponentStatus(name, "failed", f"the bot is not in {shown}.", _INVITE)
+    if room.get("is_ext_shared"):
+        cure = "Choose one of your own company, unless that is meant."
+        told = f"{shown}, which another company shares: it sees what colleagues ask."
+        return ComponentStatus(name, "ready", told, cure)
+    return ComponentStatus(name, "ready", f"asked in {shown}")
+
+
+def _invisible_channel(channel: str) -> ComponentStatus:
+    """Say what is wrong with a channel that Slack does not show."""
+    if not _CHANNEL.fullmatch(channel):
+        cure = "Set SLACK_ESCALATION_CHANNEL to the id: the channel's name > About > at the bottom."
+        return ComponentStatus(
+            PEOPLE_PART, "failed", f"{channel} is no channel's id (C\u2026).", cure
+        )
+    unseen = f"{channel} is not there, or private and without the bot."
+    cure = "Correct SLACK_ESCALATION_CHANNEL, or invite the bot there: /invite @Frontdesk"
+    return ComponentStatus(PEOPLE_PART, "failed", unseen, cure)
+
+
+def _another_workspace(answer: AsyncSlackResponse, team: str | None) -> ComponentStatus | None:
+    """Return what is wrong where the token is for another workspace or organisation."""
+    if team is None or team in {answer["team_id"], answer.get("enterprise_id")}:
+        return None
+    cure = "Set SLACK_TEAM_ID to it, or use the token of the other workspace."
+    return ComponentStatus(
+        SLACK_PART, "failed", f"the token is for workspace {answer['team_id']!r}.", cure
+    )
+
+
+def _header(answer: AsyncSlackResponse, name: str) -> str:
+    headers = {key.lower(): value for key, value in answer.headers.items()}
+    return str(headers.get(name, ""))

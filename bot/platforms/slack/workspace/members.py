@@ -1,0 +1,291 @@
+"""Who people on Slack are: colleagues, guests or strangers, asked of Slack and kept ten minutes.
+
+Nobody is a colleague while Slack doesn't tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.domain.concurrency import TtlCache
+from bot.domain.errors import DeliveryFailed
+from bot.domain.settings import Settings
+from bot.domain.types import Introduction, Message, Outsider, Person
+from bot.platforms.slack.client.api import ApiCall, ApiCaller
+from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
+from bot.platforms.slack.payloads.events import Event, object_at, text_at, was_shared_channel
+from bot.platforms.slack.workspace.bot_identity import BotIdentity
+from rag.types import EVERYONE, Principal
+
+_LONGEST_NAME = 200
+_SLACKBOT = "USLACKBOT"
+
+
+@dataclass(frozen=True, slots=True)
+class HomeWorkspace:
+    """Where colleagues are: in a workspace or organisation, with addresses of these domains."""
+
+    workspace: str
+    domains: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Somebody that the workspace knows; ``email`` only if it is a colleague's, in small letters.
+
+    ``display_name`` is what Slack shows in messages, "" where they chose none.
+    ``colleague``: a full member of the home workspace, with an address of an allowed domain where
+    these are named. Bots, guests, people of other organisations and who has left are none.
+    ``outsider`` says what those are; the workspace's own bots are neither: a channel's settings say
+    whether they are answered.
+    """
+
+    id: str
+    name: str
+    email: str | None
+    colleague: bool
+    outsider: Outsider = "not a colleague"
+    display_name: str = ""
+
+    @property
+    def called(self) -> str:
+        """Return what they are called in messages."""
+        return self.display_name or self.name
+
+    @property
+    def person(self) -> Person:
+        """Return them as an asker; principals are named as by signing in."""
+        own = {Principal(f"user:{self.email}")} if self.email is not None else set()
+        principals = frozenset({EVERYONE, *own})
+        return Person(self.id, self.name, self.email, principals, self.outsider)
+
+
+def unknown_member(user_id: str) -> Member:
+    """Return somebody of whom Slack tells nothing."""
+    return Member(user_id, "", None, colleague=False)
+
+
+def bot_member(bot_id: str) -> Member:
+    """Return a bot (B…), which speaks only where its app is installed."""
+    return Member(bot_id, "", None, colleague=False, outsider="")
+
+
+def member_of(user: Event, home: HomeWorkspace) -> Member:
+    """Read what users.info tells of somebody."""
+    email = _email(user)
+    colleague = _is_full_member(user) and _is_at_home(user, home) and _is_allowed(email, home)
+    return Member(
+        id=text_at(user, "id"),
+        name=_name(user),
+        email=email if colleague else None,
+        colleague=colleague,
+        outsider="" if colleague else _outsider(user, home),
+        display_name=_on_one_line(text_at(object_at(user, "profile"), "display_name")),
+    )
+
+
+def _outsider(user: Event, home: HomeWorkspace) -> Outsider:
+    if user.get("is_stranger") or not _is_at_home(user, home):
+        return "other company"
+    if user.get("is_restricted") or user.get("is_ultra_restricted"):
+        return "guest"
+    return "" if user.get("is_bot") and not user.get("deleted") else "not a colleague"
+
+
+def _is_full_member(user: Event) -> bool:
+    left_out = ("deleted", "is_bot", "is_restricted", "is_ultra_restricted", "is_stranger")
+    return not any(user.get(flag) for flag in left_out) and user.get("id") != _SLACKBOT
+
+
+def _is_at_home(user: Event, home: HomeWorkspace) -> bool:
+    organisation = text_at(object_at(user, "enterprise_user"), "enterprise_id")
+    return home.workspace in {text_at(user, "team_id"), organisation} - {""}
+
+
+def _is_allowed(email: str | None, home: HomeWorkspace) -> bool:
+    if not home.domains:
+        return True
+    return email is not None and email.rpartition("@")[2] in home.domains
+
+
+def _email(user: Event) -> str | None:
+    """Return an address, unless Slack says that nobody has confirmed it."""
+    email = text_at(object_at(user, "profile"), "email").strip().lower()
+    name, _, domain = email.rpartition("@")
+    confirmed = user.get("is_email_confirmed") is not False
+    return email if name and domain and confirmed and not set(email) & set(" \t\n") else None
+
+
+def _name(user: Event) -> str:
+    profile = object_at(user, "profile")
+    for name in (
+        text_at(profile, "real_name"),
+        text_at(user, "real_name"),
+        text_at(profile, "display_name"),
+        text_at(user, "name"),
+    ):
+        if name.strip():
+            return _on_one_line(name)
+    return ""
+
+
+def _on_one_line(name: str) -> str:
+    return " ".join(name.split())[:_LONGEST_NAME]
+
+
+_KEPT_SECONDS = 600.0
+_MOST = 1_000
+_CALL_SECONDS = 5.0
+"""Somebody waits for an answer meanwhile; of whom Slack does not tell by then is not answered."""
+
+_TURN_SECONDS = 60.0
+"""How long a call may wait for its turn: of many at once, after a start too, each is answered,
+though not at once. To refuse colleagues for that would be worse than to let them wait."""
+
+_NO_USER_CODES = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Colleague:
+    """A full member of the workspace that is served; ``email`` in small letters, if it is known."""
+
+    id: str
+    name: str
+    email: str | None
+
+
+class Colleagues:
+    """Tells colleagues from everybody else, and who is in a user group.
+
+    Raises bot.domain.errors.DeliveryFailed while Slack doesn't tell; then nobody is a colleague.
+    """
+
+    def __init__(
+        self, client: AsyncWebClient, caller: ApiCaller, own: BotIdentity, settings: Settings
+    ) -> None:
+        self._client = client
+        self._caller = caller
+        self._own = own
+        self._configured = settings.slack_team_id
+        domains = (each.lower().removeprefix("@") for each in settings.slack_allowed_domains)
+        self._domains = frozenset(domains)
+        self._members = TtlCache(self._asked, seconds=_KEPT_SECONDS, most=_MOST)
+        self._groups = TtlCache(self._listed, seconds=_KEPT_SECONDS, most=_MOST)
+
+    async def of(self, user_id: str) -> Colleague | None:
+        """Return a colleague, None for bots, guests, strangers and who has left."""
+        member = await self.member(user_id)
+        return Colleague(member.id, member.name, member.email) if member.colleague else None
+
+    async def member(self, user_id: str) -> Member:
+        """Return what is known of somebody, whoever they are."""
+        if user_id.startswith("B"):
+            return bot_member(user_id)
+        return await self._members.get(user_id)
+
+    async def in_group(self, user_id: str, group_id: str) -> bool:
+        """Tell whether somebody is in a user group (S…)."""
+        return user_id in await self._groups.get(group_id)
+
+    async def has_members(self, group_id: str) -> bool:
+        """Tell whether a user group is not empty."""
+        return bool(await self._groups.get(group_id))
+
+    async def addressed(self, email: str) -> Colleague | None:
+        """Return the colleague who has an e-mail address; it is asked for each time."""
+        home = self._home()
+        answer = await self._known(
+            "users.lookupByEmail", lambda: self._client.users_lookupByEmail(email=email)
+        )
+        member = member_of(answer.get("user") or {}, home) if answer else unknown_member("")
+        return Colleague(member.id, member.name, member.email) if member.email else None
+
+    async def _asked(self, user_id: str) -> Member:
+        home = self._home()
+        answer = await self._known("users.info", lambda: self._client.users_info(user=user_id))
+        if answer is None:
+            return unknown_member(user_id)
+        return replace(member_of(answer.get("user") or {}, home), id=user_id)
+
+    async def _known(self, what: str, send: ApiCall) -> AsyncSlackResponse | None:
+        """Make a call about somebody; None where there is nobody of that name."""
+        try:
+            return await self._soon(what, send)
+        except (NeverPermitted, NotPermitted) as error:
+            if error.code in _NO_USER_CODES:
+                return None
+            raise
+
+    async def _soon(self, what: str, send: ApiCall) -> AsyncSlackResponse:
+        """Make a call that takes no more than the seconds somebody waits, after its turn came."""
+        return await self._caller.call(what, with_deadline(send), turn_seconds=_TURN_SECONDS)
+
+    def _home(self) -> HomeWorkspace:
+        """Raises DeliveryFailed until Slack has said whose token it is."""
+        workspace = self._configured or self._own.workspace
+        if not workspace:
+            raise DeliveryFailed("Slack has not said yet which workspace the token is for.")
+        return HomeWorkspace(workspace, self._domains)
+
+    async def _listed(self, group_id: str) -> frozenset[str]:
+        answer = await self._caller.call(
+            "usergroups.users.list",
+            lambda: self._client.usergroups_users_list(usergroup=group_id),
+        )
+        return frozenset(map(str, answer.get("users") or ()))
+
+
+class Introducer:
+    """Implements bot.domain.capabilities.Introduces, for whom colleagues and rooms are asked for."""
+
+    def __init__(self, client: AsyncWebClient, caller: ApiCaller, colleagues: Colleagues) -> None:
+        self._client = client
+        self._caller = caller
+        self._colleagues = colleagues
+        self._shared = TtlCache(self._is_shared, seconds=_KEPT_SECONDS, most=_MOST)
+
+    async def introduce(self, message: Message) -> Introduction:
+        """Tell who asks, and whether people of other organisations ask or read along."""
+        member, shared = await asyncio.gather(
+            self._colleagues.member(message.author.id), self._has_outsiders(message)
+        )
+        return Introduction(member.person, outsiders=shared or bool(member.outsider))
+
+    async def _has_outsiders(self, message: Message) -> bool:
+        if message.private:
+            return False
+        told = was_shared_channel(message) if _is_recent(message) else None
+        return told if told is not None else await self._shared.get(message.thread.channel)
+
+    async def _is_shared(self, channel: str) -> bool:
+        answer = await self._caller.call(
+            "conversations.info",
+            with_deadline(lambda: self._client.conversations_info(channel=channel)),
+            turn_seconds=_TURN_SECONDS,
+        )
+        room = answer.get("channel") or {}
+        outside = room.get("is_ext_shared") or room.get("is_pending_ext_shared")
+        return bool(outside or (room.get("is_shared") and not room.get("is_org_shared")))
+
+
+def _is_recent(message: Message) -> bool:
+    """Tell whether what was said of a channel with a message may be believed still."""
+    return datetime.now(UTC) - message.received_at < timedelta(seconds=_KEPT_SECONDS)
+
+
+def with_deadline(send: ApiCall) -> ApiCall:
+    """Return a call that ends with TimeoutError when Slack does not answer in time."""
+
+    async def sent() -> AsyncSlackResponse:
+        async with asyncio.timeout(_CALL_SECONDS):
+            return await send()
+
+    return sent

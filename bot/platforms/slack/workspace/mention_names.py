@@ -1,0 +1,89 @@
+"""Resolve ids of people, channels and user groups in a message's text to names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+import structlog
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.domain.concurrency import TtlCache
+from bot.domain.errors import DeliveryFailed
+from bot.domain.text.markdown import without_direction_marks
+from bot.platforms.slack.client.api import ApiCaller
+from bot.platforms.slack.workspace.members import Colleagues
+
+_KEPT_SECONDS = 600.0
+_MOST_KEPT = 1_000
+_MOST_ASKED = 10
+_PATIENCE_SECONDS = 1.0
+"""Slack waits for the message to be kept; what has no name by then stays an id."""
+
+_TURN_SECONDS = 5.0
+_ALL = ""
+_LONGEST_NAME = 80
+_SOME_CHANNEL = "private channel"
+_PEOPLE, _CHANNELS, _GROUPS = ("U", "W"), ("C", "G"), ("S",)
+
+log = structlog.get_logger(__name__)
+
+
+class MentionNames:
+    """Asks Slack what ids are called, and keeps it for ten minutes, as who people are.
+
+    A private channel is not named: not all who read the text may know of it.
+    """
+
+    def __init__(self, client: AsyncWebClient, caller: ApiCaller, colleagues: Colleagues) -> None:
+        self._client = client
+        self._caller = caller
+        self._colleagues = colleagues
+        self._channels = TtlCache(self._channel, seconds=_KEPT_SECONDS, most=_MOST_KEPT)
+        self._groups = TtlCache(self._handles, seconds=_KEPT_SECONDS, most=1)
+
+    async def of(self, ids: Collection[str]) -> Mapping[str, str]:
+        """Return the names of these ids, as far as they are known within a second; never raises."""
+        asking = {each: asyncio.create_task(self._name(each)) for each in sorted(ids)[:_MOST_ASKED]}
+        if not asking:
+            return MappingProxyType({})
+        _, late = await asyncio.wait(asking.values(), timeout=_PATIENCE_SECONDS)
+        for each in late:
+            each.cancel()
+        named = {id_: task.result() for id_, task in asking.items() if task not in late}
+        return {id_: name for id_, name in named.items() if name}
+
+    async def _name(self, id_: str) -> str:
+        """Return what an id is called, "" where nobody says."""
+        try:
+            name = await self._asked(id_)
+        except DeliveryFailed as error:
+            log.info("slack.name_not_known", why=str(error))
+            return ""
+        return " ".join(without_direction_marks(name).split())[:_LONGEST_NAME]
+
+    async def _asked(self, id_: str) -> str:
+        if id_.startswith(_PEOPLE):
+            return (await self._colleagues.member(id_)).called
+        if id_.startswith(_CHANNELS):
+            return await self._channels.get(id_)
+        if id_.startswith(_GROUPS):
+            return (await self._groups.get(_ALL)).get(id_, "")
+        return ""
+
+    async def _channel(self, id_: str) -> str:
+        answer = await self._caller.call(
+            "conversations.info",
+            lambda: self._client.conversations_info(channel=id_),
+            turn_seconds=_TURN_SECONDS,
+        )
+        room = answer.get("channel") or {}
+        return _SOME_CHANNEL if room.get("is_private") else str(room.get("name") or "")
+
+    async def _handles(self, _: str) -> Mapping[str, str]:
+        answer = await self._caller.call(
+            "usergroups.list", self._client.usergroups_list, turn_seconds=_TURN_SECONDS
+        )
+        listed = answer.get("usergroups") or ()
+        return {str(each.get("id")): str(each.get("handle") or "") for each in listed}
